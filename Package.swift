@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A library or executable target under `Sources/`, with the settings all of them share.
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// The tests of the target `name`, which mirror its sources.
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: [.init(stringLiteral: name)] + dependencies,
+        swiftSettings: settings)
+}
+
+let package = Package(
+    name: "swift-app-store-receipt",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
+        .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
+        .library(name: "SpanASN1", targets: ["SpanASN1"]),
+        .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
+        .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
+        .executable(name: "receipt", targets: ["receipt"]),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibcryptoShims", pkgConfig: "libcrypto",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        target("SpanASN1", []),
+        target("SpanPKCS7", ["SpanASN1"]),
+        target("LibcryptoHandles", ["CLibcryptoShims"]),
+        target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
+        target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles"]),
+        target("AppStoreReceiptTesting", ["SpanASN1", "AppStoreReceipt", "LibcryptoHandles"]),
+        .executableTarget(
+            name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting"],
+            swiftSettings: settings),
+        tests(of: "SpanASN1"),
+        tests(of: "SpanPKCS7"),
+        tests(of: "LibcryptoHandles"),
+        tests(of: "SignatureTrust"),
+        tests(of: "AppStoreReceipt"),
+        tests(of: "AppStoreReceiptTesting"),
+    ]
+)

@@ -1,0 +1,76 @@
+/// One element: its tag, and where its header and content lie in the borrowed bytes.
+@frozen
+public struct ASN1Element: ~Escapable {
+    @usableFromInline let bytes: Span<UInt8>
+    @usableFromInline let start: Int
+    @usableFromInline let contentStart: Int
+    @usableFromInline let end: Int
+    @usableFromInline let baseOffset: Int
+    public let tag: ASN1Tag
+
+    @inlinable
+    @_lifetime(copy bytes)
+    init(bytes: Span<UInt8>, tag: ASN1Tag, start: Int, contentStart: Int, end: Int, baseOffset: Int) {
+        self.bytes = bytes
+        self.tag = tag
+        self.start = start
+        self.contentStart = contentStart
+        self.end = end
+        self.baseOffset = baseOffset
+    }
+
+    /// Where the header begins, from the start of the received input.
+    @inlinable public var offset: Int { baseOffset &+ start }
+    /// Where the content begins, from the start of the received input.
+    @inlinable public var contentOffset: Int { baseOffset &+ contentStart }
+    @inlinable public var headerCount: Int { contentStart &- start }
+    @inlinable public var contentCount: Int { end &- contentStart }
+    /// Header and content as a range of offsets from the start of the received input.
+    @inlinable public var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }
+    /// The content as a range of offsets from the start of the received input.
+    @inlinable public var contentRange: Range<Int> { baseOffset &+ contentStart..<baseOffset &+ end }
+
+    /// The content octets.
+    @inlinable
+    public var content: Span<UInt8> {
+        @_lifetime(copy self)
+        get { bytes.extracting(contentStart..<end) }
+    }
+
+    /// Header and content, as received.
+    @inlinable
+    public var encoded: Span<UInt8> {
+        @_lifetime(copy self)
+        get { bytes.extracting(start..<end) }
+    }
+
+    /// A cursor over the content; meant for constructed elements, and for DER wrapped in an OCTET STRING.
+    @inlinable
+    public var contents: ASN1Cursor {
+        @_lifetime(copy self)
+        get { ASN1Cursor(bytes, position: contentStart, end: end, baseOffset: baseOffset) }
+    }
+
+    /// Reads the content through `body`, which must read all of it.
+    @inlinable
+    public func decode<Result>(
+        _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
+    ) throws(ASN1DecodingError) -> Result {
+        var cursor = contents
+        let result = try body(&cursor)
+        try cursor.finish()
+        return result
+    }
+
+    /// An error at this element's header.
+    @inlinable
+    public func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {
+        ASN1DecodingError(kind, offset: offset)
+    }
+
+    /// Same class and number in the other form means a constructed string (or a primitive structure); else the type is wrong.
+    @usableFromInline
+    func wrongTag(expected: ASN1Tag) -> ASN1DecodingError {
+        error(tag.asPrimitive == expected && tag.isConstructed ? .constructedString : .unexpectedTag)
+    }
+}

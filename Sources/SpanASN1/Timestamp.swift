@@ -1,0 +1,94 @@
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+///
+/// Calendar arithmetic is that of the proleptic Gregorian calendar, in integers; years 0 to 9999.
+@frozen
+public struct Timestamp: Hashable, Comparable, Sendable {
+    public var millisecondsSince1970: Int64
+
+    @inlinable
+    public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
+
+    @inlinable
+    public static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
+        lhs.millisecondsSince1970 < rhs.millisecondsSince1970
+    }
+
+    /// Whole seconds since 1970, rounded towards the past.
+    @inlinable
+    public var secondsSince1970: Int64 {
+        millisecondsSince1970 >= 0 ? millisecondsSince1970 / 1000 : (millisecondsSince1970 &- 999) / 1000
+    }
+
+    /// A calendar date and time of day in UTC; `nil` when a component is out of its range (a second of 60 included).
+    @inlinable
+    public init?(
+        year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
+    ) {
+        guard 0...9999 ~= year, 1...12 ~= month, 1...Timestamp.days(inMonth: month, of: year) ~= day,
+            0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second, 0...999 ~= millisecond
+        else { return nil }
+        let days = Timestamp.daysSince1970(year: year, month: month, day: day)
+        let seconds = ((days &* 24 &+ hour) &* 60 &+ minute) &* 60 &+ second
+        millisecondsSince1970 = Int64(seconds &* 1000 &+ millisecond)
+    }
+
+    /// The number of days in a month (1–12).
+    @inlinable
+    static func days(inMonth month: Int, of year: Int) -> Int {
+        if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
+        // 31 30 31 30 31 30 31 | 31 30 31 30 31: odd up to July, even from August.
+        return 30 + ((month + month / 8) & 1)
+    }
+
+    /// Days since 1970-01-01, counting years from March so that the leap day comes last.
+    @inlinable
+    static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
+        let marchYear = month > 2 ? year : year &- 1
+        let marchMonth = month > 2 ? month &- 3 : month &+ 9
+        // Years −1…9999: shifted by one 400-year era so that every division is of a non-negative number.
+        let shifted = marchYear &+ 400
+        let dayOfYear = (153 &* marchMonth &+ 2) / 5 &+ day &- 1
+        let days = shifted &* 365 &+ shifted / 4 &- shifted / 100 &+ shifted / 400 &+ dayOfYear
+        return days &- 719_468 &- 146_097
+    }
+
+    /// The components of a point in time in UTC.
+    public struct Components: Hashable, Sendable {
+        public var year, month, day, hour, minute, second, millisecond: Int
+    }
+
+    /// The calendar date and time of day in UTC.
+    public var components: Components {
+        let (seconds, millisecond) = Timestamp.floorDivide(Int(millisecondsSince1970), 1000)
+        let (days, secondOfDay) = Timestamp.floorDivide(seconds, 86_400)
+        let (era, dayOfEra) = Timestamp.floorDivide(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        return Components(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * marchMonth + 2) / 5 + 1,
+            hour: secondOfDay / 3600, minute: secondOfDay / 60 % 60, second: secondOfDay % 60,
+            millisecond: millisecond)
+    }
+
+    private static func floorDivide(_ dividend: Int, _ divisor: Int) -> (quotient: Int, remainder: Int) {
+        let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+extension Timestamp: CustomStringConvertible {
+    /// RFC 3339 in UTC, with milliseconds only where there are any: `2020-04-01T04:07:39Z`.
+    public var description: String {
+        let parts = components
+        func padded(_ value: Int, _ width: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let fraction = parts.millisecond == 0 ? "" : "." + padded(parts.millisecond, 3)
+        return "\(padded(parts.year, 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
+            + "T\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))\(fraction)Z"
+    }
+}
