@@ -1,0 +1,203 @@
+/// Turns BER into what ``ASN1Cursor`` reads: definite lengths, and OCTET STRINGs in one piece.
+///
+/// DER needs no gate: read it first, and come here when that ends in `indefinite-length` or `constructed-string`. The gate rewrites the
+/// structure around the data and nothing else. What is hashed or signed must stay as received, so the content of an OCTET STRING is never
+/// looked into, and elements that the caller calls *opaque* are copied byte for byte (they must have definite lengths).
+///
+/// Receipts that need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment; streaming CMS writers
+/// write many.
+public struct BERGate {
+    /// How deeply elements may nest outside opaque ones.
+    public var maximumDepth: Int
+    /// How many elements may be rewritten; segments of a string and opaque elements do not count.
+    public var maximumElementCount: Int
+    /// Whether an element at this depth (0 for the outermost), with this tag and this one's around it, is copied as it is.
+    let isOpaque: @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool
+
+    public init(
+        maximumDepth: Int = 32, maximumElementCount: Int = 4096,
+        isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }
+    ) {
+        self.maximumDepth = maximumDepth
+        self.maximumElementCount = maximumElementCount
+        self.isOpaque = isOpaque
+    }
+
+    /// The one element that `bytes` hold, with definite lengths and every constructed OCTET STRING joined.
+    ///
+    /// Takes two passes and at most the input's size.
+    /// - Throws: syntax errors at offsets into `bytes`; `nesting-too-deep` and `too-many-elements` by the limits above;
+    ///   `indefinite-length` for an opaque element; `trailing-data`.
+    public func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
+        var measure = Measure()
+        try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
+
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count)
+        var counts = measure.counts[...]
+        try walk(bytes) { (event) throws(ASN1DecodingError) in
+            switch event {
+            case .open(let tag, _): Self.append(tag, counts.popFirst() ?? 0, to: &output)
+            case .copy(let range):
+                let copied = bytes.extracting(range)
+                for index in copied.indices { output.append(copied[index]) }
+            case .close: break
+            }
+        }
+        return output
+    }
+
+    /// Where a byte of the normalised form came from; a rewritten header's bytes come from its element's start.
+    ///
+    /// Made for errors: it walks the input again rather than keep a map for the common case.
+    public func receivedOffset(ofNormalized target: Int, in bytes: Span<UInt8>) -> Int {
+        var measure = Measure()
+        var counts: ArraySlice<Int> = []
+        var position = 0
+        var result: Int?
+        do {
+            try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
+            counts = measure.counts[...]
+            try walk(bytes) { (event) throws(ASN1DecodingError) in
+                guard result == nil else { return }
+                switch event {
+                case .open(let tag, let start):
+                    position += Self.headerCount(tag, counts.popFirst() ?? 0)
+                    if target < position { result = start }
+                case .copy(let range):
+                    if target < position + range.count { result = range.lowerBound + (target - position) }
+                    position += range.count
+                case .close: break
+                }
+            }
+        } catch {
+            return error.offset
+        }
+        return result ?? bytes.count
+    }
+}
+
+extension BERGate {
+    private enum Event {
+        /// A rewritten element begins: its tag, and where it begins in the input.
+        case open(ASN1Tag, Int)
+        /// Bytes that go to the output as they are.
+        case copy(Range<Int>)
+        /// The innermost rewritten element ends.
+        case close
+    }
+
+    private struct Frame {
+        /// Where the content ends, for a definite length.
+        let end: Int?
+        let tag: ASN1Tag
+        /// A string inside a string opens nothing in the output.
+        let isSegment: Bool
+    }
+
+    /// The content length of every rewritten element, in the order in which they open.
+    private struct Measure {
+        var counts: [Int] = []
+        private var open: [(index: Int, tag: ASN1Tag)] = []
+
+        mutating func add(_ event: Event) {
+            switch event {
+            case .open(let tag, _):
+                open.append((counts.count, tag))
+                counts.append(0)
+            case .copy(let range):
+                if let innermost = open.last { counts[innermost.index] += range.count }
+            case .close:
+                guard let closed = open.popLast(), let parent = open.last else { return }
+                let count = counts[closed.index]
+                counts[parent.index] += BERGate.headerCount(closed.tag, count) + count
+            }
+        }
+    }
+
+    /// Visits one element; the stack is a bounded array, never the machine's.
+    private func walk(
+        _ bytes: Span<UInt8>, _ visit: (Event) throws(ASN1DecodingError) -> Void
+    ) throws(ASN1DecodingError) {
+        var stack: [Frame] = []
+        var position = 0
+        var elementCount = 0
+        repeat {
+            let parent = stack.last
+            let limit = parent?.end ?? bytes.count
+            if let parent, parent.end == position || (parent.end == nil && isEndOfContents(bytes, position)) {
+                if parent.end == nil { position += 2 }
+                stack.removeLast()
+                if !parent.isSegment { try visit(.close) }
+                continue
+            }
+            let start = position
+            guard start < limit else {
+                throw ASN1DecodingError(stack.isEmpty ? .missingElement : .truncated, offset: start)
+            }
+            let tag = try ASN1Cursor.readTag(bytes, &position, limit, 0)
+            guard tag != .endOfContents else { throw ASN1DecodingError(.unexpectedEndOfContents, offset: start) }
+            let length = try ASN1Cursor.readLength(bytes, &position, limit, 0, isMinimal: true)
+            if let length, length > limit - position { throw ASN1DecodingError(.truncated, offset: start) }
+            let isInString = parent?.tag.asPrimitive == .octetString
+            // X.690, 8.7.3.2: the segments of an OCTET STRING are OCTET STRINGs.
+            if isInString, tag.asPrimitive != .octetString { throw ASN1DecodingError(.unexpectedTag, offset: start) }
+
+            if !tag.isConstructed || (!isInString && isOpaque(stack.count, tag, parent?.tag)) {
+                // X.690, 8.1.3.2 a: a primitive element has a definite length.
+                guard let length else { throw ASN1DecodingError(.indefiniteLength, offset: start) }
+                try visit(.copy((isInString ? position : start)..<position + length))
+                position += length
+                continue
+            }
+            guard stack.count < maximumDepth else { throw ASN1DecodingError(.nestingTooDeep, offset: start) }
+            stack.append(Frame(end: length.map { position + $0 }, tag: tag, isSegment: isInString))
+            if !isInString {
+                elementCount += 1
+                guard elementCount <= maximumElementCount else {
+                    throw ASN1DecodingError(.tooManyElements, offset: start)
+                }
+                try visit(.open(tag.asPrimitive == .octetString ? tag.asPrimitive : tag, start))
+            }
+        } while !stack.isEmpty
+        guard position == bytes.count else { throw ASN1DecodingError(.trailingData, offset: position) }
+    }
+
+    private func isEndOfContents(_ bytes: Span<UInt8>, _ position: Int) -> Bool {
+        position + 1 < bytes.count && bytes[position] == 0 && bytes[position + 1] == 0
+    }
+
+    private static func headerCount(_ tag: ASN1Tag, _ count: Int) -> Int {
+        var octets = 2
+        if count >= 0x80 { octets += (Int.bitWidth - count.leadingZeroBitCount + 7) / 8 }
+        var number = tag.number
+        if number >= 31 {
+            repeat {
+                octets += 1
+                number >>= 7
+            } while number > 0
+        }
+        return octets
+    }
+
+    private static func append(_ tag: ASN1Tag, _ count: Int, to output: inout [UInt8]) {
+        let lead = UInt8(tag.rawValue >> 24 & 0xE0)
+        if tag.number < 31 {
+            output.append(lead | UInt8(tag.number))
+        } else {
+            output.append(lead | 0x1F)
+            for shift in stride(from: 21, through: 0, by: -7) where tag.number >> shift > 0 {
+                output.append(UInt8(tag.number >> shift & 0x7F) | (shift > 0 ? 0x80 : 0))
+            }
+        }
+        if count < 0x80 {
+            output.append(UInt8(count))
+        } else {
+            let octets = (Int.bitWidth - count.leadingZeroBitCount + 7) / 8
+            output.append(0x80 | UInt8(octets))
+            for shift in stride(from: (octets - 1) * 8, through: 0, by: -8) {
+                output.append(UInt8(truncatingIfNeeded: count >> shift))
+            }
+        }
+    }
+}

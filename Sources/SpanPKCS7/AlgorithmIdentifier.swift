@@ -1,0 +1,35 @@
+public import SpanASN1
+
+/// An algorithm and its parameters.
+///
+/// ```asn1
+/// AlgorithmIdentifier ::= SEQUENCE {
+///   algorithm OBJECT IDENTIFIER,
+///   parameters ANY DEFINED BY algorithm OPTIONAL }   -- RFC 5280, 4.1.1.2
+/// ```
+public struct AlgorithmIdentifier: ~Escapable {
+    /// The whole structure.
+    public let element: ASN1Element
+    /// The algorithm, an OBJECT IDENTIFIER.
+    public let algorithm: ASN1Element
+    public let parameters: ASN1Element?
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        element = try cursor.read(.sequence)
+        var fields = element.contents
+        algorithm = try fields.read(.objectIdentifier)
+        parameters = fields.isAtEnd ? nil : try fields.read()
+        try fields.finish()
+    }
+
+    public func `is`(_ algorithm: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
+        try self.algorithm.isObjectIdentifier(algorithm)
+    }
+
+    /// Whether the parameters are absent or NULL, as RSA PKCS#1 v1.5 and digest algorithms have them (RFC 3370, 2 and 3.2).
+    public var hasNullOrAbsentParameters: Bool {
+        guard let parameters else { return true }
+        return parameters.tag == .null && parameters.contentCount == 0
+    }
+}

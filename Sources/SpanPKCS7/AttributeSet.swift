@@ -1,0 +1,68 @@
+public import SpanASN1
+
+/// The signed or unsigned attributes of a signer, as received.
+///
+/// `SET SIZE (1..MAX) OF Attribute`, implicitly tagged, where
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3).
+public struct AttributeSet: ~Escapable {
+    /// The whole set, under its implicit tag.
+    public let element: ASN1Element
+
+    @_lifetime(copy element)
+    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+        self.element = element
+        var attributes = self.attributes
+        guard try attributes.next() != nil else { throw element.error(.missingElement) }
+        while try attributes.next() != nil {}
+    }
+
+    public var attributes: AttributeIterator {
+        @_lifetime(copy self)
+        get { AttributeIterator(cursor: element.contents) }
+    }
+
+    /// The value of an attribute that may occur once and has one value, as RFC 5652, 11 says of content-type, message-digest and signing-time.
+    ///
+    /// - Throws: `duplicate-element` for a second attribute or a second value, `missing-element` for an attribute without value.
+    @_lifetime(copy self)
+    public func singleValue(of type: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> ASN1Element? {
+        var found: ASN1Element?
+        var attributes = self.attributes
+        while let attribute = try attributes.next() {
+            guard try attribute.type.isObjectIdentifier(type) else { continue }
+            guard found == nil else { throw attribute.type.error(.duplicateElement) }
+            var values = attribute.values.contents
+            guard !values.isAtEnd else { throw attribute.values.error(.missingElement) }
+            found = try values.read()
+            guard values.isAtEnd else { throw ASN1DecodingError(.duplicateElement, offset: values.offset) }
+        }
+        return found
+    }
+}
+
+public struct Attribute: ~Escapable {
+    /// `attrType`, an OBJECT IDENTIFIER.
+    public let type: ASN1Element
+    /// `attrValues`, a SET.
+    public let values: ASN1Element
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        var fields = try cursor.read(.sequence).contents
+        type = try fields.read(.objectIdentifier)
+        values = try fields.read(.set)
+        try fields.finish()
+    }
+}
+
+public struct AttributeIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> Attribute? {
+        cursor.isAtEnd ? nil : try Attribute(&cursor)
+    }
+}

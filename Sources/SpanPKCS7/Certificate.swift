@@ -1,0 +1,164 @@
+public import SpanASN1
+
+/// An X.509 certificate, as views into the received bytes.
+///
+/// ```asn1
+/// Certificate ::= SEQUENCE { tbsCertificate TBSCertificate, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }
+/// TBSCertificate ::= SEQUENCE {
+///   version [0] EXPLICIT INTEGER DEFAULT v1, serialNumber INTEGER, signature AlgorithmIdentifier, issuer Name,
+///   validity Validity, subject Name, subjectPublicKeyInfo SubjectPublicKeyInfo,
+///   issuerUniqueID [1] IMPLICIT BIT STRING OPTIONAL, subjectUniqueID [2] IMPLICIT BIT STRING OPTIONAL,
+///   extensions [3] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 4.1
+/// ```
+public struct Certificate: ~Escapable {
+    /// The whole certificate; its fingerprint is a digest of ``ASN1Element/encoded``.
+    public let element: ASN1Element
+    /// What the issuer signed.
+    public let tbsCertificate: ASN1Element
+    /// The X.509 version as people say it: 1, 2 or 3.
+    public let version: Int
+    /// An INTEGER of any size.
+    public let serialNumber: ASN1Element
+    /// The issuer's `Name`, a SEQUENCE.
+    public let issuer: ASN1Element
+    private let validityElement: ASN1Element
+    /// The subject's `Name`, a SEQUENCE.
+    public let subject: ASN1Element
+    public let subjectPublicKeyInfo: SubjectPublicKeyInfo
+    private let extensionList: ASN1Element?
+    public let signatureAlgorithm: AlgorithmIdentifier
+    /// The issuer's signature, a BIT STRING.
+    public let signatureValue: ASN1Element
+
+    /// Reads a whole DER input.
+    @_lifetime(copy bytes)
+    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
+        var input = ASN1Cursor(bytes, baseOffset: baseOffset)
+        let element = try input.read(.sequence)
+        try input.finish()
+        try self.init(element)
+    }
+
+    @_lifetime(copy element)
+    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+        self.element = element
+        var parts = element.contents
+        tbsCertificate = try parts.read(.sequence)
+        signatureAlgorithm = try AlgorithmIdentifier(&parts)
+        signatureValue = try parts.read(.bitString)
+        // A signature is a whole number of octets.
+        guard try signatureValue.bitString().unusedBitCount == 0 else { throw signatureValue.error(.invalidBitString) }
+        try parts.finish()
+
+        var fields = tbsCertificate.contents
+        if let wrapper = try fields.readIfPresent(.context(0)) {
+            var inner = wrapper.contents
+            let element = try inner.read(.integer)
+            let encoded: Int = try element.integer()
+            try inner.finish()
+            guard 0...2 ~= encoded else { throw element.error(.unexpectedValue) }
+            version = encoded + 1
+        } else {
+            version = 1
+        }
+        serialNumber = try fields.read(.integer)
+        _ = try serialNumber.integerBytes()
+        let signature = try AlgorithmIdentifier(&fields)
+        // RFC 5280, 4.1.1.2: both must be the same; only the inner one is signed.
+        guard signature.element.encoded.hasSameBytes(as: signatureAlgorithm.element.encoded) else {
+            throw signatureAlgorithm.element.error(.unexpectedValue)
+        }
+        issuer = try fields.read(.sequence)
+        validityElement = try fields.read(.sequence)
+        subject = try fields.read(.sequence)
+        do {
+            subjectPublicKeyInfo = try SubjectPublicKeyInfo(&fields)
+        } catch {
+            throw error.within(.subjectPublicKeyInfo)
+        }
+        _ = try fields.readIfPresent(.context(1, constructed: false))
+        _ = try fields.readIfPresent(.context(2, constructed: false))
+        if let wrapper = try fields.readIfPresent(.context(3)) {
+            var inner = wrapper.contents
+            let list = try inner.read(.sequence)
+            try inner.finish()
+            extensionList = list
+        } else {
+            extensionList = nil
+        }
+        try fields.finish()
+    }
+
+    /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }`, both inclusive (RFC 5280, 4.1.2.5).
+    public func validity() throws(ASN1DecodingError) -> ClosedRange<Timestamp> {
+        try validityElement.decode { (fields) throws(ASN1DecodingError) in
+            let notBefore = try fields.read().time()
+            let last = try fields.read()
+            let notAfter = try last.time()
+            guard notBefore <= notAfter else { throw last.error(.unexpectedValue) }
+            return notBefore...notAfter
+        }
+    }
+
+    /// Whether issuer and subject are the same name.
+    public var isSelfIssued: Bool { issuer.encoded.hasSameBytes(as: subject.encoded) }
+}
+
+/// `SubjectPublicKeyInfo ::= SEQUENCE { algorithm AlgorithmIdentifier, subjectPublicKey BIT STRING }` (RFC 5280, 4.1)
+public struct SubjectPublicKeyInfo: ~Escapable {
+    /// The whole structure.
+    public let element: ASN1Element
+    public let algorithm: AlgorithmIdentifier
+    /// The key in the form its algorithm defines, a BIT STRING of whole octets.
+    public let subjectPublicKey: ASN1Element
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        element = try cursor.read(.sequence)
+        var fields = element.contents
+        algorithm = try AlgorithmIdentifier(&fields)
+        subjectPublicKey = try fields.read(.bitString)
+        guard try subjectPublicKey.bitString().unusedBitCount == 0 else {
+            throw subjectPublicKey.error(.invalidBitString)
+        }
+        try fields.finish()
+    }
+
+    /// The sizes of an RSA key, read without libcrypto so that a costly key can be refused before it is used.
+    ///
+    /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
+    public func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
+        do {
+            // The first content octet of the BIT STRING counts its unused bits: none.
+            let key = try subjectPublicKey.bitString()
+            return try ASN1Cursor.decode(key.bytes, baseOffset: subjectPublicKey.contentOffset + 1) {
+                (input) throws(ASN1DecodingError) in
+                try input.read(.sequence) { (fields) throws(ASN1DecodingError) in
+                    let modulus = try fields.read(.integer).unsignedIntegerBytes()
+                    let exponent = try fields.read(.integer).unsignedIntegerBytes()
+                    var exponentValue: UInt64? = 0
+                    if exponent.count > 8 {
+                        exponentValue = nil
+                    } else {
+                        for index in exponent.indices {
+                            exponentValue = exponentValue.map { $0 << 8 | UInt64(exponent[index]) }
+                        }
+                    }
+                    let bits = modulus.isEmpty ? 0 : modulus.count * 8 - modulus[0].leadingZeroBitCount
+                    let isOdd = !modulus.isEmpty && modulus[modulus.count - 1] & 1 == 1
+                    return RSAPublicKeyShape(modulusBitCount: bits, isModulusOdd: isOdd, exponent: exponentValue)
+                }
+            }
+        } catch {
+            throw error.within(.subjectPublicKeyInfo)
+        }
+    }
+}
+
+/// What decides how costly an RSA key is, and whether it is one at all.
+public struct RSAPublicKeyShape: Hashable, Sendable {
+    public let modulusBitCount: Int
+    public let isModulusOdd: Bool
+    /// The public exponent; `nil` when it does not fit in 64 bits.
+    public let exponent: UInt64?
+}

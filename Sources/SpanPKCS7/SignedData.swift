@@ -1,0 +1,236 @@
+public import SpanASN1
+
+/// A signed message, as views into the received bytes.
+///
+/// ```asn1
+/// SignedData ::= SEQUENCE {
+///   version CMSVersion,
+///   digestAlgorithms SET OF DigestAlgorithmIdentifier,
+///   encapContentInfo SEQUENCE { eContentType OBJECT IDENTIFIER, eContent [0] EXPLICIT OCTET STRING OPTIONAL },
+///   certificates [0] IMPLICIT CertificateSet OPTIONAL,
+///   crls [1] IMPLICIT RevocationInfoChoices OPTIONAL,
+///   signerInfos SET OF SignerInfo }   -- RFC 5652, 5.1
+/// ```
+///
+/// The structure is read strictly and completely, down to every certificate and signer, when the value is made. Nothing here is verified.
+public struct SignedData: ~Escapable {
+    public let version: Int
+    /// The type of the content, an OBJECT IDENTIFIER.
+    public let contentType: ASN1Element
+    /// The element inside `eContent`: an OCTET STRING, or anything in RFC 2315's messages of other types. `nil` when the content is detached.
+    public let content: ASN1Element?
+    /// How many certificates, X.509 or of another kind, the message carries.
+    public let certificateCount: Int
+    public let signerCount: Int
+    private let digestAlgorithmSet: ASN1Element
+    private let certificateSet: ASN1Element?
+    private let crlSet: ASN1Element?
+    private let signerSet: ASN1Element
+
+    /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
+    ///
+    /// - Parameters:
+    ///   - maximumCertificateCount: more certificates are `too-many-elements`.
+    ///   - maximumSignerCount: more signers are `too-many-elements`.
+    @_lifetime(copy contentInfo)
+    public init(
+        _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64
+    ) throws(ASN1DecodingError) {
+        guard try contentInfo.isSignedData() else {
+            throw contentInfo.contentType.error(.unexpectedValue).within(.contentInfo)
+        }
+        guard let signedData = contentInfo.content else {
+            throw contentInfo.contentType.error(.missingElement).within(.contentInfo)
+        }
+        guard signedData.tag == .sequence else { throw signedData.error(.unexpectedTag).within(.signedData) }
+        var fields = signedData.contents
+        do {
+            let version = try fields.read(.integer)
+            self.version = try version.integer()
+            // RFC 5652, 5.1: 1, 3, 4 or 5, by what the message carries.
+            guard 1...5 ~= self.version, self.version != 2 else { throw version.error(.unexpectedValue) }
+        } catch {
+            throw error.within(.signedData)
+        }
+        do {
+            digestAlgorithmSet = try fields.read(.set)
+            var algorithms = digestAlgorithmSet.contents
+            while !algorithms.isAtEnd { _ = try AlgorithmIdentifier(&algorithms) }
+        } catch {
+            throw error.within(.digestAlgorithms)
+        }
+        do {
+            var encapsulated = try fields.read(.sequence).contents
+            contentType = try encapsulated.read(.objectIdentifier)
+            if encapsulated.isAtEnd {
+                content = nil
+            } else {
+                var wrapper = try encapsulated.read(.context(0)).contents
+                let inner = try wrapper.read()
+                if inner.tag == .octetString.asConstructed { throw inner.error(.constructedString) }
+                try wrapper.finish()
+                content = inner
+            }
+            try encapsulated.finish()
+        } catch {
+            throw error.within(.encapContentInfo)
+        }
+        do {
+            certificateSet = try fields.readIfPresent(.context(0))
+        } catch {
+            throw error.within(.certificates)
+        }
+        do {
+            crlSet = try fields.readIfPresent(.context(1))
+        } catch {
+            throw error.within(.crls)
+        }
+        do {
+            signerSet = try fields.read(.set)
+        } catch {
+            throw error.within(.signerInfos)
+        }
+        do {
+            try fields.finish()
+        } catch {
+            throw error.within(.signedData)
+        }
+
+        var certificateCount = 0
+        if let certificateSet {
+            var elements = certificateSet.contents
+            while !elements.isAtEnd {
+                do {
+                    guard certificateCount < maximumCertificateCount else {
+                        throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
+                    }
+                    let choice = try CertificateChoice(&elements)
+                    if choice.kind == .certificate { _ = try Certificate(choice.element) }
+                } catch {
+                    throw error.within(.certificates, index: certificateCount)
+                }
+                certificateCount += 1
+            }
+        }
+        self.certificateCount = certificateCount
+
+        var signerCount = 0
+        var elements = signerSet.contents
+        while !elements.isAtEnd {
+            do {
+                guard signerCount < maximumSignerCount else {
+                    throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
+                }
+                _ = try SignerInfo(&elements)
+            } catch {
+                throw error.within(.signerInfos, index: signerCount)
+            }
+            signerCount += 1
+        }
+        self.signerCount = signerCount
+    }
+}
+
+extension SignedData {
+    /// The algorithms in `digestAlgorithms`. They promise nothing: what a signer used is in its ``SignerInfo``.
+    public var digestAlgorithms: AlgorithmIdentifierIterator {
+        @_lifetime(copy self)
+        get { AlgorithmIdentifierIterator(cursor: digestAlgorithmSet.contents) }
+    }
+
+    /// The X.509 certificates, in the order received.
+    public var certificates: CertificateIterator {
+        @_lifetime(copy self)
+        get { CertificateIterator(choices: certificateChoices) }
+    }
+
+    /// The certificates of every kind, in the order received.
+    public var certificateChoices: CertificateChoiceIterator {
+        @_lifetime(copy self)
+        get { CertificateChoiceIterator(cursor: certificateSet?.contents) }
+    }
+
+    /// The certificate revocation lists and other revocation information, each as it stands.
+    public var revocationInfos: ElementIterator {
+        @_lifetime(copy self)
+        get { ElementIterator(cursor: crlSet?.contents) }
+    }
+
+    public var signerInfos: SignerInfoIterator {
+        @_lifetime(copy self)
+        get { SignerInfoIterator(cursor: signerSet.contents) }
+    }
+}
+
+// The members of a set are read one after the other: `while let signer = try signers.next() { … }`. `Sequence` cannot be had for
+// views that must not outlive the bytes.
+
+public struct SignerInfoIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> SignerInfo? {
+        cursor.isAtEnd ? nil : try SignerInfo(&cursor)
+    }
+}
+
+public struct AlgorithmIdentifierIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> AlgorithmIdentifier? {
+        cursor.isAtEnd ? nil : try AlgorithmIdentifier(&cursor)
+    }
+}
+
+public struct ElementIterator: ~Escapable {
+    var cursor: ASN1Cursor?
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor?) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> ASN1Element? {
+        guard var cursor, !cursor.isAtEnd else { return nil }
+        let element = try cursor.read()
+        self.cursor = cursor
+        return element
+    }
+}
+
+public struct CertificateChoiceIterator: ~Escapable {
+    var cursor: ASN1Cursor?
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor?) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> CertificateChoice? {
+        guard var cursor, !cursor.isAtEnd else { return nil }
+        let choice = try CertificateChoice(&cursor)
+        self.cursor = cursor
+        return choice
+    }
+}
+
+public struct CertificateIterator: ~Escapable {
+    var choices: CertificateChoiceIterator
+
+    @_lifetime(copy choices)
+    init(choices: CertificateChoiceIterator) { self.choices = choices }
+
+    /// The next X.509 certificate; those of other kinds are passed over.
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> Certificate? {
+        while let choice = try choices.next() {
+            if choice.kind == .certificate { return try Certificate(choice.element) }
+        }
+        return nil
+    }
+}

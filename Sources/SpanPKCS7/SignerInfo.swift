@@ -1,0 +1,110 @@
+public import SpanASN1
+
+/// One signer of a message.
+///
+/// ```asn1
+/// SignerInfo ::= SEQUENCE {
+///   version CMSVersion,
+///   sid SignerIdentifier,
+///   digestAlgorithm DigestAlgorithmIdentifier,
+///   signedAttrs [0] IMPLICIT SET SIZE (1..MAX) OF Attribute OPTIONAL,
+///   signatureAlgorithm SignatureAlgorithmIdentifier,
+///   signature OCTET STRING,
+///   unsignedAttrs [1] IMPLICIT SET SIZE (1..MAX) OF Attribute OPTIONAL }   -- RFC 5652, 5.3
+/// ```
+public struct SignerInfo: ~Escapable {
+    /// The whole structure.
+    public let element: ASN1Element
+    /// 1 with an issuer and serial number, 3 with a subject key identifier.
+    public let version: Int
+    public let sid: SignerIdentifier
+    public let digestAlgorithm: AlgorithmIdentifier
+    public let signedAttributes: AttributeSet?
+    public let signatureAlgorithm: AlgorithmIdentifier
+    /// The signature, an OCTET STRING.
+    public let signature: ASN1Element
+    public let unsignedAttributes: AttributeSet?
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        element = try cursor.read(.sequence)
+        var fields = element.contents
+        let version = try fields.read(.integer)
+        self.version = try version.integer()
+        let sid = try fields.read()
+        switch sid.tag {
+        case .sequence: self.sid = try .issuerAndSerialNumber(IssuerAndSerialNumber(sid))
+        case .context(0, constructed: false): self.sid = .subjectKeyIdentifier(sid)
+        default: throw sid.error(.unexpectedTag)
+        }
+        // RFC 5652, 5.3: the version follows from the identifier.
+        guard self.version == (sid.tag == .sequence ? 1 : 3) else { throw version.error(.unexpectedValue) }
+        digestAlgorithm = try AlgorithmIdentifier(&fields)
+        if let attributes = try fields.readIfPresent(.context(0)) {
+            do {
+                signedAttributes = try AttributeSet(attributes)
+            } catch {
+                throw error.within(.signedAttributes)
+            }
+        } else {
+            signedAttributes = nil
+        }
+        signatureAlgorithm = try AlgorithmIdentifier(&fields)
+        signature = try fields.read(.octetString)
+        if let attributes = try fields.readIfPresent(.context(1)) {
+            do {
+                unsignedAttributes = try AttributeSet(attributes)
+            } catch {
+                throw error.within(.unsignedAttributes)
+            }
+        } else {
+            unsignedAttributes = nil
+        }
+        try fields.finish()
+    }
+}
+
+/// How a signer names its certificate (RFC 5652, 5.3).
+public enum SignerIdentifier: ~Escapable {
+    case issuerAndSerialNumber(IssuerAndSerialNumber)
+    /// The content octets are the key identifier.
+    case subjectKeyIdentifier(ASN1Element)
+
+    /// Whether this names `certificate`: issuer **and** serial number byte for byte, or the key identifier.
+    public func names(_ certificate: borrowing Certificate) throws(ASN1DecodingError) -> Bool {
+        switch self {
+        case .issuerAndSerialNumber(let name):
+            return name.serialNumber.content.hasSameBytes(as: certificate.serialNumber.content)
+                && name.issuer.encoded.hasSameBytes(as: certificate.issuer.encoded)
+        case .subjectKeyIdentifier(let identifier):
+            guard let own = try certificate.subjectKeyIdentifier() else { return false }
+            return own.hasSameBytes(as: identifier.content)
+        }
+    }
+}
+
+/// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652, 10.2.4)
+public struct IssuerAndSerialNumber: ~Escapable {
+    /// The issuer's `Name`, a SEQUENCE.
+    public let issuer: ASN1Element
+    /// An INTEGER of any size.
+    public let serialNumber: ASN1Element
+
+    @_lifetime(copy element)
+    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+        var fields = element.contents
+        issuer = try fields.read(.sequence)
+        serialNumber = try fields.read(.integer)
+        _ = try serialNumber.integerBytes()
+        try fields.finish()
+    }
+}
+
+extension Span<UInt8> {
+    /// Byte-for-byte equality.
+    public func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+}
