@@ -11,21 +11,24 @@ public struct ASN1Cursor: ~Escapable {
     @usableFromInline let end: Int
     /// What `position` 0 counts as in errors.
     @usableFromInline let baseOffset: Int
+    /// What this cursor, and every cursor and element made from it, lets pass beyond DER.
+    public let relaxations: ASN1Relaxations
 
     /// A cursor over all of `bytes`; `baseOffset` is where they begin in the received input.
     @inlinable
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) {
-        self.init(bytes, position: 0, end: bytes.count, baseOffset: baseOffset)
+    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = []) {
+        self.init(bytes, position: 0, end: bytes.count, baseOffset: baseOffset, relaxations: relaxations)
     }
 
     @inlinable
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, position: Int, end: Int, baseOffset: Int) {
+    init(_ bytes: Span<UInt8>, position: Int, end: Int, baseOffset: Int, relaxations: ASN1Relaxations) {
         self.bytes = bytes
         self.position = position
         self.end = end
         self.baseOffset = baseOffset
+        self.relaxations = relaxations
     }
 
     @inlinable public var isAtEnd: Bool { position == end }
@@ -39,10 +42,10 @@ public struct ASN1Cursor: ~Escapable {
     /// - Throws: what `body` throws; `trailing-data` when it leaves bytes behind.
     @inlinable
     public static func decode<Result>(
-        _ bytes: Span<UInt8>, baseOffset: Int = 0,
+        _ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = [],
         _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
-        var cursor = ASN1Cursor(bytes, baseOffset: baseOffset)
+        var cursor = ASN1Cursor(bytes, baseOffset: baseOffset, allowing: relaxations)
         let result = try body(&cursor)
         try cursor.finish()
         return result
@@ -78,7 +81,7 @@ public struct ASN1Cursor: ~Escapable {
                 position = start &+ 2 &+ length
                 return ASN1Element(
                     bytes: bytes, tag: ASN1Tag(octet: octet), start: start, contentStart: start &+ 2,
-                    end: position, baseOffset: baseOffset)
+                    end: position, baseOffset: baseOffset, relaxations: relaxations)
             }
         }
         return try readLong()
@@ -92,13 +95,17 @@ public struct ASN1Cursor: ~Escapable {
         guard index < end else { throw ASN1DecodingError(.missingElement, offset: baseOffset &+ start) }
         let tag = try Self.readTag(bytes, &index, end, baseOffset)
         if tag == .endOfContents { throw ASN1DecodingError(.unexpectedEndOfContents, offset: baseOffset &+ start) }
-        guard let length = try Self.readLength(bytes, &index, end, baseOffset, isMinimal: true) else {
+        guard
+            let length = try Self.readLength(
+                bytes, &index, end, baseOffset, isMinimal: !relaxations.contains(.nonMinimalLengths))
+        else {
             throw ASN1DecodingError(.indefiniteLength, offset: baseOffset &+ start)
         }
         guard length <= end - index else { throw ASN1DecodingError(.truncated, offset: baseOffset &+ start) }
         position = index + length
         return ASN1Element(
-            bytes: bytes, tag: tag, start: start, contentStart: index, end: position, baseOffset: baseOffset)
+            bytes: bytes, tag: tag, start: start, contentStart: index, end: position, baseOffset: baseOffset,
+            relaxations: relaxations)
     }
 
     /// Reads the next element, which must have the given tag.

@@ -7,12 +7,18 @@ public struct ASN1Element: ~Escapable {
     @usableFromInline let end: Int
     @usableFromInline let baseOffset: Int
     public let tag: ASN1Tag
+    /// What the cursor that read this element lets pass beyond DER.
+    public let relaxations: ASN1Relaxations
 
     @inlinable
     @_lifetime(copy bytes)
-    init(bytes: Span<UInt8>, tag: ASN1Tag, start: Int, contentStart: Int, end: Int, baseOffset: Int) {
+    init(
+        bytes: Span<UInt8>, tag: ASN1Tag, start: Int, contentStart: Int, end: Int, baseOffset: Int,
+        relaxations: ASN1Relaxations
+    ) {
         self.bytes = bytes
         self.tag = tag
+        self.relaxations = relaxations
         self.start = start
         self.contentStart = contentStart
         self.end = end
@@ -48,7 +54,7 @@ public struct ASN1Element: ~Escapable {
     @inlinable
     public var contents: ASN1Cursor {
         @_lifetime(copy self)
-        get { ASN1Cursor(bytes, position: contentStart, end: end, baseOffset: baseOffset) }
+        get { ASN1Cursor(bytes, position: contentStart, end: end, baseOffset: baseOffset, relaxations: relaxations) }
     }
 
     /// Reads the content through `body`, which must read all of it.
@@ -66,6 +72,12 @@ public struct ASN1Element: ~Escapable {
     @inlinable
     public func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {
         ASN1DecodingError(kind, offset: offset)
+    }
+
+    /// Proves that this element is primitive and has the class and number of `expected`.
+    @inlinable
+    func require(_ expected: ASN1Tag) throws(ASN1DecodingError) {
+        guard tag == expected.asPrimitive else { throw wrongTag(expected: expected.asPrimitive) }
     }
 
     /// Same class and number in the other form means a constructed string (or a primitive structure); else the type is wrong.

@@ -48,30 +48,30 @@ public struct ASN1Tag: Hashable, Sendable {
 }
 
 extension ASN1Tag {
-    public static let endOfContents = ASN1Tag(octet: 0x00)
-    public static let boolean = ASN1Tag(octet: 0x01)
-    public static let integer = ASN1Tag(octet: 0x02)
-    public static let bitString = ASN1Tag(octet: 0x03)
-    public static let octetString = ASN1Tag(octet: 0x04)
-    public static let null = ASN1Tag(octet: 0x05)
-    public static let objectIdentifier = ASN1Tag(octet: 0x06)
-    public static let enumerated = ASN1Tag(octet: 0x0A)
-    public static let utf8String = ASN1Tag(octet: 0x0C)
-    public static let relativeOID = ASN1Tag(octet: 0x0D)
-    public static let sequence = ASN1Tag(octet: 0x30)
-    public static let set = ASN1Tag(octet: 0x31)
-    public static let numericString = ASN1Tag(octet: 0x12)
-    public static let printableString = ASN1Tag(octet: 0x13)
-    public static let teletexString = ASN1Tag(octet: 0x14)
-    public static let videotexString = ASN1Tag(octet: 0x15)
-    public static let ia5String = ASN1Tag(octet: 0x16)
-    public static let utcTime = ASN1Tag(octet: 0x17)
-    public static let generalizedTime = ASN1Tag(octet: 0x18)
-    public static let graphicString = ASN1Tag(octet: 0x19)
-    public static let visibleString = ASN1Tag(octet: 0x1A)
-    public static let generalString = ASN1Tag(octet: 0x1B)
-    public static let universalString = ASN1Tag(octet: 0x1C)
-    public static let bmpString = ASN1Tag(octet: 0x1E)
+    @inlinable public static var endOfContents: ASN1Tag { ASN1Tag(octet: 0x00) }
+    @inlinable public static var boolean: ASN1Tag { ASN1Tag(octet: 0x01) }
+    @inlinable public static var integer: ASN1Tag { ASN1Tag(octet: 0x02) }
+    @inlinable public static var bitString: ASN1Tag { ASN1Tag(octet: 0x03) }
+    @inlinable public static var octetString: ASN1Tag { ASN1Tag(octet: 0x04) }
+    @inlinable public static var null: ASN1Tag { ASN1Tag(octet: 0x05) }
+    @inlinable public static var objectIdentifier: ASN1Tag { ASN1Tag(octet: 0x06) }
+    @inlinable public static var enumerated: ASN1Tag { ASN1Tag(octet: 0x0A) }
+    @inlinable public static var utf8String: ASN1Tag { ASN1Tag(octet: 0x0C) }
+    @inlinable public static var relativeOID: ASN1Tag { ASN1Tag(octet: 0x0D) }
+    @inlinable public static var sequence: ASN1Tag { ASN1Tag(octet: 0x30) }
+    @inlinable public static var set: ASN1Tag { ASN1Tag(octet: 0x31) }
+    @inlinable public static var numericString: ASN1Tag { ASN1Tag(octet: 0x12) }
+    @inlinable public static var printableString: ASN1Tag { ASN1Tag(octet: 0x13) }
+    @inlinable public static var teletexString: ASN1Tag { ASN1Tag(octet: 0x14) }
+    @inlinable public static var videotexString: ASN1Tag { ASN1Tag(octet: 0x15) }
+    @inlinable public static var ia5String: ASN1Tag { ASN1Tag(octet: 0x16) }
+    @inlinable public static var utcTime: ASN1Tag { ASN1Tag(octet: 0x17) }
+    @inlinable public static var generalizedTime: ASN1Tag { ASN1Tag(octet: 0x18) }
+    @inlinable public static var graphicString: ASN1Tag { ASN1Tag(octet: 0x19) }
+    @inlinable public static var visibleString: ASN1Tag { ASN1Tag(octet: 0x1A) }
+    @inlinable public static var generalString: ASN1Tag { ASN1Tag(octet: 0x1B) }
+    @inlinable public static var universalString: ASN1Tag { ASN1Tag(octet: 0x1C) }
+    @inlinable public static var bmpString: ASN1Tag { ASN1Tag(octet: 0x1E) }
 }
 
 extension ASN1Tag: CustomStringConvertible {

@@ -1,0 +1,123 @@
+// The character string types, each with the characters that X.680 allows in it.
+extension ASN1Element {
+    /// A UTF8String's octets, proven to be well-formed UTF-8; allocates nothing.
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and all else that
+    ///   Unicode (table 3-7) does not call well-formed.
+    @_lifetime(copy self)
+    public func validatedUTF8(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> Span<UInt8> {
+        try require(tag)
+        let content = content
+        guard UTF8Validation.isWellFormed(content) else { throw error(.invalidString) }
+        return content
+    }
+
+    /// An IA5String's octets, proven to be ASCII; allocates nothing.
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for an octet above 0x7F.
+    @_lifetime(copy self)
+    public func validatedIA5(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> Span<UInt8> {
+        try require(tag)
+        let content = content
+        guard UTF8Validation.isASCII(content) else { throw error(.invalidString) }
+        return content
+    }
+
+    /// A UTF8String. Throws as ``validatedUTF8(tagged:)``.
+    public func utf8String(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> String {
+        String(decoding: [UInt8](copying: try validatedUTF8(tagged: tag)), as: UTF8.self)
+    }
+
+    /// An IA5String: ASCII with its control characters. Throws as ``validatedIA5(tagged:)``.
+    public func ia5String(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> String {
+        String(decoding: [UInt8](copying: try validatedIA5(tagged: tag)), as: UTF8.self)
+    }
+
+    /// A PrintableString: letters, digits, space and `'()+,-./:=?` (X.680, 41.4).
+    public func printableString(tagged tag: ASN1Tag = .printableString) throws(ASN1DecodingError) -> String {
+        try ascii(relaxations.contains(.anyPrintableCharacter) ? .visible : .printable, tag)
+    }
+
+    /// A NumericString: digits and space (X.680, 41.2).
+    public func numericString(tagged tag: ASN1Tag = .numericString) throws(ASN1DecodingError) -> String {
+        try ascii(.numeric, tag)
+    }
+
+    /// A VisibleString (ISO646String): the printing characters of ASCII and space.
+    public func visibleString(tagged tag: ASN1Tag = .visibleString) throws(ASN1DecodingError) -> String {
+        try ascii(.visible, tag)
+    }
+
+    /// A BMPString: two octets for each character of the Basic Multilingual Plane; surrogates are refused.
+    public func bmpString(tagged tag: ASN1Tag = .bmpString) throws(ASN1DecodingError) -> String {
+        try scalars(ofWidth: 2, tag)
+    }
+
+    /// A UniversalString: four octets for each Unicode scalar value.
+    public func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
+        try scalars(ofWidth: 4, tag)
+    }
+
+    /// A TeletexString (T61String), read as ISO 8859-1.
+    ///
+    /// T.61 proper switches character sets by escape sequences; certificates, its last users, have Latin-1 in it.
+    /// Every octet is accepted.
+    public func teletexString(tagged tag: ASN1Tag = .teletexString) throws(ASN1DecodingError) -> String {
+        try scalars(ofWidth: 1, tag)
+    }
+
+    /// A string of whichever of these types the tag says.
+    ///
+    /// - Throws: `unexpected-tag` for every other type; `invalid-string`; `constructed-string`.
+    public func string() throws(ASN1DecodingError) -> String {
+        switch tag.asPrimitive {
+        case .utf8String: try utf8String()
+        case .printableString: try printableString()
+        case .ia5String: try ia5String()
+        case .numericString: try numericString()
+        case .visibleString: try visibleString()
+        case .bmpString: try bmpString()
+        case .universalString: try universalString()
+        case .teletexString: try teletexString()
+        default: throw error(.unexpectedTag)
+        }
+    }
+
+    private func ascii(_ set: ASN1CharacterSet, _ tag: ASN1Tag) throws(ASN1DecodingError) -> String {
+        try require(tag)
+        let content = content
+        for index in content.indices where !set.contains(content[index]) { throw error(.invalidString) }
+        return String(decoding: [UInt8](copying: content), as: UTF8.self)
+    }
+
+    private func scalars(ofWidth width: Int, _ tag: ASN1Tag) throws(ASN1DecodingError) -> String {
+        try require(tag)
+        guard contentCount % width == 0 else { throw error(.invalidString) }
+        var text = String.UnicodeScalarView()
+        var index = contentStart
+        while index < end {
+            var value: UInt32 = 0
+            for octet in 0..<width { value = value << 8 | UInt32(bytes[index + octet]) }
+            guard let scalar = Unicode.Scalar(value) else { throw error(.invalidString) }
+            text.append(scalar)
+            index += width
+        }
+        return String(text)
+    }
+}
+
+/// The sets of ASCII characters of the restricted string types (X.680, 41).
+enum ASN1CharacterSet {
+    case numeric, printable, visible, ia5
+
+    func contains(_ octet: UInt8) -> Bool {
+        switch (self, octet) {
+        case (.ia5, ..<0x80), (.visible, 0x20...0x7E): true
+        case (.numeric, 0x30...0x39), (.numeric, 0x20): true
+        case (.printable, 0x61...0x7A), (.printable, 0x41...0x5A), (.printable, 0x27...0x29),  // a-z A-Z '()
+            (.printable, 0x2B...0x3A), (.printable, 0x20), (.printable, 0x3D), (.printable, 0x3F):  // +,-./0-9: space = ?
+            true
+        default: false
+        }
+    }
+}

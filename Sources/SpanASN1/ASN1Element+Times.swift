@@ -1,0 +1,112 @@
+// UTCTime and GeneralizedTime, as DER restricts them (X.690, 11.7 and 11.8).
+extension ASN1Element {
+    /// A UTCTime, `YYMMDDHHMMSSZ`; years 50–99 are 1950–1999, 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).
+    ///
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
+    public func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Timestamp {
+        try require(tag)
+        var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
+        guard let year = time.digits(2),
+            let timestamp = time.read(year: year < 50 ? year + 2000 : year + 1900, hasFraction: false)
+        else { throw error(.invalidTime) }
+        return timestamp
+    }
+
+    /// A GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, where the fraction does not end in 0.
+    ///
+    /// Digits of the fraction below a millisecond are checked and dropped.
+    ///
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
+    public func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Timestamp {
+        try require(tag)
+        var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
+        guard let year = time.digits(4), let timestamp = time.read(year: year, hasFraction: true) else {
+            throw error(.invalidTime)
+        }
+        return timestamp
+    }
+
+    /// RFC 5280's `Time`: a UTCTime or a GeneralizedTime.
+    ///
+    /// - Throws: `unexpected-tag`; `invalid-time`.
+    public func time() throws(ASN1DecodingError) -> Timestamp {
+        tag == .generalizedTime ? try generalizedTime() : try utcTime()
+    }
+}
+
+private struct TimeReader: ~Escapable {
+    private let text: Span<UInt8>
+    private var index = 0
+    private let isDER: Bool
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>, isDER: Bool) {
+        self.text = text
+        self.isDER = isDER
+    }
+
+    /// The next octet, consumed when it is the given character.
+    private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard index < text.count, text[index] == UInt8(ascii: character) else { return false }
+        index += 1
+        return true
+    }
+
+    mutating func digits(_ count: Int) -> Int? {
+        guard count <= text.count - index else { return nil }
+        var value = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    private mutating func digit() -> Int? {
+        guard index < text.count, 0x30...0x39 ~= text[index] else { return nil }
+        index += 1
+        return Int(text[index - 1]) - 0x30
+    }
+
+    /// All that follows the year, up to the end.
+    mutating func read(year: Int, hasFraction: Bool) -> Timestamp? {
+        guard let month = digits(2), let day = digits(2), let hour = digits(2), let minute = digits(2) else {
+            return nil
+        }
+        let second = digits(2)
+        guard second != nil || !isDER else { return nil }
+        guard let millisecond = hasFraction && second != nil ? fraction() : 0, let offset = zone(), index == text.count,
+            let local = Timestamp(
+                year: year, month: month, day: day, hour: hour, minute: minute, second: second ?? 0,
+                millisecond: millisecond)
+        else { return nil }
+        let timestamp = Timestamp(millisecondsSince1970: local.millisecondsSince1970 - Int64(offset) * 60_000)
+        return 0...9999 ~= timestamp.components.year ? timestamp : nil
+    }
+
+    /// Milliseconds; `nil` where there is a malformed fraction.
+    private mutating func fraction() -> Int? {
+        guard skip(".") || (!isDER && skip(",")) else { return 0 }
+        var milliseconds = 0
+        var weight = 100
+        guard var last = digit() else { return nil }
+        milliseconds = last * weight
+        while let digit = digit() {
+            weight /= 10
+            milliseconds += digit * weight
+            last = digit
+        }
+        return isDER && last == 0 ? nil : milliseconds
+    }
+
+    /// Minutes east of UTC.
+    private mutating func zone() -> Int? {
+        if skip("Z") { return 0 }
+        guard !isDER else { return nil }
+        let isWest = skip("-")
+        guard isWest || skip("+"), let hours = digits(2), let minutes = index == text.count ? 0 : digits(2), hours < 24,
+            minutes < 60
+        else { return nil }
+        return (hours * 60 + minutes) * (isWest ? -1 : 1)
+    }
+}
