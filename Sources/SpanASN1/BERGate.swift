@@ -6,7 +6,7 @@
 ///
 /// Receipts that need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment; streaming CMS writers
 /// write many.
-public struct BERGate {
+public struct BERGate: Sendable {
     /// How deeply elements may nest outside opaque ones.
     public var maximumDepth: Int
     /// How many elements may be rewritten; segments of a string and opaque elements do not count.

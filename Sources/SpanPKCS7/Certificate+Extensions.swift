@@ -19,17 +19,14 @@ public struct CertificateExtension: ~Escapable {
 }
 
 public struct CertificateExtensionIterator: ~Escapable {
-    var cursor: ASN1Cursor?
+    var cursor: ASN1Cursor
 
     @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor?) { self.cursor = cursor }
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
 
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> CertificateExtension? {
-        guard var cursor, !cursor.isAtEnd else { return nil }
-        let element = try CertificateExtension(&cursor)
-        self.cursor = cursor
-        return element
+        cursor.isAtEnd ? nil : try CertificateExtension(&cursor)
     }
 }
 
@@ -53,7 +50,10 @@ public struct KeyUsage: OptionSet, Sendable {
 extension Certificate {
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
-        get { CertificateExtensionIterator(cursor: extensionList?.contents) }
+        get {
+            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
+            return CertificateExtensionIterator(cursor: extensionList.contents)
+        }
     }
 
     /// The extension with this identifier, if the certificate has it.
@@ -99,7 +99,7 @@ extension Certificate {
         return try found.value.decode { (content) throws(ASN1DecodingError) in
             let bits = try content.read(.bitString).bitString()
             var usage: UInt16 = 0
-            for index in 0..<min(9, bits.count) where bits[index] { usage |= 1 << UInt16(index) }
+            for index in 0..<min(9, bits.count) where bits[bit: index] { usage |= 1 << UInt16(index) }
             return KeyUsage(rawValue: usage)
         }
     }

@@ -25,7 +25,7 @@ public struct Certificate: ~Escapable {
     /// The subject's `Name`, a SEQUENCE.
     public let subject: ASN1Element
     public let subjectPublicKeyInfo: SubjectPublicKeyInfo
-    private let extensionList: ASN1Element?
+    let extensionList: ASN1Element?
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
     public let signatureValue: ASN1Element
@@ -71,7 +71,7 @@ public struct Certificate: ~Escapable {
         issuer = try fields.read(.sequence)
         validityElement = try fields.read(.sequence)
         subject = try fields.read(.sequence)
-        do {
+        do throws(ASN1DecodingError) {
             subjectPublicKeyInfo = try SubjectPublicKeyInfo(&fields)
         } catch {
             throw error.within(.subjectPublicKeyInfo)
@@ -128,7 +128,7 @@ public struct SubjectPublicKeyInfo: ~Escapable {
     ///
     /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
     public func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
-        do {
+        do throws(ASN1DecodingError) {
             // The first content octet of the BIT STRING counts its unused bits: none.
             let key = try subjectPublicKey.bitString()
             return try ASN1Cursor.decode(key.bytes, baseOffset: subjectPublicKey.contentOffset + 1) {

@@ -18,7 +18,7 @@ public struct ContentInfo: ~Escapable {
     /// - Throws: `ASN1DecodingError`, among them `trailing-data` for bytes after the structure.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
-        do {
+        do throws(ASN1DecodingError) {
             var input = ASN1Cursor(bytes, baseOffset: baseOffset)
             let structure = try input.read(.sequence)
             try input.finish()

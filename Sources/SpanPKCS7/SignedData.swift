@@ -44,7 +44,7 @@ public struct SignedData: ~Escapable {
         }
         guard signedData.tag == .sequence else { throw signedData.error(.unexpectedTag).within(.signedData) }
         var fields = signedData.contents
-        do {
+        do throws(ASN1DecodingError) {
             let version = try fields.read(.integer)
             self.version = try version.integer()
             // RFC 5652, 5.1: 1, 3, 4 or 5, by what the message carries.
@@ -52,14 +52,14 @@ public struct SignedData: ~Escapable {
         } catch {
             throw error.within(.signedData)
         }
-        do {
+        do throws(ASN1DecodingError) {
             digestAlgorithmSet = try fields.read(.set)
             var algorithms = digestAlgorithmSet.contents
             while !algorithms.isAtEnd { _ = try AlgorithmIdentifier(&algorithms) }
         } catch {
             throw error.within(.digestAlgorithms)
         }
-        do {
+        do throws(ASN1DecodingError) {
             var encapsulated = try fields.read(.sequence).contents
             contentType = try encapsulated.read(.objectIdentifier)
             if encapsulated.isAtEnd {
@@ -75,22 +75,22 @@ public struct SignedData: ~Escapable {
         } catch {
             throw error.within(.encapContentInfo)
         }
-        do {
+        do throws(ASN1DecodingError) {
             certificateSet = try fields.readIfPresent(.context(0))
         } catch {
             throw error.within(.certificates)
         }
-        do {
+        do throws(ASN1DecodingError) {
             crlSet = try fields.readIfPresent(.context(1))
         } catch {
             throw error.within(.crls)
         }
-        do {
+        do throws(ASN1DecodingError) {
             signerSet = try fields.read(.set)
         } catch {
             throw error.within(.signerInfos)
         }
-        do {
+        do throws(ASN1DecodingError) {
             try fields.finish()
         } catch {
             throw error.within(.signedData)
@@ -100,7 +100,7 @@ public struct SignedData: ~Escapable {
         if let certificateSet {
             var elements = certificateSet.contents
             while !elements.isAtEnd {
-                do {
+                do throws(ASN1DecodingError) {
                     guard certificateCount < maximumCertificateCount else {
                         throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
                     }
@@ -117,7 +117,7 @@ public struct SignedData: ~Escapable {
         var signerCount = 0
         var elements = signerSet.contents
         while !elements.isAtEnd {
-            do {
+            do throws(ASN1DecodingError) {
                 guard signerCount < maximumSignerCount else {
                     throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
                 }
@@ -147,13 +147,20 @@ extension SignedData {
     /// The certificates of every kind, in the order received.
     public var certificateChoices: CertificateChoiceIterator {
         @_lifetime(copy self)
-        get { CertificateChoiceIterator(cursor: certificateSet?.contents) }
+        get { CertificateChoiceIterator(cursor: Self.members(of: certificateSet)) }
     }
 
     /// The certificate revocation lists and other revocation information, each as it stands.
     public var revocationInfos: ElementIterator {
         @_lifetime(copy self)
-        get { ElementIterator(cursor: crlSet?.contents) }
+        get { ElementIterator(cursor: Self.members(of: crlSet)) }
+    }
+
+    /// A cursor over an optional set: at its end when there is none.
+    @_lifetime(copy set)
+    private static func members(of set: ASN1Element?) -> ASN1Cursor {
+        guard let set else { return ASN1Cursor(Span()) }
+        return set.contents
     }
 
     public var signerInfos: SignerInfoIterator {
@@ -190,32 +197,26 @@ public struct AlgorithmIdentifierIterator: ~Escapable {
 }
 
 public struct ElementIterator: ~Escapable {
-    var cursor: ASN1Cursor?
+    var cursor: ASN1Cursor
 
     @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor?) { self.cursor = cursor }
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
 
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> ASN1Element? {
-        guard var cursor, !cursor.isAtEnd else { return nil }
-        let element = try cursor.read()
-        self.cursor = cursor
-        return element
+        cursor.isAtEnd ? nil : try cursor.read()
     }
 }
 
 public struct CertificateChoiceIterator: ~Escapable {
-    var cursor: ASN1Cursor?
+    var cursor: ASN1Cursor
 
     @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor?) { self.cursor = cursor }
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
 
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> CertificateChoice? {
-        guard var cursor, !cursor.isAtEnd else { return nil }
-        let choice = try CertificateChoice(&cursor)
-        self.cursor = cursor
-        return choice
+        cursor.isAtEnd ? nil : try CertificateChoice(&cursor)
     }
 }
 

@@ -41,7 +41,7 @@ public struct SignerInfo: ~Escapable {
         guard self.version == (sid.tag == .sequence ? 1 : 3) else { throw version.error(.unexpectedValue) }
         digestAlgorithm = try AlgorithmIdentifier(&fields)
         if let attributes = try fields.readIfPresent(.context(0)) {
-            do {
+            do throws(ASN1DecodingError) {
                 signedAttributes = try AttributeSet(attributes)
             } catch {
                 throw error.within(.signedAttributes)
@@ -52,7 +52,7 @@ public struct SignerInfo: ~Escapable {
         signatureAlgorithm = try AlgorithmIdentifier(&fields)
         signature = try fields.read(.octetString)
         if let attributes = try fields.readIfPresent(.context(1)) {
-            do {
+            do throws(ASN1DecodingError) {
                 unsignedAttributes = try AttributeSet(attributes)
             } catch {
                 throw error.within(.unsignedAttributes)
