@@ -1,0 +1,126 @@
+public import SpanASN1
+
+/// The number of a receipt attribute.
+///
+/// Apple documents some of them ("Receipt Fields"); the rest is known by comparing receipts with Apple's answers for them. Types with no
+/// known meaning are kept, raw and in order, in ``Receipt/attributes`` and ``InAppPurchase/attributes``.
+public struct AttributeType: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    public static let receiptType = AttributeType(rawValue: 0)
+    public static let appItemID = AttributeType(rawValue: 1)
+    public static let bundleID = AttributeType(rawValue: 2)
+    public static let applicationVersion = AttributeType(rawValue: 3)
+    public static let opaqueValue = AttributeType(rawValue: 4)
+    public static let sha1Hash = AttributeType(rawValue: 5)
+    public static let originalCreationDate = AttributeType(rawValue: 8)
+    public static let serverBuild = AttributeType(rawValue: 9)
+    public static let ageRating = AttributeType(rawValue: 10)
+    public static let sellerID = AttributeType(rawValue: 11)
+    public static let creationDate = AttributeType(rawValue: 12)
+    public static let clientVersion = AttributeType(rawValue: 13)
+    public static let downloadID = AttributeType(rawValue: 15)
+    public static let versionExternalIdentifier = AttributeType(rawValue: 16)
+    public static let inAppPurchase = AttributeType(rawValue: 17)
+    public static let originalPurchaseDate = AttributeType(rawValue: 18)
+    public static let originalApplicationVersion = AttributeType(rawValue: 19)
+    public static let expirationDate = AttributeType(rawValue: 21)
+    public static let platform = AttributeType(rawValue: 25)
+    public static let preorderDate = AttributeType(rawValue: 32)
+
+    public static let quantity = AttributeType(rawValue: 1701)
+    public static let productID = AttributeType(rawValue: 1702)
+    public static let transactionID = AttributeType(rawValue: 1703)
+    public static let purchaseDate = AttributeType(rawValue: 1704)
+    public static let originalTransactionID = AttributeType(rawValue: 1705)
+    public static let purchaseOriginalPurchaseDate = AttributeType(rawValue: 1706)
+    public static let productType = AttributeType(rawValue: 1707)
+    public static let expiresDate = AttributeType(rawValue: 1708)
+    public static let itemID = AttributeType(rawValue: 1710)
+    public static let webOrderLineItemID = AttributeType(rawValue: 1711)
+    public static let cancellationDate = AttributeType(rawValue: 1712)
+    public static let isTrialPeriod = AttributeType(rawValue: 1713)
+    public static let isInIntroOfferPeriod = AttributeType(rawValue: 1719)
+    public static let cancellationReason = AttributeType(rawValue: 1720)
+    public static let promotionalOfferID = AttributeType(rawValue: 1721)
+}
+
+extension AttributeType {
+    /// What the value of an attribute is, and so what it must look like.
+    enum Form { case utf8String, date, integer, boolean, ia5String, octets, purchase }
+
+    /// The form of an attribute with a typed field; `nil` for one without.
+    var form: Form? {
+        switch rawValue {
+        case 0, 2, 3, 19, 1702, 1703, 1705, 1721: .utf8String
+        case 8, 12, 18, 21, 32, 1704, 1706, 1708, 1712: .date
+        case 1, 9, 11, 13, 15, 16, 25, 1701, 1707, 1710, 1711, 1720: .integer
+        case 1713, 1719: .boolean
+        case 10: .ia5String
+        case 4, 5: .octets
+        case 17: .purchase
+        default: nil
+        }
+    }
+
+    /// Whether the meaning is inferred and not documented: a value of another form then leaves the field `nil` and refuses nothing.
+    var isInferred: Bool {
+        switch rawValue {
+        case 9, 10, 11, 13, 25, 32, 1707, 1710: true
+        default: false
+        }
+    }
+
+    /// What the attribute is called in words; `nil` where nobody outside Apple knows.
+    public var name: String? {
+        switch rawValue {
+        case 0: "receipt type"
+        case 1: "app item id"
+        case 2: "bundle id"
+        case 3: "application version"
+        case 4: "opaque value"
+        case 5: "SHA-1 hash"
+        case 8: "original creation date"
+        case 9: "server build"
+        case 10: "age rating"
+        case 11: "seller id"
+        case 12: "creation date"
+        case 13: "client version"
+        case 15: "download id"
+        case 16: "version external identifier"
+        case 17: "in-app purchase"
+        case 18: "original purchase date"
+        case 19: "original application version"
+        case 21: "expiration date"
+        case 25: "platform"
+        case 32: "pre-order date"
+        case 1701: "quantity"
+        case 1702: "product id"
+        case 1703: "transaction id"
+        case 1704: "purchase date"
+        case 1705: "original transaction id"
+        case 1706: "original purchase date"
+        case 1707: "product type"
+        case 1708: "expires date"
+        case 1710: "item id"
+        case 1711: "web order line item id"
+        case 1712: "cancellation date"
+        case 1713: "trial period"
+        case 1719: "introductory offer period"
+        case 1720: "cancellation reason"
+        case 1721: "promotional offer id"
+        default: nil
+        }
+    }
+}
+
+extension ASN1Field {
+    /// An attribute whose type is too large to be one of the known ones.
+    static let unknownAttribute = ASN1Field(rawValue: 59_999)
+
+    /// The receipt attribute that an error is in; `nil` when this field is one of the container's.
+    public var attributeType: AttributeType? {
+        rawValue < Self.unknownAttribute.rawValue ? AttributeType(rawValue: Int64(rawValue)) : nil
+    }
+}

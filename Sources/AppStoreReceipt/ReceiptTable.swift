@@ -1,0 +1,73 @@
+import SpanASN1
+
+/// Bytes of the payload, by offset from its start.
+struct ByteRange: Sendable {
+    var start: UInt32 = 0
+    var count: UInt32 = 0
+
+    init() {}
+    init(_ range: Range<Int>) {
+        start = UInt32(truncatingIfNeeded: range.lowerBound)
+        count = UInt32(truncatingIfNeeded: range.count)
+    }
+
+    var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
+}
+
+/// What was read of a receipt: integers, dates, and where the strings are. One fixed size, whatever the receipt.
+///
+/// A field holds a value only where its bit in `present` is set.
+struct ReceiptTable: Sendable {
+    /// Bit *n* for attribute *n*.
+    var present: UInt64 = 0
+    var receiptType = ByteRange()
+    var bundleID = ByteRange()
+    /// The encoded value of attribute 2, which enters the device hash.
+    var encodedBundleID = ByteRange()
+    var applicationVersion = ByteRange()
+    var originalApplicationVersion = ByteRange()
+    var ageRating = ByteRange()
+    var opaqueValue = ByteRange()
+    var sha1Hash = ByteRange()
+    var appItemID: Int64 = 0
+    var serverBuild: Int64 = 0
+    var sellerID: Int64 = 0
+    var clientVersion: Int64 = 0
+    var downloadID: Int64 = 0
+    var versionExternalIdentifier: Int64 = 0
+    var platform: Int64 = 0
+    var originalCreationDate: Int64 = 0
+    var creationDate: Int64 = 0
+    var originalPurchaseDate: Int64 = 0
+    var expirationDate: Int64 = 0
+    var preorderDate: Int64 = 0
+    var purchases: [PurchaseEntry] = []
+
+    func has(_ type: AttributeType) -> Bool { present & (1 << UInt64(type.rawValue)) != 0 }
+}
+
+/// One in-app purchase, as ``ReceiptTable`` keeps it.
+struct PurchaseEntry: Sendable {
+    /// The content of the purchase's SET.
+    var record = ByteRange()
+    /// Bit *n* for attribute 1701 + *n*.
+    var present: UInt32 = 0
+    /// The values of the two flags, by the same bits.
+    var flags: UInt32 = 0
+    var productID = ByteRange()
+    var transactionID = ByteRange()
+    var originalTransactionID = ByteRange()
+    var promotionalOfferID = ByteRange()
+    var quantity: Int64 = 0
+    var productType: Int64 = 0
+    var itemID: Int64 = 0
+    var webOrderLineItemID: Int64 = 0
+    var cancellationReason: Int64 = 0
+    var purchaseDate: Int64 = 0
+    var originalPurchaseDate: Int64 = 0
+    var expiresDate: Int64 = 0
+    var cancellationDate: Int64 = 0
+
+    static func bit(_ type: AttributeType) -> UInt32 { 1 << UInt32(truncatingIfNeeded: type.rawValue - 1701) }
+    func has(_ type: AttributeType) -> Bool { present & Self.bit(type) != 0 }
+}
