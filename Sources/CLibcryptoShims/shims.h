@@ -2,8 +2,34 @@
 
 // libcrypto as Swift sees it: the headers `LibcryptoHandles` uses, and functions for what Swift cannot import (macros).
 
-#include <openssl/evp.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-#include <openssl/pem.h>
+
+static inline int receipt_is_allocation_failure(unsigned long error) {
+    return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
+}
+
+// Stacks that do not own their elements.
+
+static inline STACK_OF(X509) *receipt_certificates_new(void) { return sk_X509_new_null(); }
+static inline int receipt_certificates_push(STACK_OF(X509) *stack, X509 *certificate) {
+    return sk_X509_push(stack, certificate) > 0;
+}
+static inline int receipt_certificates_count(const STACK_OF(X509) *stack) { return sk_X509_num(stack); }
+static inline X509 *receipt_certificates_at(const STACK_OF(X509) *stack, int index) {
+    return sk_X509_value(stack, index);
+}
+static inline void receipt_certificates_free(STACK_OF(X509) *stack) { sk_X509_free(stack); }
+
+static inline STACK_OF(X509_CRL) *receipt_crls_new(void) { return sk_X509_CRL_new_null(); }
+static inline int receipt_crls_push(STACK_OF(X509_CRL) *stack, X509_CRL *crl) {
+    return sk_X509_CRL_push(stack, crl) > 0;
+}
+static inline void receipt_crls_free(STACK_OF(X509_CRL) *stack) { sk_X509_CRL_free(stack); }

@@ -1,0 +1,57 @@
+import CLibcryptoShims
+
+/// One reference to a libcrypto object, given back when its owner goes.
+@safe
+struct Owned<Kind: LibcryptoObject>: ~Copyable {
+    let pointer: OpaquePointer
+
+    /// Takes over the reference that a libcrypto function has just returned, or the error it left instead.
+    init(_ pointer: OpaquePointer?, orThrow kind: LibcryptoError.Kind = .allocationFailed) throws(LibcryptoError) {
+        guard let pointer = unsafe pointer else { throw LibcryptoError(kind) }
+        unsafe self.pointer = pointer
+    }
+
+    deinit { unsafe Kind.free(pointer) }
+}
+
+// libcrypto counts references atomically. Whoever shares an owner between threads only calls functions that libcrypto declares safe for that.
+extension Owned: @unchecked Sendable {}
+
+/// A kind of libcrypto object, by the function that gives back a reference to it.
+protocol LibcryptoObject {
+    static func free(_ pointer: OpaquePointer)
+}
+
+enum KeyObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
+}
+
+enum KeyContextObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
+}
+
+enum CertificateObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
+}
+
+enum RevocationListObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe X509_CRL_free(pointer) }
+}
+
+enum StoreObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_free(pointer) }
+}
+
+enum StoreContextObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe X509_STORE_CTX_free(pointer) }
+}
+
+/// A stack of certificates that does not own them.
+enum CertificateStack: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe receipt_certificates_free(pointer) }
+}
+
+/// A stack of revocation lists that does not own them.
+enum RevocationListStack: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe receipt_crls_free(pointer) }
+}

@@ -1,0 +1,82 @@
+import CLibcryptoShims
+
+/// A public key that verifies signatures. All of it may be used by many threads at once.
+package final class PublicKey: Sendable {
+    package enum Kind: Hashable, Sendable {
+        case rsa
+        /// A key for RSASSA-PSS alone (RFC 4055, 1.2).
+        case rsaPSS
+        case ec(Curve)
+        case other
+    }
+
+    package enum Curve: Sendable {
+        case p256, p384, p521
+        /// Another curve, or any curve given by explicit parameters (RFC 5480, 2.1.1 forbids them).
+        case other
+    }
+
+    package let kind: Kind
+    /// The size of the modulus or of the curve's order, in bits.
+    package let bits: Int
+    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits.
+    package let rsaExponent: UInt64?
+    let key: Owned<KeyObject>
+    let contexts: Locked<[VerificationContext]>
+
+    /// Reads a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
+    ///
+    /// - Throws: `malformedKey`, also for algorithms that libcrypto does not know.
+    package convenience init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(LibcryptoError) {
+        try self.init(
+            unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { position, count in
+                unsafe d2i_PUBKEY(nil, position, count)
+            })
+    }
+
+    init(_ key: consuming Owned<KeyObject>) throws(LibcryptoError) {
+        defer { ERR_clear_error() }
+        contexts = try Locked([])
+        kind = Self.kind(of: key)
+        bits = unsafe Int(EVP_PKEY_get_bits(key.pointer))
+        rsaExponent = Self.rsaExponent(of: key)
+        self.key = key
+    }
+
+    private static func kind(of key: borrowing Owned<KeyObject>) -> Kind {
+        switch unsafe EVP_PKEY_get_base_id(key.pointer) {
+        case EVP_PKEY_RSA: .rsa
+        case EVP_PKEY_RSA_PSS: .rsaPSS
+        case EVP_PKEY_EC: .ec(curve(of: key))
+        default: .other
+        }
+    }
+
+    private static func curve(of key: borrowing Owned<KeyObject>) -> Curve {
+        var isExplicit: Int32 = 0
+        guard
+            unsafe EVP_PKEY_get_int_param(
+                key.pointer, OSSL_PKEY_PARAM_EC_DECODED_FROM_EXPLICIT_PARAMS, &isExplicit) == 1,
+            isExplicit == 0
+        else { return .other }
+        return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { name in
+            var count = 0
+            guard unsafe EVP_PKEY_get_group_name(key.pointer, name.baseAddress, name.count, &count) == 1 else {
+                return .other
+            }
+            return switch unsafe OBJ_txt2nid(name.baseAddress) {
+            case NID_X9_62_prime256v1: .p256
+            case NID_secp384r1: .p384
+            case NID_secp521r1: .p521
+            default: .other
+            }
+        }
+    }
+
+    private static func rsaExponent(of key: borrowing Owned<KeyObject>) -> UInt64? {
+        var exponent: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return nil }
+        defer { unsafe BN_free(exponent) }
+        return unsafe BN_num_bits(exponent) <= UInt64.bitWidth ? UInt64(BN_get_word(exponent)) : nil
+    }
+}
