@@ -19,12 +19,14 @@ public struct AlgorithmIdentifier: ~Escapable {
         element = try cursor.read(.sequence)
         var fields = element.contents
         algorithm = try fields.read(.objectIdentifier)
+        // What is no identifier at all must not pass for an unknown one.
+        _ = try algorithm.isObjectIdentifier(.data)
         parameters = fields.isAtEnd ? nil : try fields.read()
         try fields.finish()
     }
 
-    public func `is`(_ algorithm: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
-        try self.algorithm.isObjectIdentifier(algorithm)
+    public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool {
+        algorithm.content.hasSameBytes(as: identifier.content.span)
     }
 
     /// Whether the parameters are absent or NULL, as RSA PKCS#1 v1.5 and digest algorithms have them (RFC 3370, 2 and 3.2).

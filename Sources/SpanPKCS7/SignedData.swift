@@ -25,7 +25,8 @@ public struct SignedData: ~Escapable {
     private let digestAlgorithmSet: ASN1Element
     private let certificateSet: ASN1Element?
     private let crlSet: ASN1Element?
-    private let signerSet: ASN1Element
+    /// The `signerInfos`, a SET.
+    public let signerSet: ASN1Element
 
     /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
     ///

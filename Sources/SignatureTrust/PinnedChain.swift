@@ -1,0 +1,78 @@
+package import LibcryptoHandles
+package import SpanASN1
+
+/// A chain of exactly three that was validated: leaf, intermediate, pinned anchor.
+package final class PinnedChain: Sendable {
+    package let leaf: [UInt8]
+    package let intermediate: [UInt8]
+    package let anchor: TrustAnchor
+    package let leafKey: PublicKey
+    package let leafFingerprint: Fingerprint
+    package let anchorFingerprint: Fingerprint
+    /// The leaf's `notAfter`.
+    package let leafExpiry: Timestamp
+    /// The seconds since 1970 at which all three certificates are valid, as libcrypto judges it: up to, not including, the earliest `notAfter`.
+    let validSeconds: Range<Int64>
+
+    init(
+        leaf: [UInt8], intermediate: [UInt8], anchor: TrustAnchor, leafKey: PublicKey, leafExpiry: Timestamp,
+        validSeconds: Range<Int64>
+    ) throws(SignatureTrustError) {
+        self.leaf = leaf
+        self.intermediate = intermediate
+        self.anchor = anchor
+        self.leafKey = leafKey
+        self.leafExpiry = leafExpiry
+        self.validSeconds = validSeconds
+        leafFingerprint = try Fingerprint(of: leaf.span)
+        anchorFingerprint = try Fingerprint(of: anchor.der.span)
+    }
+}
+
+/// The chains that a verifier has validated, by the full bytes of their certificates.
+///
+/// Only chains that hold get in, after the signature they were needed for was verified: certificates that the anchors' owner issued. No
+/// one else can fill it, and it is bounded all the same: at `capacity` the oldest entry goes. What a hit answers is what validating again
+/// would answer, since the chain and the date decide and nothing else in the message does.
+final class PinnedChainCache: Sendable {
+    private let chains: Locked<[PinnedChain]>
+    private let capacity: Int
+
+    init(capacity: Int) throws(LibcryptoError) {
+        chains = try Locked([])
+        self.capacity = capacity
+    }
+
+    /// The key of a leaf that ended a valid chain at some date.
+    func key(ofLeaf leaf: Span<UInt8>) -> PublicKey? {
+        chains.withReadLock { chains in
+            for chain in chains where chain.leaf.span.isIdentical(to: leaf) { return chain.leafKey }
+            return nil
+        }
+    }
+
+    /// A chain from `leaf` that holds at the given date and whose intermediate is at hand.
+    func chain(
+        from leaf: Span<UInt8>, at seconds: Int64, isAtHand: (_ intermediate: Span<UInt8>) -> Bool
+    ) -> PinnedChain? {
+        chains.withReadLock { chains in
+            for chain in chains
+            where chain.validSeconds.contains(seconds) && chain.leaf.span.isIdentical(to: leaf)
+                && isAtHand(chain.intermediate.span)
+            {
+                return chain
+            }
+            return nil
+        }
+    }
+
+    func insert(_ chain: PinnedChain) {
+        chains.withLock { chains in
+            guard !chains.contains(where: { $0.leaf == chain.leaf && $0.intermediate == chain.intermediate }) else {
+                return
+            }
+            if chains.count >= capacity { chains.removeFirst(chains.count - capacity + 1) }
+            chains.append(chain)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+package import LibcryptoHandles
+package import SpanASN1
+import SpanPKCS7
+
+/// What a chain must be to be trusted: who is at its end, and what its certificates are marked for.
+package struct PinnedChainPolicy: Sendable {
+    package var anchors: [TrustAnchor]
+    /// The extension that the leaf must have; its presence is what counts.
+    package var leafMarker: ASN1ObjectIdentifier
+    /// The extension that the intermediate must have.
+    package var intermediateMarker: ASN1ObjectIdentifier
+    package var algorithms: AlgorithmPolicy
+    package var distrusted: Set<Fingerprint>
+
+    package init(
+        anchors: [TrustAnchor], leafMarker: ASN1ObjectIdentifier, intermediateMarker: ASN1ObjectIdentifier,
+        algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+    ) {
+        self.anchors = anchors
+        self.leafMarker = leafMarker
+        self.intermediateMarker = intermediateMarker
+        self.algorithms = algorithms
+        self.distrusted = distrusted
+    }
+}
+
+/// Validates chains of exactly three: leaf, intermediate, pinned anchor.
+///
+/// Paths are validated by libcrypto (`X509_verify_cert`: RFC 5280, 6). What it leaves open is decided here: which algorithms and keys may
+/// sign, that the leaf may sign at all, and the marker extensions.
+package final class PinnedChainVerifier: Sendable {
+    package let policy: PinnedChainPolicy
+    private let validator: ChainValidator
+    private let anchorValidSeconds: [Range<Int64>]
+    private let cache: PinnedChainCache
+
+    package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
+        self.policy = policy
+        var handles: [CertificateHandle] = []
+        var validSeconds: [Range<Int64>] = []
+        for anchor in policy.anchors {
+            let view = try anchor.view()
+            try policy.algorithms.checkKey(of: view)
+            validSeconds.append(try view.validSeconds())
+            handles.append(try view.libcryptoHandle())
+        }
+        anchorValidSeconds = validSeconds
+        validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try ChainValidator(anchors: handles)
+        }
+        cache = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try PinnedChainCache(capacity: cacheCapacity)
+        }
+    }
+
+    /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
+    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> PublicKey {
+        if let key = cache.key(ofLeaf: leaf.element.encoded) { return key }
+        try policy.algorithms.checkKey(of: leaf)
+        guard let key = try leaf.libcryptoHandle().publicKey else { throw leaf.error(.malformedCertificate) }
+        return key
+    }
+
+    /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.
+    ///
+    /// Each candidate is tried alone, so that neither their order nor strangers among them decide anything.
+    ///
+    /// - Parameters:
+    ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
+    ///   - candidates: all of those; asked for only when no known chain answers.
+    package func chain(
+        from leaf: CertificateView, at date: Timestamp, isAtHand: (_ certificate: Span<UInt8>) -> Bool,
+        candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
+    ) throws(SignatureTrustError) -> PinnedChain {
+        let seconds = date.secondsSince1970
+        if let known = cache.chain(from: leaf.element.encoded, at: seconds, isAtHand: isAtHand) { return known }
+
+        try checkLeaf(leaf)
+        let handle = try leaf.libcryptoHandle()
+        // Whichever candidate got furthest explains best; ranked, so that the order of the certificates does not show.
+        var best = leaf.error(.untrustedChain)
+        var tried: [[UInt8]] = []
+        for candidate in try candidates() where !tried.contains(candidate.der) {
+            tried.append(candidate.der)
+            do throws(SignatureTrustError) {
+                guard let chain = try validate(leaf, handle, candidate, seconds) else { continue }
+                cache.insert(chain)
+                return chain
+            } catch {
+                if error.kind.isHostFault { throw error }
+                if error.kind.progress > best.kind.progress { best = error }
+            }
+        }
+        throw best
+    }
+
+    /// What can be said of the leaf by itself.
+    private func checkLeaf(_ leaf: CertificateView) throws(SignatureTrustError) {
+        try checkTrusted(leaf)
+        try policy.algorithms.checkKey(of: leaf)
+        _ = try policy.algorithms.signatureDigest(leaf.signatureAlgorithm)
+        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try leaf.keyUsage() }
+        if let usage, !usage.contains(.digitalSignature) { throw leaf.error(.invalidKeyUsage) }
+        guard try leaf.hasExtension(policy.leafMarker) else { throw leaf.error(.missingLeafMarker) }
+    }
+
+    private func checkTrusted(_ certificate: CertificateView) throws(SignatureTrustError) {
+        guard try !policy.distrusted.contains(Fingerprint(of: certificate.element.encoded)) else {
+            throw certificate.error(.distrustedCertificate)
+        }
+    }
+
+    /// Validates one path; `nil` when the candidate is not the leaf's issuer by name.
+    private func validate(
+        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ candidate: EmbeddedCertificate, _ seconds: Int64
+    ) throws(SignatureTrustError) -> PinnedChain? {
+        let intermediate: CertificateView
+        do throws(ASN1DecodingError) {
+            intermediate = try CertificateView(candidate.der.span, baseOffset: candidate.offset)
+        } catch {
+            throw SignatureTrustError(malformed: error)
+        }
+        // RFC 5280, 4.1.2.4 and 4.1.2.6: an issuer's name is encoded as in its own certificate. The leaf is not its own issuer.
+        guard intermediate.subject.encoded.hasSameBytes(as: leaf.issuer.encoded),
+            !intermediate.element.encoded.hasSameBytes(as: leaf.element.encoded)
+        else { return nil }
+
+        try checkTrusted(intermediate)
+        try policy.algorithms.checkKey(of: intermediate)
+        _ = try policy.algorithms.signatureDigest(intermediate.signatureAlgorithm)
+        guard try intermediate.isAuthority() else { throw intermediate.error(.invalidIssuer) }
+        guard try intermediate.hasExtension(policy.intermediateMarker) else {
+            throw intermediate.error(.missingIntermediateMarker)
+        }
+
+        let handle = try intermediate.libcryptoHandle()
+        let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try validator.validate(
+                leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
+        }
+        switch result {
+        case .invalid(let fault, let depth):
+            throw (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
+        case .valid(let path):
+            guard path.count == 3, case .anchor(let index) = path[2], path[1] == .untrusted(0),
+                let leafKey = leafHandle.publicKey
+            else { throw leaf.error(.invalidChainLength) }
+            let leafSeconds = try leaf.validSeconds()
+            let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(to: anchorValidSeconds[index])
+            return try PinnedChain(
+                leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
+                anchor: policy.anchors[index], leafKey: leafKey,
+                leafExpiry: Timestamp(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
+        }
+    }
+}
+
+extension SignatureTrustError.Kind {
+    init(_ fault: ChainFault) {
+        self =
+            switch fault {
+            case .expired: .certificateExpired
+            case .notYetValid: .certificateNotYetValid
+            case .noIssuer: .untrustedChain
+            case .badSignature: .invalidCertificateSignature
+            case .invalidCA, .pathLengthExceeded: .invalidIssuer
+            case .noCertificateSigning: .invalidKeyUsage
+            case .unknownCriticalExtension: .unknownCriticalExtension
+            case .chainTooLong: .invalidChainLength
+            case .weakAlgorithm: .weakAlgorithm
+            case .revoked: .revokedCertificate
+            case .noRevocationList, .unusableRevocationList: .missingRevocationList
+            case .other: .untrustedChain
+            }
+    }
+}

@@ -1,0 +1,65 @@
+import LibcryptoHandles
+package import SpanASN1
+package import SpanPKCS7
+
+/// Verifies messages signed with one of a few given certificates themselves, without a chain.
+///
+/// StoreKit Testing signs so: its one certificate is self-signed and, being the same in every Xcode, authenticates nobody.
+package final class PinnedSignerVerifier: Sendable {
+    private let certificates: [TrustAnchor]
+    private let keys: [PublicKey]
+    private let algorithms: AlgorithmPolicy
+
+    package init(certificates: [TrustAnchor], algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
+        self.certificates = certificates
+        self.algorithms = algorithms
+        var keys: [PublicKey] = []
+        for certificate in certificates {
+            let view = try certificate.view()
+            try algorithms.checkKey(of: view)
+            guard let key = try view.libcryptoHandle().publicKey else { throw view.error(.malformedCertificate) }
+            keys.append(key)
+        }
+        self.keys = keys
+    }
+
+    /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
+        try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
+            if let index = index(of: signer) { return keys[index] }
+            try algorithms.checkKey(of: signer)
+            guard let key = try signer.libcryptoHandle().publicKey else { throw signer.error(.malformedCertificate) }
+            return key
+        }
+    }
+
+    /// The second step: that the signer's certificate is one of those given, and valid at a date.
+    package func signer(
+        of signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+    ) throws(SignatureTrustError) -> PinnedSigner {
+        guard let signer = try message.certificate(at: signature.certificateIndex) else {
+            throw SignatureTrustError(.missingSignerCertificate)
+        }
+        guard index(of: signer) != nil else { throw signer.error(.untrustedChain) }
+        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.keyUsage() }
+        if let usage, !usage.contains(.digitalSignature) { throw signer.error(.invalidKeyUsage) }
+        let valid = try signer.validSeconds()
+        let seconds = date.secondsSince1970
+        guard seconds < valid.upperBound else { throw signer.error(.certificateExpired) }
+        guard seconds >= valid.lowerBound else { throw signer.error(.certificateNotYetValid) }
+        return PinnedSigner(
+            fingerprint: try Fingerprint(of: signer.element.encoded),
+            expiry: Timestamp(millisecondsSince1970: valid.upperBound * 1000))
+    }
+
+    private func index(of signer: CertificateView) -> Int? {
+        certificates.firstIndex { $0.der.span.hasSameBytes(as: signer.element.encoded) }
+    }
+}
+
+/// A signer whose own certificate is trusted.
+package struct PinnedSigner: Sendable {
+    package let fingerprint: Fingerprint
+    /// The certificate's `notAfter`.
+    package let expiry: Timestamp
+}

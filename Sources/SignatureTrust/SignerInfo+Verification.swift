@@ -1,0 +1,232 @@
+import LibcryptoHandles
+import SpanASN1
+package import SpanPKCS7
+
+extension SignerInfo {
+    /// Verifies this signer's signature with the given key.
+    ///
+    /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit tag (RFC 5652, 5.4).
+    func verify(
+        content: Span<UInt8>, contentType: ASN1Element, key: PublicKey, algorithms: AlgorithmPolicy
+    ) throws(SignatureTrustError) -> DigestAlgorithm {
+        let algorithm = try algorithms.signerDigest(self)
+        var digest = try SignatureTrustError.calling { () throws(LibcryptoError) in try algorithm.digest(of: content) }
+        if let signedAttributes {
+            try checkSignedAttributes(signedAttributes, contentType, digest)
+            var signed = [UInt8](copying: signedAttributes.element.encoded)
+            signed[0] = 0x31
+            digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
+                try algorithm.digest(of: signed.span)
+            }
+        }
+        let isValid = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
+            try key.verify(signature: signature.content, digest: digest, scheme: .pkcs1)
+        }
+        guard isValid else {
+            // Worth one more RSA operation: whether the content was altered, or the signature is somebody else's.
+            let signedDigest = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
+                try key.recoverPKCS1Digest(signature: signature.content, algorithm: algorithm)
+            }
+            throw SignatureTrustError(
+                signedDigest == nil ? .invalidSignature : .contentDigestMismatch, offset: signature.offset,
+                path: ASN1Path(.signerInfos))
+        }
+        return algorithm
+    }
+
+    /// RFC 5652, 5.3 and 11: DER, a content-type that is the content's, exactly one message-digest, and that the content's.
+    private func checkSignedAttributes(
+        _ attributes: AttributeSet, _ contentType: ASN1Element, _ digest: DigestValue
+    ) throws(SignatureTrustError) {
+        let offset = attributes.element.offset
+        var isDigestEqual = false
+        do throws(ASN1DecodingError) {
+            var cursor = ASN1Cursor(attributes.element.encoded, baseOffset: offset)
+            try cursor.readSet(.context(0), isSorted: true) { (_) throws(ASN1DecodingError) in }
+            guard let type = try attributes.singleValue(of: .contentType),
+                let value = try attributes.singleValue(of: .messageDigest)
+            else { throw attributes.element.error(.missingElement) }
+            guard type.tag == .objectIdentifier, type.content.hasSameBytes(as: contentType.content) else {
+                throw type.error(.unexpectedValue)
+            }
+            let received = try value.octetString()
+            isDigestEqual = digest.withBytes { $0.hasSameBytes(as: received) }
+        } catch {
+            throw SignatureTrustError(
+                .invalidSignedAttributes, offset: error.offset, path: ASN1Path(.signedAttributes))
+        }
+        guard isDigestEqual else {
+            throw SignatureTrustError(.contentDigestMismatch, offset: offset, path: ASN1Path(.signedAttributes))
+        }
+    }
+}
+
+/// A message whose one signature was verified with the key of the certificate that the signer names. No trust is implied.
+package struct VerifiedSignature: Sendable {
+    /// The signer's certificate, among those embedded.
+    package let certificateIndex: Int
+    package let digestAlgorithm: SignatureDigest
+}
+
+/// The digest algorithm of a signature.
+public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
+    case sha1 = "SHA-1"
+    case sha224 = "SHA-224"
+    case sha256 = "SHA-256"
+    case sha384 = "SHA-384"
+    case sha512 = "SHA-512"
+
+    init(_ algorithm: DigestAlgorithm) {
+        self =
+            switch algorithm {
+            case .sha1: .sha1
+            case .sha224: .sha224
+            case .sha256: .sha256
+            case .sha384: .sha384
+            case .sha512: .sha512
+            }
+    }
+}
+
+extension SignedData {
+    /// The content of a message that must carry plain data.
+    @_lifetime(copy self)
+    package func dataContent() throws(SignatureTrustError) -> ASN1Element {
+        guard contentType.content.hasSameBytes(as: ASN1ObjectIdentifier.data.content.span) else {
+            throw SignatureTrustError(
+                .unexpectedContentType, offset: contentType.offset, path: ASN1Path(.encapContentInfo))
+        }
+        guard let content else {
+            throw SignatureTrustError(.missingContent, offset: contentType.offset, path: ASN1Path(.encapContentInfo))
+        }
+        guard content.tag == .octetString else {
+            throw SignatureTrustError(
+                .unexpectedContentType, offset: content.offset, path: ASN1Path(.encapContentInfo))
+        }
+        return content
+    }
+
+    /// Verifies the signature of a message that must have exactly one.
+    ///
+    /// - Parameter key: gives the key of a certificate, or refuses to.
+    func verifySoleSignature(
+        algorithms: AlgorithmPolicy, key: (CertificateView) throws(SignatureTrustError) -> PublicKey
+    ) throws(SignatureTrustError) -> VerifiedSignature {
+        let content = try dataContent()
+        let signer = try soleSigner()
+        let (index, offset) = try indexOfCertificate(namedBy: signer.sid)
+        guard let certificate = try certificate(at: index) else {
+            throw SignatureTrustError(.missingSignerCertificate, offset: offset, path: ASN1Path(.signerInfos))
+        }
+        let algorithm = try signer.verify(
+            content: content.content, contentType: contentType, key: key(certificate), algorithms: algorithms)
+        return VerifiedSignature(certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm))
+    }
+
+    @_lifetime(copy self)
+    private func soleSigner() throws(SignatureTrustError) -> SignerInfo {
+        do throws(ASN1DecodingError) {
+            var signers = signerInfos
+            if signerCount == 1, let signer = try signers.next() { return signer }
+        } catch {
+            throw SignatureTrustError(malformed: error)
+        }
+        throw SignatureTrustError(.signerCount, offset: signerSet.offset, path: ASN1Path(.signerInfos))
+    }
+
+    /// The certificate that the signer names. Two that differ may not both answer to it, or their order would decide.
+    private func indexOfCertificate(
+        namedBy sid: SignerIdentifier
+    ) throws(SignatureTrustError) -> (index: Int, offset: Int) {
+        var found: CertificateView?
+        var foundIndex = 0
+        do throws(ASN1DecodingError) {
+            var certificates = self.certificates
+            var index = 0
+            while let certificate = try certificates.next() {
+                if try sid.names(certificate) {
+                    if let found {
+                        guard certificate.element.encoded.hasSameBytes(as: found.element.encoded) else {
+                            throw certificate.element.error(.duplicateElement)
+                        }
+                    } else {
+                        found = certificate
+                        foundIndex = index
+                    }
+                }
+                index += 1
+            }
+        } catch {
+            throw error.kind == .duplicateElement
+                ? SignatureTrustError(.ambiguousSignerCertificate, offset: error.offset, path: ASN1Path(.certificates))
+                : SignatureTrustError(malformed: error)
+        }
+        guard let found else {
+            throw SignatureTrustError(
+                .missingSignerCertificate, offset: signerSet.offset, path: ASN1Path(.signerInfos))
+        }
+        return (foundIndex, found.element.offset)
+    }
+
+    /// The X.509 certificate at an index among those embedded.
+    @_lifetime(copy self)
+    func certificate(at index: Int) throws(SignatureTrustError) -> CertificateView? {
+        do throws(ASN1DecodingError) {
+            var certificates = self.certificates
+            var remaining = index
+            while let certificate = try certificates.next() {
+                if remaining == 0 { return certificate }
+                remaining -= 1
+            }
+            return nil
+        } catch {
+            throw SignatureTrustError(malformed: error)
+        }
+    }
+
+    /// Whether a certificate is embedded, byte for byte.
+    func embeds(_ certificate: Span<UInt8>) -> Bool {
+        var choices = certificateChoices
+        while let choice = try? choices.next() {
+            if choice.element.encoded.isIdentical(to: certificate) { return true }
+        }
+        return false
+    }
+
+    /// Copies of all embedded X.509 certificates.
+    func embeddedCertificates() throws(SignatureTrustError) -> [EmbeddedCertificate] {
+        var result: [EmbeddedCertificate] = []
+        do throws(ASN1DecodingError) {
+            var certificates = self.certificates
+            while let certificate = try certificates.next() {
+                result.append(
+                    EmbeddedCertificate(
+                        der: [UInt8](copying: certificate.element.encoded), offset: certificate.element.offset))
+            }
+        } catch {
+            throw SignatureTrustError(malformed: error)
+        }
+        return result
+    }
+}
+
+extension PinnedChainVerifier {
+    /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
+        try message.verifySoleSignature(algorithms: policy.algorithms) { (leaf) throws(SignatureTrustError) in
+            try key(of: leaf)
+        }
+    }
+
+    /// The second step: the chain from that certificate to an anchor at a date.
+    package func chain(
+        of signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+    ) throws(SignatureTrustError) -> PinnedChain {
+        guard let leaf = try message.certificate(at: signature.certificateIndex) else {
+            throw SignatureTrustError(.missingSignerCertificate)
+        }
+        return try chain(
+            from: leaf, at: date, isAtHand: { message.embeds($0) },
+            candidates: { () throws(SignatureTrustError) in try message.embeddedCertificates() })
+    }
+}
