@@ -5,10 +5,9 @@
 /// or ``ASN1Element/decode(_:)``, which prove that nothing was left over.
 @frozen
 public struct ASN1Cursor: ~Escapable {
-    /// All the bytes this cursor was made from; reads stop at `end`.
+    /// The bytes this cursor was made from, up to where it must stop.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var position: Int
-    @usableFromInline let end: Int
     /// What `position` 0 counts as in errors.
     @usableFromInline let baseOffset: Int
     /// What this cursor, and every cursor and element made from it, lets pass beyond DER.
@@ -18,19 +17,19 @@ public struct ASN1Cursor: ~Escapable {
     @inlinable
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = []) {
-        self.init(bytes, position: 0, end: bytes.count, baseOffset: baseOffset, relaxations: relaxations)
+        self.init(bytes, position: 0, baseOffset: baseOffset, relaxations: relaxations)
     }
 
     @inlinable
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, position: Int, end: Int, baseOffset: Int, relaxations: ASN1Relaxations) {
+    init(_ bytes: Span<UInt8>, position: Int, baseOffset: Int, relaxations: ASN1Relaxations) {
         self.bytes = bytes
         self.position = position
-        self.end = end
         self.baseOffset = baseOffset
         self.relaxations = relaxations
     }
 
+    @inlinable var end: Int { bytes.count }
     @inlinable public var isAtEnd: Bool { position == end }
     /// The number of bytes not yet read.
     @inlinable public var remainingCount: Int { end - position }
@@ -80,8 +79,8 @@ public struct ASN1Cursor: ~Escapable {
                 if octet == 0 { throw ASN1DecodingError(.unexpectedEndOfContents, offset: baseOffset &+ start) }
                 position = start &+ 2 &+ length
                 return ASN1Element(
-                    bytes: bytes, tag: ASN1Tag(octet: octet), start: start, contentStart: start &+ 2,
-                    end: position, baseOffset: baseOffset, relaxations: relaxations)
+                    bytes: bytes.extracting(..<position), tag: ASN1Tag(octet: octet), start: start, headerCount: 2,
+                    baseOffset: baseOffset, relaxations: relaxations)
             }
         }
         return try readLong()
@@ -104,8 +103,8 @@ public struct ASN1Cursor: ~Escapable {
         guard length <= end - index else { throw ASN1DecodingError(.truncated, offset: baseOffset &+ start) }
         position = index + length
         return ASN1Element(
-            bytes: bytes, tag: tag, start: start, contentStart: index, end: position, baseOffset: baseOffset,
-            relaxations: relaxations)
+            bytes: bytes.extracting(..<position), tag: tag, start: start, headerCount: index - start,
+            baseOffset: baseOffset, relaxations: relaxations)
     }
 
     /// Reads the next element, which must have the given tag.

@@ -112,10 +112,10 @@ enum ASN1CharacterSet {
 
     func contains(_ octet: UInt8) -> Bool {
         switch (self, octet) {
-        case (.ia5, ..<0x80), (.visible, 0x20...0x7E): true
-        case (.numeric, 0x30...0x39), (.numeric, 0x20): true
-        case (.printable, 0x61...0x7A), (.printable, 0x41...0x5A), (.printable, 0x27...0x29),  // a-z A-Z '()
-            (.printable, 0x2B...0x3A), (.printable, 0x20), (.printable, 0x3D), (.printable, 0x3F):  // +,-./0-9: space = ?
+        case (.ia5, ..<0x80), (.visible, 0x20...0x7E), (.numeric, 0x30...0x39), (.numeric, 0x20): true
+        // a–z, A–Z, '(), +,-./0–9:, space, =, ?
+        case (.printable, 0x61...0x7A), (.printable, 0x41...0x5A), (.printable, 0x27...0x29), (.printable, 0x2B...0x3A),
+            (.printable, 0x20), (.printable, 0x3D), (.printable, 0x3F):
             true
         default: false
         }

@@ -1,35 +1,37 @@
 /// One element: its tag, and where its header and content lie in the borrowed bytes.
 @frozen
 public struct ASN1Element: ~Escapable {
+    /// The bytes the element was read from, up to where it ends.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline let start: Int
-    @usableFromInline let contentStart: Int
-    @usableFromInline let end: Int
     @usableFromInline let baseOffset: Int
     public let tag: ASN1Tag
     /// What the cursor that read this element lets pass beyond DER.
     public let relaxations: ASN1Relaxations
+    /// At most 5 octets of tag and 127 of length.
+    @usableFromInline let shortHeaderCount: UInt8
 
     @inlinable
     @_lifetime(copy bytes)
     init(
-        bytes: Span<UInt8>, tag: ASN1Tag, start: Int, contentStart: Int, end: Int, baseOffset: Int,
-        relaxations: ASN1Relaxations
+        bytes: Span<UInt8>, tag: ASN1Tag, start: Int, headerCount: Int, baseOffset: Int, relaxations: ASN1Relaxations
     ) {
         self.bytes = bytes
         self.tag = tag
         self.relaxations = relaxations
         self.start = start
-        self.contentStart = contentStart
-        self.end = end
         self.baseOffset = baseOffset
+        shortHeaderCount = UInt8(truncatingIfNeeded: headerCount)
     }
+
+    @inlinable var contentStart: Int { start &+ headerCount }
+    @inlinable var end: Int { bytes.count }
 
     /// Where the header begins, from the start of the received input.
     @inlinable public var offset: Int { baseOffset &+ start }
     /// Where the content begins, from the start of the received input.
     @inlinable public var contentOffset: Int { baseOffset &+ contentStart }
-    @inlinable public var headerCount: Int { contentStart &- start }
+    @inlinable public var headerCount: Int { Int(shortHeaderCount) }
     @inlinable public var contentCount: Int { end &- contentStart }
     /// Header and content as a range of offsets from the start of the received input.
     @inlinable public var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }
@@ -40,21 +42,21 @@ public struct ASN1Element: ~Escapable {
     @inlinable
     public var content: Span<UInt8> {
         @_lifetime(copy self)
-        get { bytes.extracting(contentStart..<end) }
+        get { bytes.extracting(contentStart...) }
     }
 
     /// Header and content, as received.
     @inlinable
     public var encoded: Span<UInt8> {
         @_lifetime(copy self)
-        get { bytes.extracting(start..<end) }
+        get { bytes.extracting(start...) }
     }
 
     /// A cursor over the content; meant for constructed elements, and for DER wrapped in an OCTET STRING.
     @inlinable
     public var contents: ASN1Cursor {
         @_lifetime(copy self)
-        get { ASN1Cursor(bytes, position: contentStart, end: end, baseOffset: baseOffset, relaxations: relaxations) }
+        get { ASN1Cursor(bytes, position: contentStart, baseOffset: baseOffset, relaxations: relaxations) }
     }
 
     /// Reads the content through `body`, which must read all of it.
@@ -80,9 +82,14 @@ public struct ASN1Element: ~Escapable {
         guard tag == expected.asPrimitive else { throw wrongTag(expected: expected.asPrimitive) }
     }
 
-    /// Same class and number in the other form means a constructed string (or a primitive structure); else the type is wrong.
+    /// A string type in the other form is a constructed string; all else is the wrong type.
     @usableFromInline
     func wrongTag(expected: ASN1Tag) -> ASN1DecodingError {
-        error(tag.asPrimitive == expected && tag.isConstructed ? .constructedString : .unexpectedTag)
+        let isString: Bool
+        switch expected {
+        case .boolean, .integer, .null, .objectIdentifier, .relativeOID, .enumerated: isString = false
+        default: isString = tag.isConstructed && tag.asPrimitive == expected
+        }
+        return error(isString ? .constructedString : .unexpectedTag)
     }
 }

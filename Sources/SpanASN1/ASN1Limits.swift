@@ -1,0 +1,19 @@
+/// How much of an input is looked at before it is refused.
+@frozen
+public struct ASN1Limits: Hashable, Sendable {
+    /// How many levels elements may have; the outermost is the first.
+    public var maximumDepth: Int
+    /// How many elements there may be, end-of-contents markers included.
+    public var maximumElementCount: Int
+    /// How many bytes the input may have.
+    public var maximumByteCount: Int
+
+    @inlinable
+    public init(
+        maximumDepth: Int = 64, maximumElementCount: Int = 10_000_000, maximumByteCount: Int = 64 << 20
+    ) {
+        self.maximumDepth = maximumDepth
+        self.maximumElementCount = maximumElementCount
+        self.maximumByteCount = maximumByteCount
+    }
+}

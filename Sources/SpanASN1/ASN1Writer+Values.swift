@@ -1,0 +1,237 @@
+// Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive form.
+extension ASN1Writer {
+    /// Writes an INTEGER.
+    @inlinable
+    public mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
+        append(tag.asPrimitive)
+        // The sign bit and what differs from it.
+        let bitCount = type(of: value).bitWidth - (value < 0 ? ~value : value).leadingZeroBitCount + 1
+        let count = (bitCount + 7) / 8
+        append(length: count)
+        for index in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: value >> (index * 8))) }
+    }
+
+    /// Writes an INTEGER of any size from big-endian two's complement; superfluous octets are dropped, and no octets are 0.
+    public mutating func writeInteger(twosComplement octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
+        var first = 0
+        while octets.count - first > 1, ASN1Element.isSuperfluous(octets[first], before: octets[first + 1]) {
+            first += 1
+        }
+        append(tag.asPrimitive)
+        append(length: max(octets.count - first, 1))
+        octets.isEmpty ? append(0) : append(octets.extracting(first...))
+    }
+
+    /// Writes a non-negative INTEGER of any size from its big-endian magnitude; no octets are 0.
+    public mutating func writeInteger(magnitude octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
+        var first = 0
+        while first < octets.count, octets[first] == 0 { first += 1 }
+        let needsZero = first == octets.count || octets[first] >= 0x80
+        append(tag.asPrimitive)
+        append(length: octets.count - first + (needsZero ? 1 : 0))
+        if needsZero { append(0) }
+        append(octets.extracting(first...))
+    }
+
+    /// Writes an ENUMERATED.
+    public mutating func writeEnumerated(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .enumerated) {
+        writeInteger(value, tagged: tag)
+    }
+
+    /// Writes a BOOLEAN.
+    public mutating func writeBoolean(_ value: Bool, tagged tag: ASN1Tag = .boolean) {
+        append(tag.asPrimitive)
+        append(length: 1)
+        append(value ? 0xFF : 0x00)
+    }
+
+    /// Writes a NULL.
+    public mutating func writeNull(tagged tag: ASN1Tag = .null) {
+        append(tag.asPrimitive)
+        append(length: 0)
+    }
+
+    /// Writes an OBJECT IDENTIFIER.
+    public mutating func writeObjectIdentifier(
+        _ identifier: ASN1ObjectIdentifier, tagged tag: ASN1Tag = .objectIdentifier
+    ) {
+        write(tag.asPrimitive, content: identifier.content.span)
+    }
+
+    /// Writes a RELATIVE-OID.
+    public mutating func writeRelativeOID(_ identifier: ASN1RelativeOID, tagged tag: ASN1Tag = .relativeOID) {
+        write(tag.asPrimitive, content: identifier.content.span)
+    }
+
+    /// Writes an OCTET STRING.
+    public mutating func writeOctetString(_ octets: Span<UInt8>, tagged tag: ASN1Tag = .octetString) {
+        write(tag.asPrimitive, content: octets)
+    }
+
+    /// Writes an OCTET STRING that holds what `body` writes.
+    public mutating func writeOctetString<Failure: Error>(
+        tagged tag: ASN1Tag = .octetString, _ body: (inout ASN1Writer) throws(Failure) -> Void
+    ) throws(Failure) {
+        try write(tag.asPrimitive, body)
+    }
+
+    /// Writes a BIT STRING; unused bits are written as 0 (X.690, 11.2.1).
+    ///
+    /// - Throws: `invalid-bit-string` for more than 7 unused bits, or unused bits of no octet.
+    public mutating func writeBitString(
+        _ octets: Span<UInt8>, unusedBitCount: Int = 0, tagged tag: ASN1Tag = .bitString
+    ) throws(ASN1EncodingError) {
+        guard 0...(octets.isEmpty ? 0 : 7) ~= unusedBitCount else { throw .invalidBitString }
+        append(tag.asPrimitive)
+        append(length: octets.count + 1)
+        append(UInt8(unusedBitCount))
+        guard !octets.isEmpty else { return }
+        append(octets.extracting(..<(octets.count - 1)))
+        append(octets[octets.count - 1] & (0xFF << UInt8(unusedBitCount)))
+    }
+
+    /// Writes a BIT STRING of whole octets: what `body` writes.
+    public mutating func writeBitString<Failure: Error>(
+        tagged tag: ASN1Tag = .bitString, _ body: (inout ASN1Writer) throws(Failure) -> Void
+    ) throws(Failure) {
+        try write(tag.asPrimitive) { (writer) throws(Failure) in
+            writer.append(0)
+            try body(&writer)
+        }
+    }
+
+    // MARK: Strings
+
+    /// Writes a UTF8String.
+    public mutating func writeUTF8String(_ text: String, tagged tag: ASN1Tag = .utf8String) {
+        append(tag.asPrimitive)
+        append(length: text.utf8.count)
+        append(text)
+    }
+
+    /// Writes a PrintableString: letters, digits, space and `'()+,-./:=?`.
+    public mutating func writePrintableString(
+        _ text: String, tagged tag: ASN1Tag = .printableString
+    ) throws(ASN1EncodingError) {
+        try writeASCII(text, .printable, tag)
+    }
+
+    /// Writes an IA5String: ASCII with its control characters.
+    public mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
+        try writeASCII(text, .ia5, tag)
+    }
+
+    /// Writes a NumericString: digits and space.
+    public mutating func writeNumericString(
+        _ text: String, tagged tag: ASN1Tag = .numericString
+    ) throws(ASN1EncodingError) {
+        try writeASCII(text, .numeric, tag)
+    }
+
+    /// Writes a VisibleString: the printing characters of ASCII and space.
+    public mutating func writeVisibleString(
+        _ text: String, tagged tag: ASN1Tag = .visibleString
+    ) throws(ASN1EncodingError) {
+        try writeASCII(text, .visible, tag)
+    }
+
+    /// Writes a BMPString: characters below U+10000.
+    public mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
+        try writeScalars(text, width: 2, tag)
+    }
+
+    /// Writes a UniversalString: any Unicode characters.
+    public mutating func writeUniversalString(
+        _ text: String, tagged tag: ASN1Tag = .universalString
+    ) throws(ASN1EncodingError) {
+        try writeScalars(text, width: 4, tag)
+    }
+
+    /// Writes a TeletexString as ISO 8859-1: characters below U+0100.
+    public mutating func writeTeletexString(
+        _ text: String, tagged tag: ASN1Tag = .teletexString
+    ) throws(ASN1EncodingError) {
+        try writeScalars(text, width: 1, tag)
+    }
+
+    private mutating func writeASCII(
+        _ text: String, _ set: ASN1CharacterSet, _ tag: ASN1Tag
+    ) throws(ASN1EncodingError) {
+        for octet in text.utf8 where !set.contains(octet) { throw .invalidString }
+        writeUTF8String(text, tagged: tag)
+    }
+
+    private mutating func writeScalars(_ text: String, width: Int, _ tag: ASN1Tag) throws(ASN1EncodingError) {
+        for scalar in text.unicodeScalars where UInt64(scalar.value) >> (width * 8) > 0 { throw .invalidString }
+        append(tag.asPrimitive)
+        append(length: text.unicodeScalars.count * width)
+        for scalar in text.unicodeScalars {
+            for shift in (0..<width).reversed() { append(UInt8(truncatingIfNeeded: scalar.value >> (shift * 8))) }
+        }
+    }
+
+    // MARK: Times
+
+    /// Writes a UTCTime, `YYMMDDHHMMSSZ`.
+    ///
+    /// - Throws: `invalid-time` outside 1950–2049 (RFC 5280, 4.1.2.5.1), and for a fraction of a second.
+    public mutating func writeUTCTime(_ time: Timestamp, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
+        let parts = time.components
+        guard 1950...2049 ~= parts.year, parts.millisecond == 0 else { throw .invalidTime }
+        append(tag.asPrimitive)
+        append(length: 13)
+        append(digits: parts.year % 100, 2)
+        appendMonthToSecond(parts)
+        append(UInt8(ascii: "Z"))
+    }
+
+    /// Writes a GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, with a fraction only where there are milliseconds.
+    ///
+    /// - Throws: `invalid-time` outside years 0–9999.
+    public mutating func writeGeneralizedTime(
+        _ time: Timestamp, tagged tag: ASN1Tag = .generalizedTime
+    ) throws(ASN1EncodingError) {
+        let parts = time.components
+        guard 0...9999 ~= parts.year else { throw .invalidTime }
+        append(tag.asPrimitive)
+        // X.690, 11.7.3: no trailing zeros, and no point without a fraction.
+        var (fraction, fractionDigits) = (parts.millisecond, parts.millisecond == 0 ? 0 : 3)
+        while fractionDigits > 0, fraction % 10 == 0 {
+            (fraction, fractionDigits) = (fraction / 10, fractionDigits - 1)
+        }
+        append(length: fractionDigits == 0 ? 15 : 16 + fractionDigits)
+        append(digits: parts.year, 4)
+        appendMonthToSecond(parts)
+        if fractionDigits > 0 {
+            append(UInt8(ascii: "."))
+            append(digits: fraction, fractionDigits)
+        }
+        append(UInt8(ascii: "Z"))
+    }
+
+    /// Writes RFC 5280's `Time`: a UTCTime from 1950 through 2049, else a GeneralizedTime (4.1.2.5).
+    ///
+    /// - Throws: `invalid-time` outside years 0–9999, and for a fraction of a second, which RFC 5280 does not allow.
+    public mutating func writeTime(_ time: Timestamp) throws(ASN1EncodingError) {
+        let parts = time.components
+        guard parts.millisecond == 0 else { throw .invalidTime }
+        1950...2049 ~= parts.year ? try writeUTCTime(time) : try writeGeneralizedTime(time)
+    }
+
+    private mutating func appendMonthToSecond(_ parts: Timestamp.Components) {
+        append(digits: parts.month, 2)
+        append(digits: parts.day, 2)
+        append(digits: parts.hour, 2)
+        append(digits: parts.minute, 2)
+        append(digits: parts.second, 2)
+    }
+
+    private mutating func append(digits value: Int, _ count: Int) {
+        var power = 1
+        for _ in 1..<count { power *= 10 }
+        while power > 0 {
+            append(0x30 + UInt8(value / power % 10))
+            power /= 10
+        }
+    }
+}
