@@ -6,10 +6,14 @@ package final class ChainValidator: Sendable {
     package enum RevocationScope: Sendable { case leaf, chain }
 
     package let anchors: [Certificate]
+    private let isStrict: Bool
     private let store: Owned<StoreObject>
 
     /// Only self-signed anchors end a path. The host's own certificates are never consulted.
-    package init(anchors: [Certificate]) throws(LibcryptoError) {
+    ///
+    /// - Parameter isStrict: whether certificates must also keep the profile's lesser rules (RFC 5280, 4.2: key identifiers, which
+    ///   extensions are critical). All chains that Apple signed do; home-made ones often do not.
+    package init(anchors: [Certificate], isStrict: Bool = false) throws(LibcryptoError) {
         let store = try unsafe Owned<StoreObject>(X509_STORE_new())
         for anchor in anchors {
             guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
@@ -17,6 +21,7 @@ package final class ChainValidator: Sendable {
             }
         }
         self.anchors = anchors
+        self.isStrict = isStrict
         self.store = store
     }
 
@@ -55,6 +60,7 @@ package final class ChainValidator: Sendable {
         else { throw LibcryptoError(.operationFailed) }
 
         var flags = X509_V_FLAG_TRUSTED_FIRST
+        if isStrict { flags |= X509_V_FLAG_X509_STRICT }
         if !revocationLists.isEmpty {
             flags |= X509_V_FLAG_CRL_CHECK
             if revocationScope == .chain { flags |= X509_V_FLAG_CRL_CHECK_ALL }

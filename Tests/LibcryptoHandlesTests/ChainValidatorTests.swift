@@ -153,6 +153,17 @@ struct ChainValidatorTests {
                 == .invalid(.noIssuer, depth: 0))
     }
 
+    @Test func `strictness asks for key identifiers`() throws {
+        let chain = TestChain()
+        let result = try ChainValidator(anchors: [chain.rootCertificate()], isStrict: true).validate(
+            leaf: chain.leafCertificate(), untrusted: [chain.intermediateCertificate()], secondsSince1970: date,
+            maximumIntermediates: 1)
+        guard case .invalid(.other, _) = result else {
+            Issue.record("\(result)")
+            return
+        }
+    }
+
     @Test func `a longer path than allowed is refused`() throws {
         #expect(try validate(maximumIntermediates: 0) == .invalid(.chainTooLong, depth: 1))
         #expect(try validate(maximumIntermediates: .min) == .invalid(.chainTooLong, depth: 1))
