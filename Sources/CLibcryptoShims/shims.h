@@ -16,6 +16,9 @@ static inline int receipt_is_allocation_failure(unsigned long error) {
     return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
 }
 
+// The bytes written to a memory BIO, which keeps them.
+static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
+
 // Stacks that do not own their elements.
 
 static inline STACK_OF(X509) *receipt_certificates_new(void) { return sk_X509_new_null(); }

@@ -21,11 +21,9 @@ package enum ChainFault: Hashable, Sendable {
     /// No path to an anchor.
     case noIssuer
     case badSignature
-    /// An issuer without `basicConstraints`, or with `cA` false.
+    /// An issuer without `basicConstraints`, with `cA` false, or whose `keyUsage` lacks `keyCertSign`.
     case invalidCA
     case pathLengthExceeded
-    /// An issuer whose `keyUsage` lacks `keyCertSign`.
-    case noCertificateSigning
     case unknownCriticalExtension
     case chainTooLong
     /// libcrypto's own rules on algorithms and key sizes.
@@ -47,9 +45,8 @@ package enum ChainFault: Hashable, Sendable {
                 X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:
                 .noIssuer
             case X509_V_ERR_CERT_SIGNATURE_FAILURE, X509_V_ERR_UNABLE_TO_DECRYPT_CERT_SIGNATURE: .badSignature
-            case X509_V_ERR_INVALID_CA: .invalidCA
+            case X509_V_ERR_INVALID_CA, X509_V_ERR_KEYUSAGE_NO_CERTSIGN: .invalidCA
             case X509_V_ERR_PATH_LENGTH_EXCEEDED: .pathLengthExceeded
-            case X509_V_ERR_KEYUSAGE_NO_CERTSIGN: .noCertificateSigning
             case X509_V_ERR_UNHANDLED_CRITICAL_EXTENSION: .unknownCriticalExtension
             case X509_V_ERR_CERT_CHAIN_TOO_LONG: .chainTooLong
             case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK,

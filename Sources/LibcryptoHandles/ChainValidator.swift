@@ -6,10 +6,14 @@ package final class ChainValidator: Sendable {
     package enum RevocationScope: Sendable { case leaf, chain }
 
     package let anchors: [Certificate]
+    private let isStrict: Bool
     private let store: Owned<StoreObject>
 
     /// Only self-signed anchors end a path. The host's own certificates are never consulted.
-    package init(anchors: [Certificate]) throws(LibcryptoError) {
+    ///
+    /// - Parameter isStrict: whether certificates must also keep the profile's lesser rules (RFC 5280, 4.2: key identifiers, which
+    ///   extensions are critical). All chains that Apple signed do; home-made ones often do not.
+    package init(anchors: [Certificate], isStrict: Bool = false) throws(LibcryptoError) {
         let store = try unsafe Owned<StoreObject>(X509_STORE_new())
         for anchor in anchors {
             guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
@@ -17,6 +21,7 @@ package final class ChainValidator: Sendable {
             }
         }
         self.anchors = anchors
+        self.isStrict = isStrict
         self.store = store
     }
 
@@ -28,7 +33,7 @@ package final class ChainValidator: Sendable {
     /// - Parameters:
     ///   - secondsSince1970: the date. As libcrypto has it, `notAfter` itself is too late by a second.
     ///   - revocationLists: none means that revocation is not checked.
-    ///   - maximumIntermediates: how many certificates may stand between leaf and anchor.
+    ///   - maximumIntermediates: how many certificates may stand between leaf and anchor; at most 100.
     package func validate(
         leaf: Certificate, untrusted: [Certificate], secondsSince1970: Int64,
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
@@ -55,6 +60,7 @@ package final class ChainValidator: Sendable {
         else { throw LibcryptoError(.operationFailed) }
 
         var flags = X509_V_FLAG_TRUSTED_FIRST
+        if isStrict { flags |= X509_V_FLAG_X509_STRICT }
         if !revocationLists.isEmpty {
             flags |= X509_V_FLAG_CRL_CHECK
             if revocationScope == .chain { flags |= X509_V_FLAG_CRL_CHECK_ALL }
@@ -63,12 +69,17 @@ package final class ChainValidator: Sendable {
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
         // Levels fit nobody: 1 refuses SHA-1 chains that Apple signed, 0 accepts MD5. Whoever calls has a list of its own.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 0)
-        unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(secondsSince1970))
-        unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(clamping: max(0, maximumIntermediates)))
+        unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(clamping: secondsSince1970))
+        // Two more than allowed: libcrypto counts an untrusted root, and would call a path without an anchor too long.
+        let maximum = min(max(maximumIntermediates, 0), 100)
+        unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(maximum + 2))
 
         let result = unsafe X509_verify_cert(context.pointer)
         let code = unsafe X509_STORE_CTX_get_error(context.pointer)
-        if result == 1, code == X509_V_OK { return try .valid(path: path(in: context, leaf, untrusted)) }
+        if result == 1, code == X509_V_OK {
+            let path = try path(in: context, leaf, untrusted)
+            return path.count > maximum + 2 ? .invalid(.chainTooLong, depth: maximum + 1) : .valid(path: path)
+        }
         try LibcryptoError.drain()
         switch code {
         case X509_V_OK, X509_V_ERR_UNSPECIFIED, X509_V_ERR_INVALID_CALL: throw LibcryptoError(.operationFailed)

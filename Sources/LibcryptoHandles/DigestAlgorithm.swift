@@ -52,8 +52,7 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     private nonisolated(unsafe) static let methods: [OpaquePointer?] = {
         defer { ERR_clear_error() }
         return unsafe allCases.map { algorithm in
-            unsafe EVP_MD_fetch(
-                nil, UnsafeRawPointer(algorithm.name.utf8Start).assumingMemoryBound(to: CChar.self), nil)
+            unsafe EVP_MD_fetch(nil, algorithm.name.cString, nil)
         }
     }()
 }

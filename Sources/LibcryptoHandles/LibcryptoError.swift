@@ -26,6 +26,9 @@ package struct LibcryptoError: Error, Hashable, Sendable {
 }
 
 extension LibcryptoError {
+    /// Whether no function here left an error behind on this thread.
+    package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
+
     /// Empties the error queue after a failure that is an answer, not an error; unless it was for want of memory.
     static func drain() throws(LibcryptoError) {
         let error = LibcryptoError(.operationFailed)

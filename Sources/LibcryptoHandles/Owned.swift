@@ -22,6 +22,18 @@ protocol LibcryptoObject {
     static func free(_ pointer: OpaquePointer)
 }
 
+enum BigNumber: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe BN_free(pointer) }
+}
+
+enum DigestMethod: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_free(pointer) }
+}
+
+enum MemoryStream: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe BIO_free(pointer) }
+}
+
 enum KeyObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
 }

@@ -43,6 +43,19 @@ package final class PublicKey: Sendable {
         self.key = key
     }
 
+    /// The `SubjectPublicKeyInfo` (RFC 5280, 4.1).
+    package func subjectPublicKeyInfo() throws(LibcryptoError) -> [UInt8] {
+        let count = unsafe i2d_PUBKEY(key.pointer, nil)
+        guard count > 0 else { throw LibcryptoError(.operationFailed) }
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        let written = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            var position = buffer.baseAddress
+            return unsafe i2d_PUBKEY(key.pointer, &position)
+        }
+        guard written == count else { throw LibcryptoError(.operationFailed) }
+        return bytes
+    }
+
     private static func kind(of key: borrowing Owned<KeyObject>) -> Kind {
         switch unsafe EVP_PKEY_get_base_id(key.pointer) {
         case EVP_PKEY_RSA: .rsa

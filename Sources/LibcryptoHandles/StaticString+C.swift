@@ -1,0 +1,6 @@
+extension StaticString {
+    /// The text of a literal, which ends in NUL and lives forever.
+    var cString: UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
+    }
+}

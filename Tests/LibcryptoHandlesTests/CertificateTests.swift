@@ -1,0 +1,41 @@
+import LibcryptoHandles
+import Testing
+
+struct CertificateTests {
+    @Test func `a certificate has the key it was issued for`() throws {
+        let key = try #require(try TestChain().leafCertificate().publicKey)
+        #expect(try key.subjectPublicKeyInfo() == TestKeys.leaf.get().publicKey.subjectPublicKeyInfo())
+        #expect(LibcryptoError.isQueueEmpty)
+    }
+
+    @Test func `what is not a whole certificate is refused`() throws {
+        let der = try TestChain().leafDER()
+        for count in [0, 1, 2, 100, der.count - 1] {
+            expectError(.malformedCertificate) { try Certificate(Array(der.prefix(count))) }
+        }
+        expectError(.malformedCertificate) { try Certificate(der + [0]) }
+        expectError(.malformedCertificate) { try Certificate([0x30, 0x80, 0, 0]) }
+        expectError(.malformedCertificate) { try Certificate([UInt8](repeating: 0x30, count: 100_000)) }
+        expectError(.malformedCertificate) {
+            try Certificate((0..<100_000).map { $0.isMultiple(of: 2) ? 0x30 : 0x80 })
+        }
+    }
+
+    @Test func `a certificate whose key is unreadable has none`() throws {
+        let der = try TestChain().leafDER()
+        let info = try TestKeys.leaf.get().publicKey.subjectPublicKeyInfo()
+        let start = try #require((0..<der.count - info.count).first { Array(der[$0..<$0 + info.count]) == info })
+        var altered = der
+        // The tag of the modulus (RFC 8017, A.1.1), after the header of the BIT STRING.
+        altered[start + 28] = 0x04
+        let certificate = try Certificate(altered)
+        #expect(certificate.publicKey == nil)
+        #expect(LibcryptoError.isQueueEmpty)
+    }
+
+    @Test func `what is not a whole revocation list is refused`() throws {
+        for wrong in [[], [0], [0x30, 0], try TestChain().leafDER()] {
+            expectError(.malformedRevocationList) { try RevocationList(wrong) }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import LibcryptoHandles
+import Testing
+
+struct DigestTests {
+    /// FIPS 180-4's example message, and the empty one.
+    @Test(arguments: [
+        (DigestAlgorithm.sha1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+        (.sha224, "abc", "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7"),
+        (.sha256, "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (
+            .sha384, "abc",
+            "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7"
+        ),
+        (
+            .sha512, "abc",
+            "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"
+        ),
+        (.sha1, "", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
+        (.sha256, "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    ])
+    func `a digest is the published one`(algorithm: DigestAlgorithm, message: String, expected: String) throws {
+        let digest = try algorithm.digest(message)
+        #expect(hex(digest.bytes) == expected)
+        #expect(digest.algorithm == algorithm)
+        #expect(digest.count == algorithm.byteCount)
+        let seen = digest.withBytes { span in span.indices.map { span[$0] } }
+        #expect(seen == digest.bytes)
+        #expect(DigestValue(algorithm, bytes(hex: expected)) == digest)
+    }
+
+    @Test func `a digest of another length is none`() {
+        for algorithm in DigestAlgorithm.allCases {
+            for count in [0, algorithm.byteCount - 1, algorithm.byteCount + 1, 1000] {
+                #expect(DigestValue(algorithm, [UInt8](repeating: 0, count: count)) == nil)
+            }
+        }
+    }
+
+    @Test func `equal bytes of another algorithm are another digest`() throws {
+        let one = try #require(DigestValue(.sha1, [UInt8](repeating: 0, count: 20)))
+        let other = try #require(DigestValue(.sha224, [UInt8](repeating: 0, count: 28)))
+        #expect(one != other)
+    }
+
+    /// RFC 1321, A.5.
+    @Test(arguments: [("", "d41d8cd98f00b204e9800998ecf8427e"), ("abc", "900150983cd24fb0d6963f7d28e17f72")])
+    func `MD5 for vectors is MD5`(message: String, expected: String) throws {
+        #expect(try hex(TestVectorMD5.digest(of: Array(message.utf8).span)) == expected)
+    }
+}

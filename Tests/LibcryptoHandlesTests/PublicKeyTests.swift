@@ -1,0 +1,76 @@
+import LibcryptoHandles
+import Testing
+
+struct PublicKeyTests {
+    @Test func `a key says what it is`() throws {
+        let rsa = try TestKeys.leaf.get().publicKey
+        #expect(rsa.kind == .rsa)
+        #expect(rsa.bits == 2048)
+        #expect(rsa.rsaExponent == 65537)
+        #expect(try PrivateKey.generateRSA(bits: 1024, publicExponent: 3).publicKey.rsaExponent == 3)
+        for (key, curve, bits) in [
+            (TestKeys.p256, PublicKey.Curve.p256, 256), (TestKeys.p384, .p384, 384), (TestKeys.p521, .p521, 521),
+        ] {
+            let key = try key.get().publicKey
+            #expect(key.kind == .ec(curve))
+            #expect(key.bits == bits)
+            #expect(key.rsaExponent == nil)
+        }
+        #expect(LibcryptoError.isQueueEmpty)
+    }
+
+    @Test func `a key reads back as it was written`() throws {
+        for key in [TestKeys.leaf, TestKeys.p256, TestKeys.p384, TestKeys.p521] {
+            let key = try key.get().publicKey
+            let info = try key.subjectPublicKeyInfo()
+            let copy = try PublicKey(info)
+            #expect(copy.kind == key.kind)
+            #expect(copy.bits == key.bits)
+            #expect(try copy.subjectPublicKeyInfo() == info)
+        }
+    }
+
+    /// P-256's parameters written out (RFC 3279, 2.3.5), with its generator as the public point.
+    @Test func `a curve given by explicit parameters is no curve we know`() throws {
+        let order = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"
+        let prime = "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff"
+        let generator =
+            "046b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
+            + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
+        let parameters = DER.sequence(
+            [2, 1, 1],
+            DER.sequence([6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 1, 1], DER.element(2, [0], bytes(hex: prime))),
+            DER.sequence(
+                DER.element(4, bytes(hex: "ffffffff00000001000000000000000000000000fffffffffffffffffffffffc")),
+                DER.element(4, bytes(hex: "5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b"))),
+            DER.element(4, bytes(hex: generator)), DER.element(2, [0], bytes(hex: order)), [2, 1, 1])
+        let algorithm = DER.sequence([6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1], parameters)
+        let key = try PublicKey(DER.sequence(algorithm, DER.element(3, [0], bytes(hex: generator))))
+        #expect(key.kind == .ec(.other))
+        #expect(LibcryptoError.isQueueEmpty)
+    }
+
+    @Test func `keys of other algorithms are other`() throws {
+        let secp256k1 =
+            "3056301006072a8648ce3d020106052b8104000a03420004"
+            + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+            + "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
+        #expect(try PublicKey(bytes(hex: secp256k1)).kind == .ec(.other))
+        // RFC 8410, 10.1
+        let ed25519 = "302a300506032b657003210019bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1"
+        #expect(try PublicKey(bytes(hex: ed25519)).kind == .other)
+    }
+
+    @Test func `what is not a whole key is refused`() throws {
+        let info = try TestKeys.leaf.get().publicKey.subjectPublicKeyInfo()
+        for count in [0, 1, 2, 20, 30, info.count - 1] {
+            expectError(.malformedKey) { try PublicKey(Array(info.prefix(count))) }
+        }
+        expectError(.malformedKey) { try PublicKey(info + [0]) }
+        expectError(.malformedKey) { try PublicKey([0x30, 0x80]) }
+        expectError(.malformedKey) { try PublicKey([0x30, 0x88] + [UInt8](repeating: 0xFF, count: 8)) }
+        expectError(.malformedKey) { try PublicKey([UInt8](repeating: 0, count: 300)) }
+        // An algorithm nobody knows.
+        expectError(.malformedKey) { try PublicKey(bytes(hex: "300c300506032a030403030000aa")) }
+    }
+}
