@@ -30,8 +30,8 @@ extension CertificateView {
 
     /// The seconds since 1970 at which libcrypto calls the certificate valid: from `notBefore` up to, not including, `notAfter`.
     func validSeconds() throws(SignatureTrustError) -> Range<Int64> {
-        let validity = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }
-        return validity.lowerBound.secondsSince1970..<validity.upperBound.secondsSince1970
+        let period = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }
+        return period.lowerBound.secondsSince1970..<period.upperBound.secondsSince1970
     }
 
     /// Whether the certificate says that it may issue others: libcrypto also takes some that do not say so.
@@ -39,8 +39,8 @@ extension CertificateView {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) -> Bool in
             guard let constraints = try certificateExtension(.basicConstraints) else { return false }
             // BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER OPTIONAL }
-            return try constraints.value.decode { (content) throws(ASN1DecodingError) in
-                try content.read(.sequence) { (fields) throws(ASN1DecodingError) in
+            return try constraints.value.decode { (content) throws(ASN1DecodingError) -> Bool in
+                try content.read(.sequence) { (fields) throws(ASN1DecodingError) -> Bool in
                     let isAuthority = try fields.readIfPresent(.boolean)?.boolean() ?? false
                     _ = try fields.readIfPresent(.integer)?.unsignedIntegerBytes()
                     return isAuthority

@@ -27,6 +27,11 @@ package final class PinnedChain: Sendable {
         leafFingerprint = try Fingerprint(of: leaf.span)
         anchorFingerprint = try Fingerprint(of: anchor.der.span)
     }
+
+    fileprivate func starts(with certificate: Span<UInt8>) -> Bool {
+        let leaf = leaf
+        return leaf.span.isIdentical(to: certificate)
+    }
 }
 
 /// The chains that a verifier has validated, by the full bytes of their certificates.
@@ -46,7 +51,7 @@ final class PinnedChainCache: Sendable {
     /// The key of a leaf that ended a valid chain at some date.
     func key(ofLeaf leaf: Span<UInt8>) -> PublicKey? {
         chains.withReadLock { chains in
-            for chain in chains where chain.leaf.span.isIdentical(to: leaf) { return chain.leafKey }
+            for chain in chains where chain.starts(with: leaf) { return chain.leafKey }
             return nil
         }
     }
@@ -56,11 +61,9 @@ final class PinnedChainCache: Sendable {
         from leaf: Span<UInt8>, at seconds: Int64, isAtHand: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
         chains.withReadLock { chains in
-            for chain in chains
-            where chain.validSeconds.contains(seconds) && chain.leaf.span.isIdentical(to: leaf)
-                && isAtHand(chain.intermediate.span)
-            {
-                return chain
+            for chain in chains where chain.validSeconds.contains(seconds) && chain.starts(with: leaf) {
+                let intermediate = chain.intermediate
+                if isAtHand(intermediate.span) { return chain }
             }
             return nil
         }

@@ -164,7 +164,6 @@ extension SignatureTrustError.Kind {
             case .noIssuer: .untrustedChain
             case .badSignature: .invalidCertificateSignature
             case .invalidCA, .pathLengthExceeded: .invalidIssuer
-            case .noCertificateSigning: .invalidKeyUsage
             case .unknownCriticalExtension: .unknownCriticalExtension
             case .chainTooLong: .invalidChainLength
             case .weakAlgorithm: .weakAlgorithm

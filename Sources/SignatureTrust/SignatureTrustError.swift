@@ -104,7 +104,7 @@ extension SignatureTrustError.Kind {
         switch self {
         case .untrustedChain: 0
         case .malformedCertificate, .unsupportedKey, .weakKey, .unsupportedAlgorithm, .weakAlgorithm: 1
-        case .invalidIssuer, .invalidKeyUsage: 2
+        case .invalidIssuer: 2
         case .missingIntermediateMarker: 3
         case .invalidCertificateSignature: 4
         case .certificateExpired, .certificateNotYetValid: 5

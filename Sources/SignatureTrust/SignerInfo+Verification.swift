@@ -1,5 +1,5 @@
 import LibcryptoHandles
-import SpanASN1
+package import SpanASN1
 package import SpanPKCS7
 
 extension SignerInfo {
@@ -92,7 +92,7 @@ extension SignedData {
     /// The content of a message that must carry plain data.
     @_lifetime(copy self)
     package func dataContent() throws(SignatureTrustError) -> ASN1Element {
-        guard contentType.content.hasSameBytes(as: ASN1ObjectIdentifier.data.content.span) else {
+        guard contentType.matches(.data) else {
             throw SignatureTrustError(
                 .unexpectedContentType, offset: contentType.offset, path: ASN1Path(.encapContentInfo))
         }

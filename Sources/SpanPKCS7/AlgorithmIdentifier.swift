@@ -25,13 +25,18 @@ public struct AlgorithmIdentifier: ~Escapable {
         try fields.finish()
     }
 
-    public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool {
-        algorithm.content.hasSameBytes(as: identifier.content.span)
-    }
+    public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
     /// Whether the parameters are absent or NULL, as RSA PKCS#1 v1.5 and digest algorithms have them (RFC 3370, 2 and 3.2).
     public var hasNullOrAbsentParameters: Bool {
         guard let parameters else { return true }
         return parameters.tag == .null && parameters.contentCount == 0
+    }
+}
+
+extension ASN1Element {
+    /// Whether this is the given OBJECT IDENTIFIER; one that is malformed is none.
+    public func matches(_ identifier: ASN1ObjectIdentifier) -> Bool {
+        tag == .objectIdentifier && content.hasSameBytes(as: identifier.content.span)
     }
 }
