@@ -75,7 +75,8 @@ package final class PinnedChainVerifier: Sendable {
         let seconds = date.secondsSince1970
         if let known = cache.chain(from: leaf.element.encoded, at: seconds, isAtHand: isAtHand) { return known }
 
-        try checkLeaf(leaf)
+        try checkTrusted(leaf)
+        try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
         // Whichever candidate got furthest explains best; ranked, so that the order of the certificates does not show.
         var best = leaf.error(.untrustedChain)
@@ -92,16 +93,6 @@ package final class PinnedChainVerifier: Sendable {
             }
         }
         throw best
-    }
-
-    /// What can be said of the leaf by itself.
-    private func checkLeaf(_ leaf: CertificateView) throws(SignatureTrustError) {
-        try checkTrusted(leaf)
-        try policy.algorithms.checkKey(of: leaf)
-        _ = try policy.algorithms.signatureDigest(leaf.signatureAlgorithm)
-        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try leaf.keyUsage() }
-        if let usage, !usage.contains(.digitalSignature) { throw leaf.error(.invalidKeyUsage) }
-        guard try leaf.hasExtension(policy.leafMarker) else { throw leaf.error(.missingLeafMarker) }
     }
 
     private func checkTrusted(_ certificate: CertificateView) throws(SignatureTrustError) {
@@ -127,12 +118,6 @@ package final class PinnedChainVerifier: Sendable {
 
         try checkTrusted(intermediate)
         try policy.algorithms.checkKey(of: intermediate)
-        _ = try policy.algorithms.signatureDigest(intermediate.signatureAlgorithm)
-        guard try intermediate.isAuthority() else { throw intermediate.error(.invalidIssuer) }
-        guard try intermediate.hasExtension(policy.intermediateMarker) else {
-            throw intermediate.error(.missingIntermediateMarker)
-        }
-
         let handle = try intermediate.libcryptoHandle()
         let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try validator.validate(
@@ -145,12 +130,30 @@ package final class PinnedChainVerifier: Sendable {
             guard path.count == 3, case .anchor(let index) = path[2], path[1] == .untrusted(0),
                 let leafKey = leafHandle.publicKey
             else { throw leaf.error(.invalidChainLength) }
+            try checkPurposes(leaf, intermediate)
             let leafSeconds = try leaf.validSeconds()
             let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(to: anchorValidSeconds[index])
             return try PinnedChain(
                 leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
                 anchor: policy.anchors[index], leafKey: leafKey,
                 leafExpiry: Timestamp(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
+        }
+    }
+}
+
+extension PinnedChainVerifier {
+    /// What libcrypto leaves open, of a path that it found good: a certificate under a stranger's root is untrusted before it is anything else.
+    private func checkPurposes(
+        _ leaf: CertificateView, _ intermediate: CertificateView
+    ) throws(SignatureTrustError) {
+        _ = try policy.algorithms.signatureDigest(leaf.signatureAlgorithm)
+        _ = try policy.algorithms.signatureDigest(intermediate.signatureAlgorithm)
+        guard try intermediate.isAuthority() else { throw intermediate.error(.invalidIssuer) }
+        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try leaf.keyUsage() }
+        if let usage, !usage.contains(.digitalSignature) { throw leaf.error(.invalidKeyUsage) }
+        guard try leaf.hasExtension(policy.leafMarker) else { throw leaf.error(.missingLeafMarker) }
+        guard try intermediate.hasExtension(policy.intermediateMarker) else {
+            throw intermediate.error(.missingIntermediateMarker)
         }
     }
 }

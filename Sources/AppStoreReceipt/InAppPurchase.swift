@@ -1,0 +1,109 @@
+import SpanASN1
+
+/// What kind of product was bought (inferred).
+public struct ProductType: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Int64
+    public init(rawValue: Int64) { self.rawValue = rawValue }
+
+    public static let nonConsumable = ProductType(rawValue: 0)
+    public static let consumable = ProductType(rawValue: 1)
+    public static let nonRenewingSubscription = ProductType(rawValue: 2)
+    public static let autoRenewableSubscription = ProductType(rawValue: 3)
+    public static let freeSubscription = ProductType(rawValue: 4)
+}
+
+/// One purchase in a receipt: a small handle into it, whose strings are made when asked for.
+///
+/// A field is `nil` when its attribute is absent or an empty string; nothing is made up. Two purchases are equal when their records are,
+/// byte for byte.
+public struct InAppPurchase: Sendable {
+    let storage: Receipt.Storage
+    /// Which of the receipt's purchases this is, from 0.
+    public let index: Int
+
+    private var entry: PurchaseEntry { storage.table.purchases[index] }
+
+    /// How many were bought [1701].
+    public var quantity: Int64? { entry.has(.quantity) ? entry.quantity : nil }
+    /// The product's identifier [1702].
+    public var productID: String? { entry.has(.productID) ? storage.string(entry.productID) : nil }
+    /// The transaction's identifier: what a purchase is granted once for [1703].
+    public var transactionID: String? { entry.has(.transactionID) ? storage.string(entry.transactionID) : nil }
+    /// When it was bought, renewed or restored [1704].
+    public var purchaseDate: Timestamp? {
+        entry.has(.purchaseDate) ? Timestamp(millisecondsSince1970: entry.purchaseDate) : nil
+    }
+    /// The identifier of the first transaction of a subscription or of a restored purchase; absent in some of Xcode's records [1705].
+    public var originalTransactionID: String? {
+        entry.has(.originalTransactionID) ? storage.string(entry.originalTransactionID) : nil
+    }
+    /// The purchase date of that transaction; absent in some of Xcode's records [1706].
+    public var originalPurchaseDate: Timestamp? {
+        entry.has(.purchaseOriginalPurchaseDate)
+            ? Timestamp(millisecondsSince1970: entry.originalPurchaseDate) : nil
+    }
+    /// What kind of product it is (inferred) [1707].
+    public var productType: ProductType? { entry.has(.productType) ? ProductType(rawValue: entry.productType) : nil }
+    /// When this period of a subscription ends [1708].
+    public var expiresDate: Timestamp? {
+        entry.has(.expiresDate) ? Timestamp(millisecondsSince1970: entry.expiresDate) : nil
+    }
+    /// The product's Apple id; 0 in the sandbox (inferred) [1710].
+    public var itemID: Int64? { entry.has(.itemID) ? entry.itemID : nil }
+    /// The id of this period of a subscription; 0 for other products [1711].
+    public var webOrderLineItemID: Int64? { entry.has(.webOrderLineItemID) ? entry.webOrderLineItemID : nil }
+    /// When Apple refunded or revoked it; such a purchase grants nothing from then on [1712].
+    public var cancellationDate: Timestamp? {
+        entry.has(.cancellationDate) ? Timestamp(millisecondsSince1970: entry.cancellationDate) : nil
+    }
+    /// Whether this period is a free trial [1713].
+    public var isTrialPeriod: Bool? { flag(.isTrialPeriod) }
+    /// Whether this period is at an introductory price [1719].
+    public var isInIntroOfferPeriod: Bool? { flag(.isInIntroOfferPeriod) }
+    /// 1 when cancelled for a problem within the app, 0 for another reason [1720].
+    public var cancellationReason: Int64? { entry.has(.cancellationReason) ? entry.cancellationReason : nil }
+    /// The identifier of the promotional offer [1721].
+    public var promotionalOfferID: String? {
+        entry.has(.promotionalOfferID) ? storage.string(entry.promotionalOfferID) : nil
+    }
+
+    /// All attributes of the purchase, raw, in its order.
+    public var attributes: ReceiptAttributes {
+        ReceiptAttributes(storage: storage, range: entry.record.range.shifted(by: storage.payload.lowerBound))
+    }
+
+    /// The attributes that no field of this type shows, raw, in the purchase's order.
+    public var unknownAttributes: [ReceiptAttribute] {
+        let entry = entry
+        return attributes.filter { attribute in
+            guard attribute.type.form != nil, 1701..<1733 ~= attribute.type.rawValue else { return true }
+            return attribute.type.isInferred && !entry.has(attribute.type)
+        }
+    }
+
+    private func flag(_ type: AttributeType) -> Bool? {
+        entry.has(type) ? entry.flags & PurchaseEntry.bit(type) != 0 : nil
+    }
+}
+
+extension InAppPurchase: Hashable {
+    public static func == (lhs: InAppPurchase, rhs: InAppPurchase) -> Bool {
+        lhs.record == rhs.record
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(record) }
+
+    private var record: ArraySlice<UInt8> { storage.octets(entry.record) }
+}
+
+/// The purchases of a receipt, in its order: a view, with nothing copied.
+public struct InAppPurchases: RandomAccessCollection, Sendable {
+    let storage: Receipt.Storage
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { storage.table.purchases.count }
+    public subscript(position: Int) -> InAppPurchase {
+        precondition(indices.contains(position), "index out of range")
+        return InAppPurchase(storage: storage, index: position)
+    }
+}

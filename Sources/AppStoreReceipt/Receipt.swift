@@ -1,0 +1,178 @@
+import LibcryptoHandles
+public import SpanASN1
+
+/// A point in time in whole milliseconds since 1970, UTC.
+public typealias Timestamp = SpanASN1.Timestamp
+
+/// Where a receipt comes from.
+public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
+    /// `Production`, or `ProductionVPP` for volume purchases.
+    case production
+    /// `ProductionSandbox`, or `ProductionVPPSandbox` for volume purchases.
+    case sandbox
+    /// `Xcode`: StoreKit Testing, whose signature authenticates nobody.
+    case xcode
+
+    /// From attribute 0; `nil` for a string that is none of the five.
+    public init?(receiptType: String) {
+        switch receiptType {
+        case "Production", "ProductionVPP": self = .production
+        case "ProductionSandbox", "ProductionVPPSandbox": self = .sandbox
+        case "Xcode": self = .xcode
+        default: return nil
+        }
+    }
+}
+
+/// What a receipt says: the payload's bytes and a table of where everything is in them.
+///
+/// A plain value, whoever signed it: see ``VerifiedReceipt`` and ``UnverifiedReceipt``. Two are equal when their payloads are, byte for byte.
+/// All fields are described at ``ReceiptContents``.
+public struct Receipt: Sendable {
+    let storage: Storage
+
+    final class Storage: Sendable {
+        /// The received container, or its normalised form where it was BER.
+        let bytes: [UInt8]
+        /// Where the payload is in `bytes`.
+        let payload: Range<Int>
+        let table: ReceiptTable
+
+        init(bytes: [UInt8], payload: Range<Int>, table: ReceiptTable) {
+            self.bytes = bytes
+            self.payload = payload
+            self.table = table
+        }
+
+        func octets(_ field: ByteRange) -> ArraySlice<UInt8> {
+            bytes[field.range.shifted(by: payload.lowerBound)]
+        }
+
+        func string(_ field: ByteRange) -> String { String(decoding: octets(field), as: UTF8.self) }
+    }
+}
+
+/// The fields of a receipt, the same for ``Receipt``, ``VerifiedReceipt`` and ``UnverifiedReceipt``.
+///
+/// A field is `nil` when its attribute is absent or an empty string; nothing is made up. The numbers in brackets are the attributes'.
+public protocol ReceiptContents {
+    /// The plain value.
+    var receipt: Receipt { get }
+}
+
+extension Receipt: ReceiptContents {
+    public var receipt: Receipt { self }
+}
+
+extension ReceiptContents {
+    var table: ReceiptTable { receipt.storage.table }
+
+    private func string(_ type: AttributeType, _ field: KeyPath<ReceiptTable, ByteRange>) -> String? {
+        let storage = receipt.storage
+        return storage.table.has(type) ? storage.string(storage.table[keyPath: field]) : nil
+    }
+
+    /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
+    public var receiptType: String? { string(.receiptType, \.receiptType) }
+    /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
+    public var environment: ReceiptEnvironment? { receiptType.flatMap(ReceiptEnvironment.init(receiptType:)) }
+    /// The app's Apple id; 0 in the sandbox [1].
+    public var appItemID: Int64? { table.has(.appItemID) ? table.appItemID : nil }
+    /// The app's bundle identifier (`CFBundleIdentifier`) [2].
+    public var bundleID: String? { string(.bundleID, \.bundleID) }
+    /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
+    public var applicationVersion: String? { string(.applicationVersion, \.applicationVersion) }
+    /// An opaque value that enters the device hash [4].
+    public var opaqueValue: [UInt8]? { table.has(.opaqueValue) ? Array(receipt.storage.octets(table.opaqueValue)) : nil }
+    /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
+    public var sha1Hash: [UInt8]? { table.has(.sha1Hash) ? Array(receipt.storage.octets(table.sha1Hash)) : nil }
+    /// When the original receipt was made; absent in the sandbox [8].
+    public var originalCreationDate: Timestamp? {
+        table.has(.originalCreationDate) ? Timestamp(millisecondsSince1970: table.originalCreationDate) : nil
+    }
+    /// The version of Apple's server, ASCII packed into an integer (inferred) [9].
+    public var serverBuild: Int64? { table.has(.serverBuild) ? table.serverBuild : nil }
+    /// The age rating, `4+` (inferred) [10].
+    public var ageRating: String? { string(.ageRating, \.ageRating) }
+    /// The seller's id (inferred) [11].
+    public var sellerID: Int64? { table.has(.sellerID) ? table.sellerID : nil }
+    /// When the receipt was made: the date at which its chain is judged [12].
+    public var creationDate: Timestamp? {
+        table.has(.creationDate) ? Timestamp(millisecondsSince1970: table.creationDate) : nil
+    }
+    /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
+    public var clientVersion: Int64? { table.has(.clientVersion) ? table.clientVersion : nil }
+    /// Apple's id of the download [15].
+    public var downloadID: Int64? { table.has(.downloadID) ? table.downloadID : nil }
+    /// Apple's id of the app's version [16].
+    public var versionExternalIdentifier: Int64? {
+        table.has(.versionExternalIdentifier) ? table.versionExternalIdentifier : nil
+    }
+    /// The purchases, in the order of the receipt [17].
+    public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
+    /// When the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
+    public var originalPurchaseDate: Timestamp? {
+        table.has(.originalPurchaseDate) ? Timestamp(millisecondsSince1970: table.originalPurchaseDate) : nil
+    }
+    /// The app's version when it was first bought; absent in Xcode's receipts [19].
+    public var originalApplicationVersion: String? {
+        string(.originalApplicationVersion, \.originalApplicationVersion)
+    }
+    /// When the receipt expires: volume purchases, and year 4001 in Xcode's receipts [21].
+    public var expirationDate: Timestamp? {
+        table.has(.expirationDate) ? Timestamp(millisecondsSince1970: table.expirationDate) : nil
+    }
+    /// 2 for a Mac, 3 for iOS (inferred) [25].
+    public var platform: Int64? { table.has(.platform) ? table.platform : nil }
+    /// When the app was pre-ordered (inferred) [32].
+    public var preorderDate: Timestamp? {
+        table.has(.preorderDate) ? Timestamp(millisecondsSince1970: table.preorderDate) : nil
+    }
+
+    /// All attributes of the receipt, raw, in its order; those of type 17 are its purchases.
+    public var attributes: ReceiptAttributes {
+        let storage = receipt.storage
+        return ReceiptAttributes(storage: storage, range: storage.payloadContent)
+    }
+
+    /// The attributes that no field of this type shows, raw, in the receipt's order.
+    public var unknownAttributes: [ReceiptAttribute] {
+        attributes.filter { attribute in
+            guard attribute.type != .inAppPurchase else { return false }
+            guard attribute.type.form != nil else { return true }
+            return attribute.type.isInferred && !table.has(attribute.type)
+        }
+    }
+
+    /// Whether the receipt was made for a device: SHA-1 of the device's identifier, attribute 4 and attribute 2 as encoded is attribute 5.
+    ///
+    /// - Parameter deviceIdentifier: on iOS the 16 bytes of `identifierForVendor`, on macOS the 6 bytes of the primary network interface's
+    ///   hardware address.
+    public func isMade(forDevice deviceIdentifier: [UInt8]) throws(ReceiptError) -> Bool {
+        guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
+        let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)
+        do throws(LibcryptoError) {
+            return try DigestAlgorithm.sha1.digest(of: hashed.span).bytes == sha1Hash
+        } catch {
+            throw .host(error)
+        }
+    }
+}
+
+extension Receipt: Hashable {
+    public static func == (lhs: Receipt, rhs: Receipt) -> Bool {
+        if lhs.storage === rhs.storage { return true }
+        let left = lhs.storage, right = rhs.storage
+        guard left.payload.count == right.payload.count else { return false }
+        let leftBytes = left.bytes, rightBytes = right.bytes
+        return leftBytes.span.extracting(left.payload).isIdentical(to: rightBytes.span.extracting(right.payload))
+    }
+
+    /// Hashes the end of the payload, where the bundle id and the opaque values are likely to be, and its length: enough to tell receipts
+    /// apart in constant time.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(storage.payload.count)
+        hasher.combine(storage.table.creationDate)
+        for octet in storage.bytes[storage.payload].suffix(128) { hasher.combine(octet) }
+    }
+}
