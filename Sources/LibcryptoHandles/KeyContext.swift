@@ -11,14 +11,15 @@ extension Owned where Kind == KeyContextObject {
         for operation: KeyOperation, with key: PublicKey, algorithm: DigestAlgorithm?, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Owned {
         guard scheme.suits(key.kind) else { throw LibcryptoError(.unsuitableKey) }
-        let context = try unsafe Owned(EVP_PKEY_CTX_new_from_pkey(nil, key.key.pointer, nil))
+        let context = try unsafe Owned(
+            EVP_PKEY_CTX_new_from_pkey(nil, key.key.pointer, nil), orThrow: .algorithmUnavailable)
         let isInitialised =
             switch operation {
             case .verify: unsafe EVP_PKEY_verify_init(context.pointer)
             case .recover: unsafe EVP_PKEY_verify_recover_init(context.pointer)
             case .sign: unsafe EVP_PKEY_sign_init(context.pointer)
             }
-        guard isInitialised == 1 else { throw LibcryptoError(.operationFailed) }
+        guard isInitialised == 1 else { throw LibcryptoError(.algorithmUnavailable) }
         if let algorithm {
             guard try unsafe EVP_PKEY_CTX_set_signature_md(context.pointer, algorithm.method) == 1 else {
                 throw LibcryptoError(.algorithmUnavailable)

@@ -14,7 +14,8 @@ struct Owned<Kind: LibcryptoObject>: ~Copyable {
     deinit { unsafe Kind.free(pointer) }
 }
 
-// libcrypto counts references atomically. Whoever shares an owner between threads only calls functions that libcrypto declares safe for that.
+// libcrypto counts references atomically. An owner that threads share is only given to functions that leave the object as it was, or
+// lock it (certificates and stores fill their caches so).
 extension Owned: @unchecked Sendable {}
 
 /// A kind of libcrypto object, by the function that gives back a reference to it.

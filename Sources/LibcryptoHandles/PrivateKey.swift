@@ -16,7 +16,8 @@ package final class PrivateKey: Sendable {
         guard (512...16384).contains(bits), publicExponent > 1, !publicExponent.isMultiple(of: 2) else {
             throw LibcryptoError(.operationFailed)
         }
-        let context = try unsafe Owned<KeyContextObject>(EVP_PKEY_CTX_new_from_name(nil, "RSA", nil))
+        let context = try unsafe Owned<KeyContextObject>(
+            EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), orThrow: .algorithmUnavailable)
         let exponent = try unsafe Owned<BigNumber>(BN_new())
         guard unsafe EVP_PKEY_keygen_init(context.pointer) == 1,
             unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context.pointer, Int32(bits)) == 1,
@@ -37,7 +38,8 @@ package final class PrivateKey: Sendable {
             case .p521: "P-521"
             case .other: throw LibcryptoError(.unsuitableKey)
             }
-        let context = try unsafe Owned<KeyContextObject>(EVP_PKEY_CTX_new_from_name(nil, "EC", nil))
+        let context = try unsafe Owned<KeyContextObject>(
+            EVP_PKEY_CTX_new_from_name(nil, "EC", nil), orThrow: .algorithmUnavailable)
         guard unsafe EVP_PKEY_keygen_init(context.pointer) == 1,
             unsafe EVP_PKEY_CTX_set_group_name(context.pointer, name.cString) == 1
         else { throw LibcryptoError(.operationFailed) }
@@ -68,7 +70,6 @@ package final class PrivateKey: Sendable {
             return unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
         }
         try self.init(unsafe Owned(key, orThrow: .malformedKey))
-        ERR_clear_error()
     }
 
     /// The PKCS#8 `PrivateKeyInfo`, unencrypted.

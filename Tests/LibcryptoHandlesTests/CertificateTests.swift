@@ -33,6 +33,29 @@ struct CertificateTests {
         #expect(LibcryptoError.isQueueEmpty)
     }
 
+    @Test func `any altered certificate is either read or malformed`() throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("seed \(seed)")
+        var generator = SplitMix64(state: seed)
+        let request = TestChain().leaf
+        for key in [TestKeys.leaf, TestKeys.p256] {
+            let der = try request.der(signedBy: TestKeys.intermediate.get(), for: key.get().publicKey)
+            for _ in 0..<2000 {
+                var altered = der
+                for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                    altered[Int.random(in: altered.indices, using: &generator)] = .random(
+                        in: 0...255, using: &generator)
+                }
+                do {
+                    _ = try Certificate(altered).publicKey?.subjectPublicKeyInfo()
+                } catch let error as LibcryptoError {
+                    #expect(error.kind == .malformedCertificate, "\(hex(altered))")
+                }
+                #expect(LibcryptoError.isQueueEmpty)
+            }
+        }
+    }
+
     @Test func `what is not a whole revocation list is refused`() throws {
         for wrong in [[], [0], [0x30, 0], try TestChain().leafDER()] {
             expectError(.malformedRevocationList) { try RevocationList(wrong) }

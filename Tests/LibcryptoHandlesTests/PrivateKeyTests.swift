@@ -52,7 +52,7 @@ struct PrivateKeyTests {
         expectError(.malformedKey) { try PrivateKey.pem(Array(encryptedKey.utf8)) }
     }
 
-    @Test func `what libcrypto draws has no state that threads could spoil`() async throws {
+    @Test func `one private key serves many threads`() async throws {
         let key = try TestKeys.leaf.get()
         let digest = try DigestAlgorithm.sha256.digest("signed")
         let expected = try key.sign(digest, scheme: .pkcs1)

@@ -61,6 +61,20 @@ struct PublicKeyTests {
         #expect(try PublicKey(bytes(hex: ed25519)).kind == .other)
     }
 
+    @Test func `a key for PSS verifies nothing else`() throws {
+        let pair = try TestKeys.leaf.get()
+        let info = try pair.publicKey.subjectPublicKeyInfo()
+        // The same key (RFC 8017, A.1.1) under `id-RSASSA-PSS`.
+        let algorithm = DER.sequence([6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 10])
+        let key = try PublicKey(DER.sequence(algorithm, Array(info.dropFirst(19))))
+        #expect(key.kind == .rsaPSS)
+        let digest = try DigestAlgorithm.sha256.digest("signed")
+        let scheme = SignatureScheme.pss(saltLength: 32, mgf1: .sha256)
+        #expect(try key.verify(pair.sign(digest, scheme: scheme), digest, scheme))
+        expectError(.unsuitableKey) { try key.verify([1], digest, .pkcs1) }
+        expectError(.unsuitableKey) { try key.recover([1], .sha256) }
+    }
+
     @Test func `what is not a whole key is refused`() throws {
         let info = try TestKeys.leaf.get().publicKey.subjectPublicKeyInfo()
         for count in [0, 1, 2, 20, 30, info.count - 1] {
