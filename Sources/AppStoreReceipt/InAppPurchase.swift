@@ -1,4 +1,4 @@
-import SpanASN1
+public import SpanASN1
 
 /// What kind of product was bought (inferred).
 public struct ProductType: RawRepresentable, Hashable, Sendable {

@@ -33,6 +33,7 @@ struct PayloadDecoder: ~Escapable {
         var cursor = ASN1Cursor(payload, baseOffset: baseOffset)
         let set = try cursor.read(.set)
         try cursor.finish()
+        decoder.table.contentStart = set.headerCount
         try decoder.readOuter(from: set.headerCount, to: payload.count)
         return decoder.table
     }

@@ -22,7 +22,8 @@ public struct ReceiptAttributes: Sequence, Sendable {
 
         public mutating func next() -> ReceiptAttribute? {
             guard position < end else { return nil }
-            var cursor = ASN1Cursor(bytes.span.extracting(position..<end))
+            let rest = bytes[position..<end]
+            var cursor = ASN1Cursor(rest.span)
             // The decoder has read every attribute before: this one can be read again.
             guard let attribute = try? AttributeView(&cursor) else {
                 position = end
@@ -42,8 +43,6 @@ public struct ReceiptAttributes: Sequence, Sendable {
 extension Receipt.Storage {
     /// The content of the payload's SET, as a range of `bytes`.
     var payloadContent: Range<Int> {
-        var cursor = ASN1Cursor(bytes.span.extracting(payload))
-        guard let set = try? cursor.read(.set) else { return payload.upperBound..<payload.upperBound }
-        return set.contentRange.shifted(by: payload.lowerBound)
+        payload.lowerBound + table.contentStart..<payload.upperBound
     }
 }

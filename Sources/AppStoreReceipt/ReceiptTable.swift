@@ -18,6 +18,8 @@ struct ByteRange: Sendable {
 ///
 /// A field holds a value only where its bit in `present` is set.
 struct ReceiptTable: Sendable {
+    /// Where the content of the payload's SET begins.
+    var contentStart = 0
     /// Bit *n* for attribute *n*.
     var present: UInt64 = 0
     var receiptType = ByteRange()

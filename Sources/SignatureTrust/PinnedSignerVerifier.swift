@@ -10,6 +10,8 @@ package final class PinnedSignerVerifier: Sendable {
     private let keys: [PublicKey]
     private let algorithms: AlgorithmPolicy
 
+    package var isEmpty: Bool { certificates.isEmpty }
+
     package init(certificates: [TrustAnchor], algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
         self.certificates = certificates
         self.algorithms = algorithms

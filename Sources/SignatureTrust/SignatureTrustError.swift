@@ -7,7 +7,6 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         // The message
         case signerCount = "signer-count"
-        case tooManyCertificates = "too-many-certificates"
         case missingContent = "missing-content"
         case unexpectedContentType = "unexpected-content-type"
         case missingSignerCertificate = "missing-signer-certificate"
@@ -55,6 +54,11 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
 }
 
 extension SignatureTrustError {
+    /// The same error with its offset changed.
+    package func mappingOffset(_ map: (Int) -> Int) -> SignatureTrustError {
+        SignatureTrustError(kind, offset: offset.map(map), path: path)
+    }
+
     /// Runs what reads a part of a certificate that was not read when the message was.
     static func reading<Result>(
         _ body: () throws(ASN1DecodingError) -> Result
@@ -99,6 +103,16 @@ extension SignatureTrustError.Kind {
         }
     }
 
+    /// Whether the message's structure is at fault, rather than a signature in it.
+    public var isAboutStructure: Bool {
+        switch self {
+        case .signerCount, .missingContent, .unexpectedContentType, .missingSignerCertificate,
+            .ambiguousSignerCertificate:
+            true
+        default: false
+        }
+    }
+
     /// How far a chain got before it failed.
     var progress: Int {
         switch self {
@@ -116,7 +130,6 @@ extension SignatureTrustError.Kind {
     public var explanation: String {
         switch self {
         case .signerCount: "the message does not have exactly one signer"
-        case .tooManyCertificates: "the message carries too many certificates"
         case .missingContent: "the message has no content"
         case .unexpectedContentType: "the content is not plain data"
         case .missingSignerCertificate: "the certificate that the signer names is not in the message"

@@ -1,0 +1,121 @@
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// The way of a receipt from the received container to a plain value, with trust or without.
+struct ReceiptContainer: Sendable {
+    let limits: ReceiptLimits
+    /// `nil` to decode without verifying.
+    let trust: ReceiptTrustEngine?
+    let validationDate: @Sendable (_ creationDate: Timestamp) -> Timestamp
+
+    /// Reads DER; or BER, which is normalised first.
+    func open(_ received: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+        guard received.count <= limits.maximumByteCount else {
+            throw .container(ASN1DecodingError(.inputTooLarge, offset: limits.maximumByteCount))
+        }
+        do throws(ReceiptError) {
+            return try openDER(received)
+        } catch {
+            guard case .container(let fault) = error, [.indefiniteLength, .constructedString].contains(fault.kind) else {
+                throw error
+            }
+        }
+        let normalized: [UInt8]
+        do throws(ASN1DecodingError) {
+            normalized = try BERGate.pkcs7.normalize(received.span)
+        } catch {
+            throw .container(error)
+        }
+        do throws(ReceiptError) {
+            return try openDER(normalized)
+        } catch {
+            throw error.mappingOffset { BERGate.pkcs7.receivedOffset(ofNormalized: $0, in: received.span) }
+        }
+    }
+
+    /// One verdict an input, so in this order: structure, signature, date, chain, payload.
+    private func openDER(_ bytes: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+        let message: SignedData
+        do throws(ASN1DecodingError) {
+            message = try SignedData(
+                ContentInfo(bytes.span), maximumCertificateCount: limits.maximumCertificateCount)
+        } catch {
+            throw .container(error)
+        }
+        let payload: ASN1Element
+        let signature: VerifiedSignature?
+        do throws(SignatureTrustError) {
+            payload = try message.dataContent()
+            signature = try trust?.verifySignature(of: message)
+        } catch {
+            throw ReceiptError(error) { .signature($0) }
+        }
+
+        // The payload is read before the chain is judged, since it holds the date; what is wrong with it counts after the chain.
+        var table = ReceiptTable()
+        var fault: ASN1DecodingError?
+        do throws(ASN1DecodingError) {
+            table = try PayloadDecoder.decode(
+                payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
+        } catch {
+            fault = error
+        }
+        var evidence: ReceiptEvidence?
+        if let trust, let signature {
+            let created = try creationDate(table, fault, payload)
+            do throws(SignatureTrustError) {
+                evidence = try trust.evidence(for: signature, in: message, at: validationDate(created))
+            } catch {
+                throw ReceiptError(error) { .chain($0) }
+            }
+        }
+        if let fault { throw .payload(fault) }
+        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: table)), evidence)
+    }
+
+    private func creationDate(
+        _ table: ReceiptTable, _ fault: ASN1DecodingError?, _ payload: ASN1Element
+    ) throws(ReceiptError) -> Timestamp {
+        if let fault {
+            if fault.path.field?.attributeType == .creationDate {
+                throw .creationDate(
+                    fault.kind == .duplicateElement ? .repeated : .unreadable, offset: fault.offset)
+            }
+            guard let date = PayloadDecoder.creationDate(payload.content) else { throw .payload(fault) }
+            return date
+        }
+        guard table.has(.creationDate) else { throw .creationDate(.missing, offset: payload.contentOffset) }
+        return Timestamp(millisecondsSince1970: table.creationDate)
+    }
+}
+
+/// Who may have signed: the two kinds of trust behind one face.
+enum ReceiptTrustEngine: Sendable {
+    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
+    case signer(PinnedSignerVerifier)
+
+    func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
+        switch self {
+        case .chain(let verifier, _): try verifier.verifySignature(of: message)
+        case .signer(let verifier): try verifier.verifySignature(of: message)
+        }
+    }
+
+    func evidence(
+        for signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        switch self {
+        case .chain(let verifier, let authority):
+            let chain = try verifier.chain(of: signature, in: message, at: date)
+            return ReceiptEvidence(
+                authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
+                signerExpiry: chain.leafExpiry, digest: signature.digestAlgorithm, validationDate: date)
+        case .signer(let verifier):
+            let signer = try verifier.signer(of: signature, in: message, at: date)
+            return ReceiptEvidence(
+                authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
+                signerExpiry: signer.expiry, digest: signature.digestAlgorithm, validationDate: date)
+        }
+    }
+}

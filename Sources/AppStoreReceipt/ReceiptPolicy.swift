@@ -1,0 +1,59 @@
+public import SignatureTrust
+public import SpanASN1
+
+/// Whose signature makes a receipt genuine. It decides which checks apply; nothing that a receipt says changes them.
+public enum ReceiptTrust: Hashable, Sendable {
+    /// Apple Root CA, and the markers that Apple gives its receipt signers.
+    case apple
+    /// The given roots in place of Apple's; the markers are required all the same. For tests, with a root of one's own.
+    case roots([TrustAnchor])
+    /// StoreKit Testing in Xcode: the signer's certificate itself must be one of those given. This authenticates nobody, since Xcode's
+    /// certificate is the same everywhere, so such a verifier accepts Xcode's receipts and nothing else.
+    case storeKitTesting([TrustAnchor])
+}
+
+/// Which genuine receipts to accept, and at which date to judge their chain.
+public struct ReceiptPolicy: Sendable {
+    /// The bundle ids to accept; `nil` waives the check.
+    public var bundleIDs: Set<String>?
+    public var environments: Set<ReceiptEnvironment>
+    public var validationDate = ValidationDate.creationDate
+    /// How old a receipt may be, by its creation date and ``clock``, in milliseconds; `nil` for any age.
+    public var maximumAge: Int64?
+    /// Whether a receipt is refused that was made, or has a purchase, after the time of ``clock``.
+    public var rejectsFutureDates = false
+    /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
+    public var clock: @Sendable () -> Timestamp = { .now }
+    public var algorithms = AlgorithmPolicy()
+    /// Certificates that are not trusted wherever they stand in a chain, the anchor excepted, by SHA-256 of their DER: for a leaf whose key
+    /// was stolen, which could sign receipts dated within its validity.
+    public var distrusted: Set<Fingerprint> = []
+    public var limits = ReceiptLimits()
+
+    /// - Parameter bundleIDs: the bundle ids to accept; `nil` waives the check, and a receipt of any app passes.
+    public init(bundleIDs: Set<String>?, environments: Set<ReceiptEnvironment>) {
+        self.bundleIDs = bundleIDs
+        self.environments = environments
+    }
+
+    /// The date at which a chain is judged.
+    public enum ValidationDate: Hashable, Sendable {
+        /// The receipt's creation date, attribute 12. Receipts outlive the certificates that signed them.
+        case creationDate
+        /// The time of the policy's clock: receipts whose signer has expired are refused.
+        case now
+        case date(Timestamp)
+    }
+}
+
+/// What an input may cost.
+public struct ReceiptLimits: Hashable, Sendable {
+    /// The size of a binary receipt, in bytes.
+    public var maximumByteCount = 64 << 20
+    /// The certificates in its container; Apple sends three.
+    public var maximumCertificateCount = 16
+    /// The purchases in it.
+    public var maximumPurchaseCount = 1_000_000
+
+    public init() {}
+}

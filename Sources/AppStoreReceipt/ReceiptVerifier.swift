@@ -1,0 +1,167 @@
+import SignatureTrust
+import SpanASN1
+
+/// Verifies receipts offline. Make one at start-up and share it: it is immutable but for its cache of chains, which all threads use.
+///
+/// ```swift
+/// let verifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
+/// let receipt = try verifier.verify(base64: body.receiptData)
+/// for purchase in receipt.inAppPurchases { grant(purchase.productID, purchase.transactionID) }
+/// ```
+public final class ReceiptVerifier: Sendable {
+    public let policy: ReceiptPolicy
+    public let trust: ReceiptTrust
+    private let container: ReceiptContainer
+
+    /// A verifier for one app.
+    ///
+    /// - Parameters:
+    ///   - bundleID: the app's bundle identifier.
+    ///   - environments: which receipts to accept.
+    ///   - trust: whose signature counts; Apple's by default.
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
+    public convenience init(
+        bundleID: String, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
+    ) throws(ReceiptError) {
+        try self.init(policy: ReceiptPolicy(bundleIDs: [bundleID], environments: environments), trust: trust)
+    }
+
+    /// A verifier with a policy of its own.
+    public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
+        self.policy = policy
+        self.trust = trust
+        guard !policy.environments.isEmpty else { throw .configuration(.noEnvironment) }
+        let environmentsOfTrust: Set<ReceiptEnvironment> =
+            if case .storeKitTesting = trust { [.xcode] } else { [.production, .sandbox] }
+        guard policy.environments.isSubset(of: environmentsOfTrust) else {
+            throw .configuration(.environmentNotOfTrust)
+        }
+        let engine: ReceiptTrustEngine
+        do throws(SignatureTrustError) {
+            try HostSelfTest.run(policy.algorithms)
+            engine = try ReceiptTrustEngine(trust, policy)
+        } catch {
+            throw ReceiptError(error) { _ in .configuration(.unusableTrustAnchor) }
+        }
+        guard !engine.isEmpty else { throw .configuration(.noTrustAnchor) }
+        let (choice, clock) = (policy.validationDate, policy.clock)
+        container = ReceiptContainer(limits: policy.limits, trust: engine) { created in
+            switch choice {
+            case .creationDate: created
+            case .now: clock()
+            case .date(let date): date
+            }
+        }
+    }
+
+    /// Verifies a receipt in any of the forms in which receipts travel: binary, base64, PEM, or a JSON object with `receipt-data`.
+    ///
+    /// - Parameters:
+    ///   - input: the bytes as received.
+    ///   - applicationVersion: if given, attribute 3 must equal it.
+    ///   - deviceIdentifier: if given, the receipt must have been made for this device; see ``ReceiptContents/isMade(forDevice:)``.
+    /// - Throws: the one ``ReceiptError`` that this input deserves.
+    public func verify(
+        _ input: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
+    ) throws(ReceiptError) -> VerifiedReceipt {
+        try verify(
+            binary: ReceiptInput.binary(input, maximumByteCount: policy.limits.maximumByteCount),
+            applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
+    }
+
+    /// Verifies a receipt in base64, as an app sends it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
+    public func verify(
+        base64 text: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
+    ) throws(ReceiptError) -> VerifiedReceipt {
+        try verify(
+            binary: ReceiptInput.binary(base64: text, maximumByteCount: policy.limits.maximumByteCount),
+            applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
+    }
+
+    /// Verifies a binary receipt: DER, or BER as Xcode writes it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
+    public func verify(
+        binary: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
+    ) throws(ReceiptError) -> VerifiedReceipt {
+        let (receipt, evidence) = try container.open(binary)
+        // A container with a trust engine gives evidence or throws.
+        guard let evidence else { throw .host(.libcryptoFailure) }
+        try check(receipt)
+        if let applicationVersion, receipt.applicationVersion != applicationVersion {
+            throw .policy(.applicationVersionMismatch)
+        }
+        if let deviceIdentifier, try !receipt.isMade(forDevice: deviceIdentifier) { throw .policy(.deviceMismatch) }
+        return VerifiedReceipt(receipt: receipt, trust: evidence)
+    }
+
+    private func check(_ receipt: Receipt) throws(ReceiptError) {
+        if let bundleIDs = policy.bundleIDs {
+            guard let bundleID = receipt.bundleID, bundleIDs.contains(bundleID) else {
+                throw .policy(.bundleIDMismatch)
+            }
+        }
+        guard let environment = receipt.environment else { throw .policy(.unknownEnvironment) }
+        guard policy.environments.contains(environment) else { throw .policy(.environmentMismatch) }
+        guard policy.maximumAge != nil || policy.rejectsFutureDates else { return }
+        let now = policy.clock()
+        if policy.rejectsFutureDates {
+            let latest = receipt.inAppPurchases.compactMap(\.purchaseDate).max()
+            guard max(receipt.creationDate ?? now, latest ?? now) <= now else {
+                throw .policy(.receiptFromTheFuture)
+            }
+        }
+        if let maximumAge = policy.maximumAge, let created = receipt.creationDate {
+            let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(
+                created.millisecondsSince1970)
+            guard !isOverflow, age <= maximumAge else { throw .policy(.receiptTooOld) }
+        }
+    }
+}
+
+extension UnverifiedReceipt {
+    /// Decodes a receipt in any form, verifying nothing: anyone can have written what it says.
+    ///
+    /// - Throws: errors of input, container and payload.
+    public init(decoding input: [UInt8], limits: ReceiptLimits = ReceiptLimits()) throws(ReceiptError) {
+        let binary = try ReceiptInput.binary(input, maximumByteCount: limits.maximumByteCount)
+        let container = ReceiptContainer(limits: limits, trust: nil) { $0 }
+        self.init(receipt: try container.open(binary).receipt)
+    }
+}
+
+/// The extensions by which Apple marks the certificates that sign receipts (and StoreKit 2 data).
+extension ASN1ObjectIdentifier {
+    /// 1.2.840.113635.100.6.11.1, on the leaf.
+    static let receiptSigningMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
+    /// 1.2.840.113635.100.6.2.1, on the Worldwide Developer Relations intermediate.
+    static let developerRelationsMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
+}
+
+extension ReceiptTrustEngine {
+    init(_ trust: ReceiptTrust, _ policy: ReceiptPolicy) throws(SignatureTrustError) {
+        func chains(
+            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
+        ) throws(SignatureTrustError) -> ReceiptTrustEngine {
+            .chain(
+                try PinnedChainVerifier(
+                    policy: PinnedChainPolicy(
+                        anchors: anchors, leafMarker: .receiptSigningMarker,
+                        intermediateMarker: .developerRelationsMarker, algorithms: policy.algorithms,
+                        distrusted: policy.distrusted)), authority)
+        }
+        switch trust {
+        case .apple: self = try chains(to: [.appleRootCA], .apple)
+        case .roots(let anchors): self = try chains(to: anchors, .customRoot)
+        case .storeKitTesting(let certificates):
+            self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: policy.algorithms))
+        }
+    }
+
+    var isEmpty: Bool {
+        switch self {
+        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
+        case .signer(let verifier): verifier.isEmpty
+        }
+    }
+}

@@ -1,0 +1,50 @@
+public import SignatureTrust
+public import SpanASN1
+
+/// A receipt whose signature, chain and policy were verified.
+///
+/// Only ``ReceiptVerifier`` makes one; no initialiser and no decoding does. What grants something asks for this type.
+///
+/// It says what Apple signed at ``ReceiptContents/creationDate``. It cannot say what happened since (refunds, renewals), nor whose receipt
+/// it is: whoever holds a copy can send it.
+public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
+    public let receipt: Receipt
+    /// What the receipt was verified by.
+    public let trust: ReceiptEvidence
+
+    init(receipt: Receipt, trust: ReceiptEvidence) {
+        self.receipt = receipt
+        self.trust = trust
+    }
+}
+
+/// A receipt that was decoded and not verified: anyone can have written it.
+public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
+    public let receipt: Receipt
+
+    init(receipt: Receipt) { self.receipt = receipt }
+}
+
+/// What a receipt was verified by.
+public struct ReceiptEvidence: Hashable, Sendable {
+    /// Whose word it is.
+    public enum Authority: String, Hashable, Sendable {
+        /// A chain to one of Apple's roots: Apple signed the receipt.
+        case apple
+        /// A chain to a root that the caller gave.
+        case customRoot = "custom-root"
+        /// A certificate of StoreKit Testing. Everyone who has Xcode can sign with it: this authenticates nobody.
+        case storeKitTesting = "storekit-testing"
+    }
+
+    public let authority: Authority
+    /// SHA-256 of the trust anchor's certificate.
+    public let anchor: Fingerprint
+    /// SHA-256 of the signer's certificate.
+    public let signer: Fingerprint
+    /// When the signer's certificate expires or expired.
+    public let signerExpiry: Timestamp
+    public let digest: SignatureDigest
+    /// The date at which the chain was judged.
+    public let validationDate: Timestamp
+}

@@ -1,0 +1,24 @@
+import LibcryptoHandles
+import SpanASN1
+import SpanPKCS7
+
+/// Proves that this host's libcrypto verifies the signatures that receipts have.
+package enum HostSelfTest {
+    /// - Throws: `algorithm-unavailable` where SHA-1 is accepted by the policy and not by the host, as on RHEL 9: without this every
+    ///   receipt of before 2023 would look forged there.
+    package static func run(_ policy: AlgorithmPolicy) throws(SignatureTrustError) {
+        guard policy.allowsSHA1 else { return }
+        // Apple Root CA signed itself with SHA-1.
+        let anchor = TrustAnchor.appleRootCA
+        let root = try anchor.view()
+        guard let key = try root.libcryptoHandle().publicKey else { throw root.error(.malformedCertificate) }
+        let signature = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
+            [UInt8](copying: try root.signatureValue.bitString().bytes)
+        }
+        let isValid = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            let digest = try DigestAlgorithm.sha1.digest(of: root.tbsCertificate.encoded)
+            return try key.verify(signature: signature.span, digest: digest, scheme: .pkcs1)
+        }
+        guard isValid else { throw SignatureTrustError(.algorithmUnavailable) }
+    }
+}
