@@ -70,6 +70,15 @@ public struct ASN1Element: ~Escapable {
         return result
     }
 
+    /// Reads the content as ``decode(_:)`` does; the element must have the given tag.
+    @inlinable
+    public func decode<Result>(
+        _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
+    ) throws(ASN1DecodingError) -> Result {
+        guard self.tag == tag else { throw wrongTag(expected: tag) }
+        return try decode(body)
+    }
+
     /// An error at this element's header.
     @inlinable
     public func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {

@@ -34,6 +34,12 @@ public struct ASN1RelativeOID: Hashable, Sendable {
     /// The content octets of its encoding.
     public let content: [UInt8]
 
+    /// A constant whose encoding is known to be right.
+    package init(content: [UInt8]) {
+        assert(ASN1Arcs.areValid(content.span))
+        self.content = content
+    }
+
     /// A relative identifier from content octets; `nil` where these are not valid.
     public init?(validating content: [UInt8]) {
         guard ASN1Arcs.areValid(content.span) else { return nil }
@@ -59,10 +65,7 @@ extension ASN1Element {
     public func objectIdentifier(
         tagged tag: ASN1Tag = .objectIdentifier
     ) throws(ASN1DecodingError) -> ASN1ObjectIdentifier {
-        guard let identifier = ASN1ObjectIdentifier(validating: [UInt8](copying: try arcs(tag))) else {
-            throw error(.invalidObjectIdentifier)
-        }
-        return identifier
+        ASN1ObjectIdentifier(content: [UInt8](copying: try arcs(tag)))
     }
 
     /// Whether this OBJECT IDENTIFIER is the given one; allocates nothing.
@@ -81,10 +84,7 @@ extension ASN1Element {
     ///
     /// - Throws: as ``objectIdentifier(tagged:)``.
     public func relativeOID(tagged tag: ASN1Tag = .relativeOID) throws(ASN1DecodingError) -> ASN1RelativeOID {
-        guard let identifier = ASN1RelativeOID(validating: [UInt8](copying: try arcs(tag))) else {
-            throw error(.invalidObjectIdentifier)
-        }
-        return identifier
+        ASN1RelativeOID(content: [UInt8](copying: try arcs(tag)))
     }
 
     @_lifetime(copy self)

@@ -1,0 +1,64 @@
+import SpanASN1
+import Testing
+
+@Suite struct TimestampTests {
+    @Test func `every day of the years 0 to 9999 is one after the one before`() {
+        let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        // 0000-01-01 is 719,528 days before 1970-01-01.
+        var day: Int64 = -719_528
+        var failures = 0
+        for year in 0...9999 {
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            for month in 1...12 {
+                let length = lengths[month - 1] + (month == 2 && isLeap ? 1 : 0)
+                for dayOfMonth in 1...length {
+                    let timestamp = Timestamp(year: year, month: month, day: dayOfMonth)
+                    let components = Timestamp(millisecondsSince1970: day * 86_400_000 + 86_399_999).components
+                    if timestamp?.millisecondsSince1970 != day * 86_400_000 || components.year != year
+                        || components.month != month
+                        || components.day != dayOfMonth
+                    {
+                        failures += 1
+                    }
+                    day += 1
+                }
+                if Timestamp(year: year, month: month, day: length + 1) != nil { failures += 1 }
+            }
+        }
+        #expect(failures == 0)
+    }
+
+    @Test func `times of day round-trip to the millisecond`() {
+        var generator = SeededGenerator()
+        for _ in 0..<10_000 {
+            let timestamp = Timestamp(
+                millisecondsSince1970: .random(in: -62_167_219_200_000...253_402_300_799_999, using: &generator))
+            let parts = timestamp.components
+            #expect(
+                Timestamp(
+                    year: parts.year, month: parts.month, day: parts.day, hour: parts.hour, minute: parts.minute,
+                    second: parts.second, millisecond: parts.millisecond) == timestamp)
+            #expect(timestamp.secondsSince1970 * 1000 + Int64(parts.millisecond) == timestamp.millisecondsSince1970)
+        }
+    }
+
+    @Test func `components out of range make no timestamp`() {
+        #expect(Timestamp(year: -1, month: 1, day: 1) == nil)
+        #expect(Timestamp(year: 10_000, month: 1, day: 1) == nil)
+        #expect(Timestamp(year: 2020, month: 0, day: 1) == nil)
+        #expect(Timestamp(year: 2020, month: 13, day: 1) == nil)
+        #expect(Timestamp(year: 2020, month: 1, day: 0) == nil)
+        #expect(Timestamp(year: 2020, month: 1, day: 1, hour: 24) == nil)
+        #expect(Timestamp(year: 2020, month: 1, day: 1, minute: 60) == nil)
+        #expect(Timestamp(year: 2020, month: 1, day: 1, second: 60) == nil)
+        #expect(Timestamp(year: 2020, month: 1, day: 1, millisecond: 1000) == nil)
+        #expect(Timestamp(year: .max, month: .min, day: .max) == nil)
+    }
+
+    @Test func `the description is RFC 3339`() {
+        #expect(Timestamp(millisecondsSince1970: 1_585_714_059_000).description == "2020-04-01T04:07:39Z")
+        #expect(Timestamp(millisecondsSince1970: -1).description == "1969-12-31T23:59:59.999Z")
+        #expect(Timestamp(millisecondsSince1970: .min).components.month >= 1)
+        #expect(Timestamp(millisecondsSince1970: .max).components.month >= 1)
+    }
+}
