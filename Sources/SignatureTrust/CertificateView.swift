@@ -24,6 +24,19 @@ extension CertificateView {
         }
     }
 
+    /// The RSA key, without the rest of the certificate.
+    func rsaKey() throws(SignatureTrustError) -> PublicKey {
+        let bits: ASN1BitString
+        do throws(ASN1DecodingError) {
+            bits = try subjectPublicKeyInfo.subjectPublicKey.bitString()
+        } catch {
+            throw SignatureTrustError(malformed: error)
+        }
+        return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
+            try PublicKey(rsaPublicKey: bits.bytes)
+        }
+    }
+
     func hasExtension(_ id: ASN1ObjectIdentifier) throws(SignatureTrustError) -> Bool {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificateExtension(id) != nil }
     }

@@ -57,8 +57,7 @@ package final class PinnedChainVerifier: Sendable {
     package func key(of leaf: CertificateView) throws(SignatureTrustError) -> PublicKey {
         if let key = cache.key(ofLeaf: leaf.element.encoded) { return key }
         try policy.algorithms.checkKey(of: leaf)
-        guard let key = try leaf.libcryptoHandle().publicKey else { throw leaf.error(.malformedCertificate) }
-        return key
+        return try leaf.rsaKey()
     }
 
     /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.

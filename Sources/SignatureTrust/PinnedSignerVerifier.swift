@@ -19,8 +19,7 @@ package final class PinnedSignerVerifier: Sendable {
         for certificate in certificates {
             let view = try certificate.view()
             try algorithms.checkKey(of: view)
-            guard let key = try view.libcryptoHandle().publicKey else { throw view.error(.malformedCertificate) }
-            keys.append(key)
+            keys.append(try view.rsaKey())
         }
         self.keys = keys
     }
@@ -30,8 +29,7 @@ package final class PinnedSignerVerifier: Sendable {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
             if let index = index(of: signer) { return keys[index] }
             try algorithms.checkKey(of: signer)
-            guard let key = try signer.libcryptoHandle().publicKey else { throw signer.error(.malformedCertificate) }
-            return key
+            return try signer.rsaKey()
         }
     }
 
