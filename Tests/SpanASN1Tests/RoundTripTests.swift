@@ -135,6 +135,22 @@ import Testing
         #expect(count == names.count)
         print("\(count) certificates in \(directory)")
     }
+
+    /// Those of Xcode are BER and go through the gate first.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
+    func `real receipts are written back as they were read`() throws {
+        let corpus = URL(fileURLWithPath: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] ?? "")
+        let files = try FileManager.default.contentsOfDirectory(
+            at: corpus.appendingPathComponent("receipts"), includingPropertiesForKeys: nil)
+        var count = 0
+        for file in files where file.pathExtension == "der" {
+            let received = [UInt8](try Data(contentsOf: file))
+            let bytes = received.prefix(2) == [0x30, 0x80] ? try BERGate().normalize(received.span) : received
+            #expect(try rewritten(bytes) == bytes, "\(file.lastPathComponent)")
+            count += 1
+        }
+        #expect(count > 0)
+    }
 }
 
 /// Random DER, made without the code under test.
