@@ -1,0 +1,223 @@
+/// The binary receipt in an input of any form.
+///
+/// The form is recognised by the first bytes:
+/// - binary: `30`, the tag of a SEQUENCE, followed by a length that no text could be, or that fits the input exactly;
+/// - PEM: `-----`; no text is allowed before the first or after the last line, and one block only;
+/// - JSON: `{`;
+/// - base64: `M`, with which the base64 of every SEQUENCE begins.
+///
+/// In front of the text forms a UTF-8 byte order mark and whitespace are passed over, after them whitespace. Time and memory are
+/// linear in the size of the input.
+package struct ReceiptInput: Sendable {
+    /// The form that was recognised.
+    package let form: InputForm
+    /// The decoded bytes; empty for ``InputForm/binary``, which is used in place.
+    private let decoded: [UInt8]
+
+    /// 64 MiB: larger than a receipt of 200,000 purchases.
+    package static let defaultMaximumByteCount = 64 << 20
+
+    /// Recognises and decodes an input.
+    ///
+    /// - Parameter maximumByteCount: the most bytes that the binary receipt may have. A text may have twice as many characters and
+    ///   64 KiB, which is checked before anything is decoded.
+    package init(
+        _ input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
+    ) throws(InputError) {
+        if Self.isBinary(input) {
+            guard input.count <= maximumByteCount else {
+                throw InputError(.inputTooLarge, form: .binary, offset: maximumByteCount)
+            }
+            self.init(form: .binary, decoded: [])
+            return
+        }
+        let text = TextInput(input)
+        switch text.first {
+        case nil: throw InputError(.emptyInput, form: nil, offset: input.count)
+        case UInt8(ascii: "M"):
+            let decoded = try text.base64(as: .transported, form: .base64, maximumByteCount)
+            self.init(form: .base64, decoded: decoded)
+        case UInt8(ascii: "{"): self.init(form: .json, decoded: try text.receiptData(maximumByteCount))
+        case UInt8(ascii: "-") where text.hasPrefix("-----"):
+            self.init(form: .pem, decoded: try text.pemBody(maximumByteCount))
+        default: throw InputError(.unrecognizedForm, form: nil, offset: text.start)
+        }
+    }
+
+    /// Decodes a text that is known to be base64, whatever it begins with.
+    ///
+    /// - Parameter maximumByteCount: as in ``init(_:maximumByteCount:)``.
+    package init(
+        base64 input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
+    ) throws(InputError) {
+        let text = TextInput(input)
+        guard text.first != nil else { throw InputError(.emptyInput, form: .base64, offset: input.count) }
+        let decoded = try text.base64(as: .transported, form: .base64, maximumByteCount)
+        self.init(form: .base64, decoded: decoded)
+    }
+
+    private init(form: InputForm, decoded: [UInt8]) {
+        self.form = form
+        self.decoded = decoded
+    }
+
+    /// The binary receipt; `input` must be what this was made from.
+    @_lifetime(borrow self, copy input)
+    package func binary(in input: Span<UInt8>) -> Span<UInt8> {
+        switch form {
+        case .binary: input
+        case .base64, .pem, .json: decoded.span
+        }
+    }
+
+    /// A SEQUENCE with a length in the long or the indefinite form, or with a length of one byte that is that of the input. (A text
+    /// could begin with `0` too.)
+    private static func isBinary(_ input: Span<UInt8>) -> Bool {
+        guard input.count >= 2, input[0] == 0x30 else { return false }
+        return input[1] >= 0x80 || Int(input[1]) == input.count - 2
+    }
+}
+
+/// A text, and where in it begins what is neither a byte order mark nor whitespace.
+private struct TextInput: ~Escapable {
+    let text: Span<UInt8>
+    let start: Int
+
+    @_lifetime(copy text)
+    init(_ text: Span<UInt8>) {
+        self.text = text
+        var start = 0
+        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF { start = 3 }
+        while start < text.count, text[start].isWhitespace { start += 1 }
+        self.start = start
+    }
+
+    var first: UInt8? { start < text.count ? text[start] : nil }
+
+    func hasPrefix(_ prefix: String) -> Bool { text.hasBytes(prefix, at: start) }
+
+    /// Proves that the text is not too large to be decoded.
+    private func checkCount(_ form: InputForm, _ maximumByteCount: Int) throws(InputError) {
+        let (doubled, overflow) = maximumByteCount.multipliedReportingOverflow(by: 2)
+        guard !overflow, doubled <= Int.max - 1 << 16 else { return }
+        guard text.count <= doubled + 1 << 16 else {
+            throw InputError(.inputTooLarge, form: form, offset: doubled + 1 << 16)
+        }
+    }
+
+    /// Decodes all of the text from `start` on.
+    func base64(
+        as syntax: Base64.Syntax, form: InputForm, _ maximumByteCount: Int
+    ) throws(InputError) -> [UInt8] {
+        try checkCount(form, maximumByteCount)
+        return try Self.decode(text.extracting(start..<text.count), at: start, as: syntax, form, maximumByteCount)
+    }
+
+    /// Decodes base64 that begins at `offset` of the text.
+    private static func decode(
+        _ base64: Span<UInt8>, at offset: Int, as syntax: Base64.Syntax, _ form: InputForm, _ maximumByteCount: Int
+    ) throws(InputError) -> [UInt8] {
+        let decoded: [UInt8]
+        do {
+            decoded = try Base64.decode(base64, as: syntax)
+        } catch {
+            throw InputError(.invalidBase64, form: form, offset: offset + error.offset)
+        }
+        guard decoded.count <= maximumByteCount else {
+            throw InputError(.inputTooLarge, form: form, offset: offset + base64.count)
+        }
+        return decoded
+    }
+
+    // MARK: PEM
+
+    /// Decodes the one block of a PEM file: the label, the base64, the same label (RFC 7468, 3; strict but for the lines' lengths).
+    func pemBody(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+        try checkCount(.pem, maximumByteCount)
+        var position = start
+        func pass(_ expected: String) throws(InputError) {
+            guard text.hasBytes(expected, at: position) else {
+                throw InputError(.invalidPEM, form: .pem, offset: position)
+            }
+            position += expected.utf8.count
+        }
+        try pass("-----BEGIN ")
+        let label = text.hasBytes("CMS", at: position) ? "CMS" : "PKCS7"
+        try pass(label)
+        try pass("-----")
+        while position < text.count, text[position] == .space || text[position] == .tab { position += 1 }
+        guard position < text.count, text[position] == .lineFeed || text[position] == .carriageReturn else {
+            throw InputError(.invalidPEM, form: .pem, offset: position)
+        }
+        let bodyStart = position
+        while position < text.count, text[position] != UInt8(ascii: "-") { position += 1 }
+        let body = bodyStart..<position
+        guard text[position - 1] == .lineFeed || text[position - 1] == .carriageReturn else {
+            throw InputError(.invalidPEM, form: .pem, offset: position)
+        }
+        try pass("-----END ")
+        try pass(label)
+        try pass("-----")
+        while position < text.count, text[position].isWhitespace { position += 1 }
+        guard position == text.count else { throw InputError(.invalidPEM, form: .pem, offset: position) }
+        let decoded = try Self.decode(text.extracting(body), at: bodyStart, as: .pem, .pem, maximumByteCount)
+        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .pem, offset: body.upperBound) }
+        return decoded
+    }
+
+    // MARK: JSON
+
+    /// Decodes the member `receipt-data` of a JSON object; the others are checked for syntax only.
+    func receiptData(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+        try checkCount(.json, maximumByteCount)
+        let found: JSONString?
+        do {
+            found = try findReceiptData()
+        } catch {
+            throw InputError(.invalidJSON, form: .json, offset: error.offset)
+        }
+        guard let string = found else { throw InputError(.missingReceiptData, form: .json, offset: start) }
+        let decoded = try Self.decode(string, maximumByteCount)
+        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .json, offset: string.offset) }
+        return decoded
+    }
+
+    @_lifetime(copy self)
+    private func findReceiptData() throws(JSONError) -> JSONString? {
+        var offset: Int?
+        try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
+            try cursor.readObject(of: Self.members) { (cursor, _) throws(JSONError) in
+                offset = try cursor.readString().offset
+            }
+        }
+        guard let offset else { return nil }
+        var cursor = JSONCursor(text, from: offset)
+        return try cursor.readString()
+    }
+
+    /// Base64 knows the one escape that is common, so that the text is seldom copied.
+    private static func decode(_ string: borrowing JSONString, _ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+        do {
+            return try decode(string.raw, at: string.offset + 1, as: .transported, .json, maximumByteCount)
+        } catch {
+            guard string.hasEscapes, error.kind == .invalidBase64 else { throw error }
+        }
+        let bytes = string.bytes
+        do {
+            return try decode(bytes.span, at: 0, as: .transported, .json, maximumByteCount)
+        } catch {
+            throw InputError(error.kind, form: .json, offset: string.offset(ofByte: error.offset))
+        }
+    }
+
+    private enum Member: String, CaseIterable { case receiptData = "receipt-data" }
+    private static let members = JSONMembers<Member>()
+}
+
+extension Span<UInt8> {
+    func hasBytes(_ expected: String, at position: Int) -> Bool {
+        let expected = expected.utf8Span.span
+        guard count - position >= expected.count else { return false }
+        return extracting(position..<position + expected.count).hasSameBytes(as: expected)
+    }
+}
