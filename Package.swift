@@ -23,7 +23,7 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 
 let package = Package(
     name: "swift-app-store-receipt",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v26)],
     products: [
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),

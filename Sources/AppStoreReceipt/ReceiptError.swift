@@ -5,7 +5,7 @@ public import SpanASN1
 /// Why a receipt was not verified. An input has one verdict: errors come in the order of ``Stage``.
 public enum ReceiptError: Error, Hashable, Sendable {
     /// The text around the receipt: base64, PEM or JSON.
-    case input(ReceiptInputError)
+    case input(InputError)
     /// The PKCS#7 container is not what RFC 5652 says.
     case container(ASN1DecodingError)
     /// The signature does not hold, or is of a kind that is not accepted.
@@ -155,6 +155,7 @@ extension ReceiptError {
 extension ReceiptError: CustomStringConvertible {
     /// A sentence for people, with the place where there is one.
     public var description: String {
+        if case .input(let error) = self { return error.description }
         let place = [path, offset.map { "at byte \($0)" }].compactMap(\.self).joined(separator: " ")
         return place.isEmpty ? explanation : "\(explanation) (\(place))"
     }
@@ -162,7 +163,7 @@ extension ReceiptError: CustomStringConvertible {
     /// What is wrong, without the place.
     public var explanation: String {
         switch self {
-        case .input(let error): error.explanation
+        case .input(let error): error.kind.explanation
         case .container(let error), .payload(let error): error.kind.explanation
         case .signature(let error), .chain(let error): error.kind.explanation
         case .creationDate(let fault, _):

@@ -65,7 +65,7 @@ public final class ReceiptVerifier: Sendable {
         _ input: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {
         try verify(
-            binary: ReceiptInput.binary(input, maximumByteCount: policy.limits.maximumByteCount),
+            binary: ReceiptInput.binary(of: input, policy.limits),
             applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
     }
 
@@ -74,7 +74,7 @@ public final class ReceiptVerifier: Sendable {
         base64 text: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {
         try verify(
-            binary: ReceiptInput.binary(base64: text, maximumByteCount: policy.limits.maximumByteCount),
+            binary: ReceiptInput.binary(ofBase64: text, policy.limits),
             applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
     }
 
@@ -122,9 +122,29 @@ extension UnverifiedReceipt {
     ///
     /// - Throws: errors of input, container and payload.
     public init(decoding input: [UInt8], limits: ReceiptLimits = ReceiptLimits()) throws(ReceiptError) {
-        let binary = try ReceiptInput.binary(input, maximumByteCount: limits.maximumByteCount)
+        let binary = try ReceiptInput.binary(of: input, limits)
         let container = ReceiptContainer(limits: limits, trust: nil) { $0 }
         self.init(receipt: try container.open(binary).receipt)
+    }
+}
+
+extension ReceiptInput {
+    /// The binary receipt in an input of any form; a binary input is handed on, not copied.
+    static func binary(of input: [UInt8], _ limits: ReceiptLimits) throws(ReceiptError) -> [UInt8] {
+        do throws(InputError) {
+            let recognized = try ReceiptInput(input.span, maximumByteCount: limits.maximumByteCount)
+            return recognized.form == .binary ? input : recognized.decoded
+        } catch {
+            throw .input(error)
+        }
+    }
+
+    static func binary(ofBase64 text: String, _ limits: ReceiptLimits) throws(ReceiptError) -> [UInt8] {
+        do throws(InputError) {
+            return try ReceiptInput(base64: text.utf8Span.span, maximumByteCount: limits.maximumByteCount).decoded
+        } catch {
+            throw .input(error)
+        }
     }
 }
 

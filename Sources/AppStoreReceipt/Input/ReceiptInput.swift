@@ -12,7 +12,7 @@ package struct ReceiptInput: Sendable {
     /// The form that was recognised.
     package let form: InputForm
     /// The decoded bytes; empty for ``InputForm/binary``, which is used in place.
-    private let decoded: [UInt8]
+    let decoded: [UInt8]
 
     /// 64 MiB: larger than a receipt of 200,000 purchases.
     package static let defaultMaximumByteCount = 64 << 20
