@@ -41,7 +41,9 @@ let package = Package(
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
         target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles"]),
-        target("AppStoreReceiptTesting", ["SpanASN1", "AppStoreReceipt", "LibcryptoHandles"]),
+        target(
+            "AppStoreReceiptTesting",
+            ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
         .executableTarget(
             name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting"],
             swiftSettings: settings),

@@ -1,0 +1,44 @@
+public import AppStoreReceipt
+public import SpanASN1
+
+extension ReceiptBuilder {
+    /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
+    public struct Attribute: Hashable, Sendable {
+        public var type: AttributeType
+        public var version: Int64
+        /// The content of the OCTET STRING: usually one DER element.
+        public var value: [UInt8]
+
+        public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
+            self.type = type
+            self.version = version
+            self.value = value
+        }
+
+        public static func utf8String(_ type: AttributeType, _ text: String) -> Attribute {
+            Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text) })
+        }
+
+        /// The characters are not checked.
+        public static func ia5String(_ type: AttributeType, _ text: String) -> Attribute {
+            Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text, tagged: .ia5String) })
+        }
+
+        public static func integer(_ type: AttributeType, _ value: Int64) -> Attribute {
+            Attribute(type, value: ASN1Writer.encode { $0.writeInteger(value) })
+        }
+
+        /// `nil` writes an empty string, which means that there is no date.
+        public static func date(_ type: AttributeType, _ date: Timestamp?) -> Attribute {
+            .ia5String(type, date?.description ?? "")
+        }
+    }
+}
+
+extension AttributeType {
+    // Attributes that are known but not understood.
+    static let unknownOpaque6 = AttributeType(rawValue: 6)
+    static let unknownOpaque7 = AttributeType(rawValue: 7)
+    static let unknownInteger14 = AttributeType(rawValue: 14)
+    static let unknownString20 = AttributeType(rawValue: 20)
+}

@@ -1,0 +1,261 @@
+public import SpanASN1
+import SpanPKCS7
+
+/// Writes a PKCS#7 `SignedData` container (RFC 5652, 5.1) around any content, each part right or wrong on purpose.
+///
+/// ``ReceiptBuilder/signedData(by:)`` makes one with Apple's shape to start from.
+public struct SignedDataBuilder: Sendable {
+    /// How the container is encoded. Certificates and what is signed are DER in either.
+    public enum Encoding: Hashable, Sendable {
+        case der
+        /// As StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
+        ///
+        /// The content is cut into segments of that many bytes (at least 1); `nil` for one segment, as Xcode has it.
+        case ber(segmentSize: Int? = nil)
+    }
+
+    public var encoding = Encoding.der
+    public var version = 1
+    /// The type of the container itself.
+    public var outerContentType = ASN1ObjectIdentifier.signedData
+    /// The type of the content.
+    public var contentType = ASN1ObjectIdentifier.data
+    /// `nil` for a container without content.
+    public var content: [UInt8]?
+    /// `nil` for those of the signers, each once.
+    public var digestAlgorithms: [AlgorithmName]?
+    /// Encoded certificates in the order written; `nil` for no such field.
+    public var certificates: [[UInt8]]?
+    /// Encoded revocation lists; `nil` for no such field.
+    public var revocationLists: [[UInt8]]?
+    public var signers: [Signer]
+
+    public init(content: [UInt8]?, certificates: [[UInt8]]?, signers: [Signer]) {
+        self.content = content
+        self.certificates = certificates
+        self.signers = signers
+    }
+
+    /// One `SignerInfo` (RFC 5652, 5.3).
+    public struct Signer: Sendable {
+        public enum Identifier: Hashable, Sendable {
+            /// Those of the certificate that signs.
+            case issuerAndSerialNumber
+            /// That of the certificate's key.
+            case subjectKeyIdentifier
+            /// Encoded.
+            case bytes([UInt8])
+        }
+
+        public var identity: SigningIdentity
+        /// The digest that is signed over.
+        public var digest: SigningDigest
+        /// `nil` for the one that goes with the identifier: 1, or 3 for a key identifier.
+        public var version: Int?
+        public var identifier = Identifier.issuerAndSerialNumber
+        /// `nil` for the digest's.
+        public var digestAlgorithm: AlgorithmName?
+        /// Apple writes bare `rsaEncryption`; `nil` for the algorithm that names the digest, as Xcode has it.
+        public var signatureAlgorithm: AlgorithmName? = AlgorithmName(.rsaEncryption)
+        /// `nil` for none, as in all receipts known; the content is then signed directly.
+        public var signedAttributes: [SignedAttribute]?
+        /// Whether the signed attributes are in DER's order; else they are as given, and signed so.
+        public var sortsSignedAttributes = true
+        /// Encoded attributes that are not signed; `nil` for no such field.
+        public var unsignedAttributes: [[UInt8]]?
+        /// A signature to write in place of the right one.
+        public var signature: [UInt8]?
+
+        public init(_ identity: SigningIdentity, digest: SigningDigest = .sha256) {
+            self.identity = identity
+            self.digest = digest
+        }
+    }
+
+    /// An attribute that is signed (RFC 5652, 11).
+    public enum SignedAttribute: Hashable, Sendable {
+        /// `nil` for the type of the content.
+        case contentType(ASN1ObjectIdentifier?)
+        /// `nil` for the digest of the content.
+        case messageDigest([UInt8]?)
+        case signingTime(Timestamp)
+        /// Encoded values.
+        case other(ASN1ObjectIdentifier, values: [[UInt8]])
+
+        /// What RFC 5652 requires: the content's type and its digest.
+        public static let required: [SignedAttribute] = [.contentType(nil), .messageDigest(nil)]
+    }
+}
+
+// MARK: - Signing
+
+extension SignedDataBuilder {
+    /// The whole container. RSA signers give the same bytes each time.
+    public func encoded() throws(MintingError) -> [UInt8] {
+        var signerInfos: [[UInt8]] = []
+        for signer in signers { signerInfos.append(try encoded(signer)) }
+        switch encoding {
+        case .der: return der(signerInfos)
+        case .ber(let segmentSize): return ber(signerInfos, segmentSize: segmentSize)
+        }
+    }
+
+    private func encoded(_ signer: Signer) throws(MintingError) -> [UInt8] {
+        let attributes = try signer.signedAttributes.map { (attributes) throws(MintingError) in
+            try encoded(attributes, of: signer)
+        }
+        let signature = try signer.signature.orElse { () throws(MintingError) in
+            try signer.identity.key.sign(attributes ?? content ?? [], digest: signer.digest)
+        }
+        let digestAlgorithm = signer.digestAlgorithm ?? AlgorithmName(signer.digest.objectIdentifier)
+        let signatureAlgorithm = try signer.signatureAlgorithm.orElse { () throws(MintingError) in
+            try signer.identity.key.signatureAlgorithm(signer.digest)
+        }
+        let identifier = try encodedIdentifier(of: signer)
+        return ASN1Writer.encode { writer in
+            writer.write(.sequence) { writer in
+                writer.writeInteger(signer.version ?? (signer.identifier == .subjectKeyIdentifier ? 3 : 1))
+                writer.write(encoded: identifier.span)
+                writer.write(digestAlgorithm)
+                if let attributes {
+                    // RFC 5652, 5.4: signed as a SET OF, written under [0].
+                    let implicit = [0xA0] + attributes.dropFirst()
+                    writer.write(encoded: implicit.span)
+                }
+                writer.write(signatureAlgorithm)
+                writer.writeOctetString(signature.span)
+                if let unsigned = signer.unsignedAttributes {
+                    writer.writeSet(.context(1)) { writer in writer.write(encoded: Array(unsigned.joined()).span) }
+                }
+            }
+        }
+    }
+
+    private func encodedIdentifier(of signer: Signer) throws(MintingError) -> [UInt8] {
+        switch signer.identifier {
+        case .bytes(let bytes): return bytes
+        case .issuerAndSerialNumber:
+            let names = try signer.identity.encodedIssuerAndSerialNumber()
+            return ASN1Writer.encode { writer in writer.write(.sequence, content: names.span) }
+        case .subjectKeyIdentifier:
+            let identifier = try signer.identity.key.keyIdentifier()
+            return ASN1Writer.encode { writer in
+                writer.writeOctetString(identifier.span, tagged: .context(0, constructed: false))
+            }
+        }
+    }
+
+    /// The attributes as a SET OF, which is what is signed.
+    private func encoded(_ attributes: [SignedAttribute], of signer: Signer) throws(MintingError) -> [UInt8] {
+        let digest = try signer.digest.digest(of: content ?? [])
+        var encoded: [[UInt8]] = []
+        for attribute in attributes {
+            var value = ASN1Writer()
+            let type: ASN1ObjectIdentifier
+            switch attribute {
+            case .contentType(let identifier):
+                type = .contentType
+                value.writeObjectIdentifier(identifier ?? contentType)
+            case .messageDigest(let bytes):
+                type = .messageDigest
+                let digest = bytes ?? digest
+                value.writeOctetString(digest.span)
+            case .signingTime(let time):
+                type = .signingTime
+                do throws(ASN1EncodingError) {
+                    try value.writeTime(time)
+                } catch {
+                    throw .inexpressibleValue
+                }
+            case .other(let identifier, let values):
+                type = identifier
+                value.write(encoded: Array(values.joined()).span)
+            }
+            let values = value.finish()
+            encoded.append(
+                ASN1Writer.encode { writer in
+                    writer.write(.sequence) { writer in
+                        writer.writeObjectIdentifier(type)
+                        writer.write(.set, content: values.span)
+                    }
+                })
+        }
+        let elements = Array(encoded.joined())
+        return ASN1Writer.encode { writer in
+            if signer.sortsSignedAttributes {
+                writer.writeSet { $0.write(encoded: elements.span) }
+            } else {
+                writer.write(.set, content: elements.span)
+            }
+        }
+    }
+}
+
+// MARK: - Encoding
+
+extension SignedDataBuilder {
+    private func der(_ signerInfos: [[UInt8]]) -> [UInt8] {
+        ASN1Writer.encode { writer in
+            writer.write(.sequence) { writer in
+                writer.writeObjectIdentifier(outerContentType)
+                writer.writeExplicit(0) { writer in
+                    writer.write(.sequence) { writer in
+                        writeHead(&writer)
+                        writer.write(.sequence) { writer in
+                            writer.writeObjectIdentifier(contentType)
+                            if let content { writer.writeExplicit(0) { $0.writeOctetString(content.span) } }
+                        }
+                        writeTail(&writer, signerInfos)
+                    }
+                }
+            }
+        }
+    }
+
+    private func ber(_ signerInfos: [[UInt8]], segmentSize: Int?) -> [UInt8] {
+        let indefinite: UInt8 = 0x80
+        var bytes: [UInt8] = [0x30, indefinite]
+        bytes += ASN1Writer.encode { $0.writeObjectIdentifier(outerContentType) }
+        bytes += [0xA0, indefinite, 0x30, indefinite]
+        bytes += ASN1Writer.encode { writeHead(&$0) }
+        bytes += [0x30, indefinite]
+        bytes += ASN1Writer.encode { $0.writeObjectIdentifier(contentType) }
+        if let content {
+            bytes += [0xA0, indefinite, 0x24, indefinite]
+            bytes += ASN1Writer.encode { writer in
+                let size = max(1, segmentSize ?? content.count)
+                for start in stride(from: 0, to: content.count, by: size) {
+                    writer.writeOctetString(content.span.extracting(start..<min(start + size, content.count)))
+                }
+            }
+            bytes += [0, 0, 0, 0]
+        }
+        bytes += [0, 0]
+        bytes += ASN1Writer.encode { writeTail(&$0, signerInfos) }
+        bytes += [0, 0, 0, 0, 0, 0]
+        return bytes
+    }
+
+    private func writeHead(_ writer: inout ASN1Writer) {
+        writer.writeInteger(version)
+        var algorithms = digestAlgorithms ?? []
+        if digestAlgorithms == nil {
+            for signer in signers {
+                let algorithm = signer.digestAlgorithm ?? AlgorithmName(signer.digest.objectIdentifier)
+                if !algorithms.contains(algorithm) { algorithms.append(algorithm) }
+            }
+        }
+        writer.writeSet { writer in
+            for algorithm in algorithms { writer.write(algorithm) }
+        }
+    }
+
+    private func writeTail(_ writer: inout ASN1Writer, _ signerInfos: [[UInt8]]) {
+        // Apple writes leaf, intermediate, root in that order, which need not be DER's.
+        if let certificates { writer.write(.context(0), content: Array(certificates.joined()).span) }
+        if let revocationLists { writer.write(.context(1), content: Array(revocationLists.joined()).span) }
+        writer.writeSet { writer in
+            for signerInfo in signerInfos { writer.write(encoded: signerInfo.span) }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import LibcryptoHandles
+public import SpanASN1
+import SpanPKCS7
+
+/// The digest algorithms that a test signature may be made over, good and bad ones.
+public enum SigningDigest: String, Hashable, Sendable, CaseIterable {
+    /// Broken; accepted by no verifier of this package.
+    case md5 = "MD5"
+    case sha1 = "SHA-1"
+    case sha224 = "SHA-224"
+    case sha256 = "SHA-256"
+    case sha384 = "SHA-384"
+    case sha512 = "SHA-512"
+}
+
+extension SigningDigest {
+    /// The digest of some bytes.
+    public func digest(of bytes: [UInt8]) throws(MintingError) -> [UInt8] {
+        try MintingError.calling { () throws(LibcryptoError) in
+            guard let algorithm else { return try TestVectorMD5.digest(of: bytes.span) }
+            return try algorithm.digest(of: bytes.span).bytes
+        }
+    }
+
+    /// The identifier of the digest itself.
+    public var objectIdentifier: ASN1ObjectIdentifier {
+        switch self {
+        case .md5: .md5
+        case .sha1: .sha1
+        case .sha224: .sha224
+        case .sha256: .sha256
+        case .sha384: .sha384
+        case .sha512: .sha512
+        }
+    }
+
+    /// `sha256WithRSAEncryption` and its like (RFC 8017, A.2.4).
+    public var rsaSignatureIdentifier: ASN1ObjectIdentifier {
+        switch self {
+        case .md5: .md5WithRSAEncryption
+        case .sha1: .sha1WithRSAEncryption
+        case .sha224: .sha224WithRSAEncryption
+        case .sha256: .sha256WithRSAEncryption
+        case .sha384: .sha384WithRSAEncryption
+        case .sha512: .sha512WithRSAEncryption
+        }
+    }
+
+    /// `ecdsa-with-SHA256` and its like (RFC 5758, 3.2); `nil` for MD5, which has none.
+    public var ecdsaSignatureIdentifier: ASN1ObjectIdentifier? {
+        let lastArc: UInt8
+        switch self {
+        case .md5: return nil
+        case .sha1: return ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0xCE, 0x3D, 4, 1])
+        case .sha224: lastArc = 1
+        case .sha256: lastArc = 2
+        case .sha384: lastArc = 3
+        case .sha512: lastArc = 4
+        }
+        return ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0xCE, 0x3D, 4, 3, lastArc])
+    }
+
+    var algorithm: DigestAlgorithm? {
+        switch self {
+        case .md5: nil
+        case .sha1: .sha1
+        case .sha224: .sha224
+        case .sha256: .sha256
+        case .sha384: .sha384
+        case .sha512: .sha512
+        }
+    }
+}
+
+/// `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }` (RFC 5280, 4.1.1.2)
+public struct AlgorithmName: Hashable, Sendable {
+    public var identifier: ASN1ObjectIdentifier
+    /// Encoded; `nil` for none. RSA and digests write a NULL, ECDSA nothing.
+    public var parameters: [UInt8]?
+
+    public init(_ identifier: ASN1ObjectIdentifier, parameters: [UInt8]? = AlgorithmName.null) {
+        self.identifier = identifier
+        self.parameters = parameters
+    }
+
+    /// An encoded NULL.
+    public static let null: [UInt8] = [0x05, 0x00]
+}
+
+extension ASN1Writer {
+    mutating func write(_ algorithm: AlgorithmName) {
+        write(.sequence) { writer in
+            writer.writeObjectIdentifier(algorithm.identifier)
+            if let parameters = algorithm.parameters { writer.write(encoded: parameters.span) }
+        }
+    }
+}
