@@ -1,4 +1,4 @@
-import AppStoreReceipt
+public import AppStoreReceipt
 public import SpanASN1
 
 extension ReceiptBuilder {
