@@ -38,23 +38,32 @@ struct PayloadDecoder: ~Escapable {
         return decoder.table
     }
 
-    /// The creation date alone, from a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` refused: its chain is judged all the same.
+    /// The creation date alone: what must be known to judge the signer of a payload that is not worth decoding before.
     ///
-    /// `nil` when it cannot be read exactly once.
-    static func creationDate(_ payload: Span<UInt8>) -> Timestamp? {
+    /// Allocates nothing. Of a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it gives the same date.
+    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(ReceiptError) -> Timestamp {
         var found: Timestamp?
+        var isSeen = false
         do throws(ASN1DecodingError) {
-            var cursor = ASN1Cursor(payload)
+            var cursor = ASN1Cursor(payload, baseOffset: baseOffset)
             var attributes = try cursor.read(.set).contents
+            try cursor.finish()
             while !attributes.isAtEnd {
                 let attribute = try AttributeView(&attributes)
                 guard attribute.type == .creationDate else { continue }
-                guard found == nil, let date = try attribute.date() else { return nil }
-                found = date
+                do throws(ASN1DecodingError) {
+                    guard !isSeen else { throw ASN1DecodingError(.duplicateElement, offset: attribute.offset) }
+                    isSeen = true
+                    found = try attribute.date()
+                } catch {
+                    throw error.within(.creationDate)
+                }
             }
         } catch {
-            return nil
+            guard error.path.field?.attributeType == .creationDate else { throw .payload(error) }
+            throw .creationDate(error.kind == .duplicateElement ? .repeated : .unreadable, offset: error.offset)
         }
+        guard let found else { throw .creationDate(.missing, offset: baseOffset) }
         return found
     }
 }

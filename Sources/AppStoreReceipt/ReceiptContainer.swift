@@ -11,8 +11,10 @@ struct ReceiptContainer: Sendable {
 
     /// Reads DER; or BER, which is normalised first.
     func open(_ received: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
-        guard received.count <= limits.maximumByteCount else {
-            throw .container(ASN1DecodingError(.inputTooLarge, offset: limits.maximumByteCount))
+        // The table of a receipt holds 32-bit offsets.
+        let maximumByteCount = min(limits.maximumByteCount, Int(UInt32.max))
+        guard received.count <= maximumByteCount else {
+            throw .container(ASN1DecodingError(.inputTooLarge, offset: maximumByteCount))
         }
         do throws(ReceiptError) {
             return try openDER(received)
@@ -52,41 +54,38 @@ struct ReceiptContainer: Sendable {
             throw ReceiptError(error) { .signature($0) }
         }
 
-        // The payload is read before the chain is judged, since it holds the date; what is wrong with it counts after the chain.
-        var table = ReceiptTable()
-        var fault: ASN1DecodingError?
-        do throws(ASN1DecodingError) {
-            table = try PayloadDecoder.decode(
-                payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
+        guard let trust, let signature else {
+            return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: try decode(payload))), nil)
+        }
+        // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
+        // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
+        var table: ReceiptTable?
+        if signature.isSignerKnown {
+            do throws(ReceiptError) { table = try decode(payload) } catch {}
+        }
+        let created: Timestamp
+        if let table, table.has(.creationDate) {
+            created = Timestamp(millisecondsSince1970: table.creationDate)
+        } else {
+            created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
+        }
+        let evidence: ReceiptEvidence
+        do throws(SignatureTrustError) {
+            evidence = try trust.evidence(for: signature, in: message, at: validationDate(created))
         } catch {
-            fault = error
+            throw ReceiptError(error) { .chain($0) }
         }
-        var evidence: ReceiptEvidence?
-        if let trust, let signature {
-            let created = try creationDate(table, fault, payload)
-            do throws(SignatureTrustError) {
-                evidence = try trust.evidence(for: signature, in: message, at: validationDate(created))
-            } catch {
-                throw ReceiptError(error) { .chain($0) }
-            }
-        }
-        if let fault { throw .payload(fault) }
-        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: table)), evidence)
+        let decoded = if let table { table } else { try decode(payload) }
+        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), evidence)
     }
 
-    private func creationDate(
-        _ table: ReceiptTable, _ fault: ASN1DecodingError?, _ payload: ASN1Element
-    ) throws(ReceiptError) -> Timestamp {
-        if let fault {
-            if fault.path.field?.attributeType == .creationDate {
-                throw .creationDate(
-                    fault.kind == .duplicateElement ? .repeated : .unreadable, offset: fault.offset)
-            }
-            guard let date = PayloadDecoder.creationDate(payload.content) else { throw .payload(fault) }
-            return date
+    private func decode(_ payload: ASN1Element) throws(ReceiptError) -> ReceiptTable {
+        do throws(ASN1DecodingError) {
+            return try PayloadDecoder.decode(
+                payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
+        } catch {
+            throw .payload(error)
         }
-        guard table.has(.creationDate) else { throw .creationDate(.missing, offset: payload.contentOffset) }
-        return Timestamp(millisecondsSince1970: table.creationDate)
     }
 }
 

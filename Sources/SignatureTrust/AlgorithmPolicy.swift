@@ -89,8 +89,10 @@ extension AlgorithmPolicy {
         return digest
     }
 
-    /// Checks a key before libcrypto sees it: a large modulus or exponent makes one verification cost seconds.
+    /// Checks what a certificate costs before libcrypto sees it: a large modulus or exponent makes one verification take seconds.
     func checkKey(of certificate: CertificateView) throws(SignatureTrustError) {
+        // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
+        guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
         let info = certificate.subjectPublicKeyInfo
         guard info.algorithm.is(.rsaEncryption), info.algorithm.hasNullOrAbsentParameters else {
             throw SignatureTrustError(.unsupportedKey, offset: info.element.offset)

@@ -54,10 +54,12 @@ package final class PinnedChainVerifier: Sendable {
     }
 
     /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
-    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> PublicKey {
-        if let key = cache.key(ofLeaf: leaf.element.encoded) { return key }
+    ///
+    /// - Returns: the key, and whether the leaf has ended a valid chain before.
+    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool) {
+        if let key = cache.key(ofLeaf: leaf.element.encoded) { return (key, true) }
         try policy.algorithms.checkKey(of: leaf)
-        return try leaf.rsaKey()
+        return (try leaf.rsaKey(), false)
     }
 
     /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.

@@ -27,9 +27,9 @@ package final class PinnedSignerVerifier: Sendable {
     /// The first step: the message's one signature, with the key of the certificate that its signer names.
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
-            if let index = index(of: signer) { return keys[index] }
+            if let index = index(of: signer) { return (keys[index], true) }
             try algorithms.checkKey(of: signer)
-            return try signer.rsaKey()
+            return (try signer.rsaKey(), false)
         }
     }
 

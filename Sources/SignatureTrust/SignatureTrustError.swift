@@ -35,6 +35,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case revokedCertificate = "revoked-certificate"
         case missingRevocationList = "missing-revocation-list"
         case malformedCertificate = "malformed-certificate"
+        case certificateTooLarge = "certificate-too-large"
         // This host
         case algorithmUnavailable = "algorithm-unavailable"
         case outOfMemory = "out-of-memory"
@@ -117,7 +118,7 @@ extension SignatureTrustError.Kind {
     var progress: Int {
         switch self {
         case .untrustedChain: 0
-        case .malformedCertificate, .unsupportedKey, .weakKey, .unsupportedAlgorithm, .weakAlgorithm: 1
+        case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm, .weakAlgorithm: 1
         case .invalidIssuer: 2
         case .missingIntermediateMarker: 3
         case .invalidCertificateSignature: 4
@@ -156,6 +157,7 @@ extension SignatureTrustError.Kind {
         case .revokedCertificate: "a revoked certificate"
         case .missingRevocationList: "no usable revocation list for a certificate"
         case .malformedCertificate: "a certificate that cannot be read"
+        case .certificateTooLarge: "a certificate of more than 64 KiB"
         case .algorithmUnavailable:
             "this host's libcrypto refuses an algorithm that receipts need (SHA-1 signatures, on RHEL 9: update-crypto-policies --set DEFAULT:SHA1)"
         case .outOfMemory: "libcrypto could not allocate memory"

@@ -66,6 +66,8 @@ package struct VerifiedSignature: Sendable {
     /// The signer's certificate, among those embedded.
     package let certificateIndex: Int
     package let digestAlgorithm: SignatureDigest
+    /// Whether that certificate has ended a valid chain before: then only its owner can have made the message.
+    package let isSignerKnown: Bool
 }
 
 /// The digest algorithm of a signature.
@@ -108,9 +110,10 @@ extension SignedData {
 
     /// Verifies the signature of a message that must have exactly one.
     ///
-    /// - Parameter key: gives the key of a certificate, or refuses to.
+    /// - Parameter key: gives the key of a certificate and whether it is known already, or refuses to.
     func verifySoleSignature(
-        algorithms: AlgorithmPolicy, key: (CertificateView) throws(SignatureTrustError) -> PublicKey
+        algorithms: AlgorithmPolicy,
+        key: (CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool)
     ) throws(SignatureTrustError) -> VerifiedSignature {
         let content = try dataContent()
         let signer = try soleSigner()
@@ -118,9 +121,11 @@ extension SignedData {
         guard let certificate = try certificate(at: index) else {
             throw SignatureTrustError(.missingSignerCertificate, offset: offset, path: ASN1Path(.signerInfos))
         }
+        let (key, isKnown) = try key(certificate)
         let algorithm = try signer.verify(
-            content: content.content, contentType: contentType, key: key(certificate), algorithms: algorithms)
-        return VerifiedSignature(certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm))
+            content: content.content, contentType: contentType, key: key, algorithms: algorithms)
+        return VerifiedSignature(
+            certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm), isSignerKnown: isKnown)
     }
 
     @_lifetime(copy self)
