@@ -134,7 +134,8 @@ package enum Base64 {
 
         try checkAlphabet(text, flags, syntax, spaces)
         // Spaces were skipped of which it is not proved that they were no `+`.
-        let isInDoubt = syntax.contains(.formDecoded) && flags & (plusFlag | urlSafeFlag) == 0
+        let isInDoubt =
+            syntax.contains(.formDecoded) && flags & (plusFlag | urlSafeFlag) == 0
             && spaces.map(\.areSkipped) == true
         if isInDoubt, let offset = spaces?.betweenLines { throw Base64Error(.ambiguousSpace, offset: offset) }
         // Three characters whose last two bits are not zero are no end.

@@ -140,7 +140,8 @@ package struct JSONNumber: ~Escapable {
         for index in (isNegative ? 1 : 0)..<raw.count {
             let digit = Int64(raw[index] &- 0x30)
             let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (next, overflowNext) = isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            let (next, overflowNext) =
+                isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
             guard !overflow, !overflowNext else { throw JSONError(.numberOutOfRange, offset: offset) }
             value = next
         }
@@ -151,7 +152,8 @@ package struct JSONNumber: ~Escapable {
     ///
     /// - Throws: `number-out-of-range` for one that is not finite.
     package func double() throws(JSONError) -> Double {
-        guard let utf8 = try? UTF8Span(validating: raw), let value = Double(String(copying: utf8)), value.isFinite else {
+        guard let utf8 = try? UTF8Span(validating: raw), let value = Double(String(copying: utf8)), value.isFinite
+        else {
             throw JSONError(.numberOutOfRange, offset: offset)
         }
         return value

@@ -35,7 +35,7 @@ package struct ReceiptInput: Sendable {
         switch text.first {
         case nil: throw InputError(.emptyInput, form: nil, offset: input.count)
         case UInt8(ascii: "M"):
-            let decoded = try text.base64(as: .transported, form: .base64, maximumByteCount)
+            let decoded = try text.base64(maximumByteCount)
             self.init(form: .base64, decoded: decoded)
         case UInt8(ascii: "{"): self.init(form: .json, decoded: try text.receiptData(maximumByteCount))
         case UInt8(ascii: "-") where text.hasPrefix("-----"):
@@ -52,7 +52,7 @@ package struct ReceiptInput: Sendable {
     ) throws(InputError) {
         let text = TextInput(input)
         guard text.first != nil else { throw InputError(.emptyInput, form: .base64, offset: input.count) }
-        let decoded = try text.base64(as: .transported, form: .base64, maximumByteCount)
+        let decoded = try text.base64(maximumByteCount)
         self.init(form: .base64, decoded: decoded)
     }
 
@@ -82,12 +82,13 @@ package struct ReceiptInput: Sendable {
 private struct TextInput: ~Escapable {
     let text: Span<UInt8>
     let start: Int
+    private let markEnd: Int
 
     @_lifetime(copy text)
     init(_ text: Span<UInt8>) {
         self.text = text
-        var start = 0
-        if text.count >= 3, text[0] == 0xEF, text[1] == 0xBB, text[2] == 0xBF { start = 3 }
+        markEnd = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
+        var start = markEnd
         while start < text.count, text[start].isWhitespace { start += 1 }
         self.start = start
     }
@@ -105,12 +106,11 @@ private struct TextInput: ~Escapable {
         }
     }
 
-    /// Decodes all of the text from `start` on.
-    func base64(
-        as syntax: Base64.Syntax, form: InputForm, _ maximumByteCount: Int
-    ) throws(InputError) -> [UInt8] {
-        try checkCount(form, maximumByteCount)
-        return try Self.decode(text.extracting(start..<text.count), at: start, as: syntax, form, maximumByteCount)
+    /// Decodes all of the text; whitespace in front is base64's business, for it could be a `+`.
+    func base64(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+        try checkCount(.base64, maximumByteCount)
+        return try Self.decode(
+            text.extracting(markEnd..<text.count), at: markEnd, as: .transported, .base64, maximumByteCount)
     }
 
     /// Decodes base64 that begins at `offset` of the text.
@@ -184,15 +184,18 @@ private struct TextInput: ~Escapable {
 
     @_lifetime(copy self)
     private func findReceiptData() throws(JSONError) -> JSONString? {
-        var offset: Int?
+        var range: Range<Int>?
+        var hasEscapes = false
         try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
             try cursor.readObject(of: Self.members) { (cursor, _) throws(JSONError) in
-                offset = try cursor.readString().offset
+                let string = try cursor.readString()
+                range = string.range
+                hasEscapes = string.hasEscapes
             }
         }
-        guard let offset else { return nil }
-        var cursor = JSONCursor(text, from: offset)
-        return try cursor.readString()
+        guard let range else { return nil }
+        let content = text.extracting(range.lowerBound + 1..<range.upperBound - 1)
+        return JSONString(content, offset: range.lowerBound, hasEscapes: hasEscapes)
     }
 
     /// Base64 knows the one escape that is common, so that the text is seldom copied.
