@@ -43,9 +43,12 @@ struct TextReport {
     private func print(_ error: ReceiptError, of input: FileInput, to console: inout Console) {
         console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(error.code)")
         console.print("  \(error.explanation)")
-        let place = [
-            error.offset.map { "byte \($0) of the \(error.isOffsetIntoText ? "text" : "binary receipt")" }, error.path,
-        ].compactMap(\.self)
+        var place: [String] = []
+        if let offset = error.offset {
+            place.append("byte \(offset) of the \(error.isOffsetIntoText ? "text" : "binary receipt")")
+        }
+        if let path = error.path { place.append(path) }
+        if case .input(let error) = error, let form = error.form { place.append("what looked like \(form.text)") }
         if !place.isEmpty { console.print("  at \(place.joined(separator: ", in "))") }
     }
 
@@ -68,6 +71,17 @@ struct TextReport {
         }
         console.print(
             style(.dim, "  A receipt cannot say what came after it (refunds, renewals), nor who sends it."))
+    }
+}
+
+extension InputForm {
+    fileprivate var text: String {
+        switch self {
+        case .binary: "a binary receipt"
+        case .base64: "base64"
+        case .pem: "PEM"
+        case .json: "JSON"
+        }
     }
 }
 

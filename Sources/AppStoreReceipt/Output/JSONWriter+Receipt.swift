@@ -1,75 +1,94 @@
 import SpanASN1
 
 // A receipt as JSON, in verifyReceipt's vocabulary where it has one: dates in RFC 3339, ids as they stand in the receipt (a number stays a
-// number), octets in hexadecimal. A field that is absent has no key.
+// number), octets in hexadecimal. A field that is absent has no key. Strings go from the payload into the text without a copy between.
 extension JSONWriter {
     /// The object `receipt`.
-    package mutating func receipt(_ receipt: some ReceiptContents) {
+    package mutating func receipt(_ receipt: Receipt) {
+        let storage = receipt.storage
+        let table = storage.table
         beginObject()
-        field(.receiptType, receipt.receiptType)
-        field(.appItemID, receipt.appItemID)
-        field(.bundleID, receipt.bundleID)
-        field(.applicationVersion, receipt.applicationVersion)
-        field(.opaqueValue, receipt.opaqueValue)
-        field(.sha1Hash, receipt.sha1Hash)
-        field(.originalCreationDate, receipt.originalCreationDate)
-        field(.serverBuild, receipt.serverBuild)
-        field(.ageRating, receipt.ageRating)
-        field(.sellerID, receipt.sellerID)
-        field(.creationDate, receipt.creationDate)
-        field(.clientVersion, receipt.clientVersion)
-        field(.downloadID, receipt.downloadID)
-        field(.versionExternalIdentifier, receipt.versionExternalIdentifier)
-        field(.originalPurchaseDate, receipt.originalPurchaseDate)
-        field(.originalApplicationVersion, receipt.originalApplicationVersion)
-        field(.expirationDate, receipt.expirationDate)
-        field(.platform, receipt.platform)
-        field(.preorderDate, receipt.preorderDate)
-        unknownAttributes(receipt.unknownAttributes)
+        if table.has(.receiptType) { text(.receiptType, table.receiptType, storage) }
+        if table.has(.appItemID) { number(.appItemID, table.appItemID) }
+        if table.has(.bundleID) { text(.bundleID, table.bundleID, storage) }
+        if table.has(.applicationVersion) { text(.applicationVersion, table.applicationVersion, storage) }
+        if table.has(.opaqueValue) { octets(.opaqueValue, table.opaqueValue, storage) }
+        if table.has(.sha1Hash) { octets(.sha1Hash, table.sha1Hash, storage) }
+        if table.has(.originalCreationDate) { date(.originalCreationDate, table.originalCreationDate) }
+        if table.has(.serverBuild) { number(.serverBuild, table.serverBuild) }
+        if table.has(.ageRating) { text(.ageRating, table.ageRating, storage) }
+        if table.has(.sellerID) { number(.sellerID, table.sellerID) }
+        if table.has(.creationDate) { date(.creationDate, table.creationDate) }
+        if table.has(.clientVersion) { number(.clientVersion, table.clientVersion) }
+        if table.has(.downloadID) { number(.downloadID, table.downloadID) }
+        if table.has(.versionExternalIdentifier) {
+            number(.versionExternalIdentifier, table.versionExternalIdentifier)
+        }
+        if table.has(.originalPurchaseDate) { date(.originalPurchaseDate, table.originalPurchaseDate) }
+        if table.has(.originalApplicationVersion) {
+            text(.originalApplicationVersion, table.originalApplicationVersion, storage)
+        }
+        if table.has(.expirationDate) { date(.expirationDate, table.expirationDate) }
+        if table.has(.platform) { number(.platform, table.platform) }
+        if table.has(.preorderDate) { date(.preorderDate, table.preorderDate) }
+        unknownAttributes(of: storage, in: storage.payloadContent) { $0 != .inAppPurchase && !table.shows($0) }
         key(.inAppPurchase)
         beginArray()
-        for purchase in receipt.inAppPurchases { self.purchase(purchase) }
+        for entry in table.purchases { purchase(entry, storage) }
         endArray()
         endObject()
     }
 
     /// One element of `in_app`.
-    private mutating func purchase(_ purchase: InAppPurchase) {
+    private mutating func purchase(_ entry: PurchaseEntry, _ storage: Receipt.Storage) {
         beginObject()
-        field(.quantity, purchase.quantity)
-        field(.productID, purchase.productID)
-        field(.transactionID, purchase.transactionID)
-        field(.purchaseDate, purchase.purchaseDate)
-        field(.originalTransactionID, purchase.originalTransactionID)
-        field(.purchaseOriginalPurchaseDate, purchase.originalPurchaseDate)
-        field(.productType, purchase.productType?.rawValue)
-        field(.expiresDate, purchase.expiresDate)
-        field(.itemID, purchase.itemID)
-        field(.webOrderLineItemID, purchase.webOrderLineItemID)
-        field(.cancellationDate, purchase.cancellationDate)
-        field(.isTrialPeriod, purchase.isTrialPeriod)
-        field(.isInIntroOfferPeriod, purchase.isInIntroOfferPeriod)
-        field(.cancellationReason, purchase.cancellationReason)
-        field(.promotionalOfferID, purchase.promotionalOfferID)
-        unknownAttributes(purchase.unknownAttributes)
+        if entry.has(.quantity) { number(.quantity, entry.quantity) }
+        if entry.has(.productID) { text(.productID, entry.productID, storage) }
+        if entry.has(.transactionID) { text(.transactionID, entry.transactionID, storage) }
+        if entry.has(.purchaseDate) { date(.purchaseDate, entry.purchaseDate) }
+        if entry.has(.originalTransactionID) { text(.originalTransactionID, entry.originalTransactionID, storage) }
+        if entry.has(.purchaseOriginalPurchaseDate) {
+            date(.purchaseOriginalPurchaseDate, entry.originalPurchaseDate)
+        }
+        if entry.has(.productType) { number(.productType, entry.productType) }
+        if entry.has(.expiresDate) { date(.expiresDate, entry.expiresDate) }
+        if entry.has(.itemID) { number(.itemID, entry.itemID) }
+        if entry.has(.webOrderLineItemID) { number(.webOrderLineItemID, entry.webOrderLineItemID) }
+        if entry.has(.cancellationDate) { date(.cancellationDate, entry.cancellationDate) }
+        flag(.isTrialPeriod, entry)
+        flag(.isInIntroOfferPeriod, entry)
+        if entry.has(.cancellationReason) { number(.cancellationReason, entry.cancellationReason) }
+        if entry.has(.promotionalOfferID) { text(.promotionalOfferID, entry.promotionalOfferID, storage) }
+        let record = entry.record.range.shifted(by: storage.payload.lowerBound)
+        unknownAttributes(of: storage, in: record) { !entry.shows($0) }
         endObject()
     }
 
-    private mutating func unknownAttributes(_ attributes: [ReceiptAttribute]) {
-        guard !attributes.isEmpty else { return }
-        name("unknown_attributes")
-        beginArray()
-        for attribute in attributes {
+    /// `"unknown_attributes":[{"type":…,"version":…,"value":…},…]`, where there are any.
+    private mutating func unknownAttributes(
+        of storage: Receipt.Storage, in range: Range<Int>, where isUnknown: (AttributeType) -> Bool
+    ) {
+        let bytes = storage.bytes
+        var cursor = ASN1Cursor(bytes.span.extracting(range))
+        var isFirst = true
+        // The decoder has read every attribute before: each can be read again.
+        while !cursor.isAtEnd, let attribute = try? AttributeView(&cursor) {
+            guard isUnknown(attribute.type) else { continue }
+            if isFirst {
+                name("unknown_attributes")
+                beginArray()
+                isFirst = false
+            }
             beginObject()
             name("type")
             integer(attribute.type.rawValue)
             name("version")
             integer(attribute.version)
             name("value")
-            hex(attribute.value.span)
+            hex(attribute.value.content)
             endObject()
         }
-        endArray()
+        if !isFirst { endArray() }
     }
 }
 
@@ -80,51 +99,29 @@ extension JSONWriter {
         if let key = type.jsonKey { name(key) }
     }
 
-    private mutating func field(_ type: AttributeType, _ value: String?) {
-        guard let value else { return }
+    private mutating func text(_ type: AttributeType, _ value: ByteRange, _ storage: Receipt.Storage) {
         key(type)
-        string(value)
+        string(utf8: storage.octets(value).span)
     }
 
-    private mutating func field(_ type: AttributeType, _ value: Int64?) {
-        guard let value else { return }
+    private mutating func octets(_ type: AttributeType, _ value: ByteRange, _ storage: Receipt.Storage) {
+        key(type)
+        hex(storage.octets(value).span)
+    }
+
+    private mutating func number(_ type: AttributeType, _ value: Int64) {
         key(type)
         integer(value)
     }
 
-    private mutating func field(_ type: AttributeType, _ value: Bool?) {
-        guard let value else { return }
+    private mutating func date(_ type: AttributeType, _ millisecondsSince1970: Int64) {
         key(type)
-        bool(value)
+        date(Timestamp(millisecondsSince1970: millisecondsSince1970))
     }
 
-    private mutating func field(_ type: AttributeType, _ value: Timestamp?) {
-        guard let value else { return }
+    private mutating func flag(_ type: AttributeType, _ entry: PurchaseEntry) {
+        guard entry.has(type) else { return }
         key(type)
-        date(value)
-    }
-
-    private mutating func field(_ type: AttributeType, _ value: [UInt8]?) {
-        guard let value else { return }
-        key(type)
-        hex(value.span)
-    }
-
-    /// A string in RFC 3339, with milliseconds only where there are any.
-    mutating func date(_ value: Timestamp) { string(value.description) }
-
-    /// A string of lower-case hexadecimal digits.
-    mutating func hex(_ octets: Span<UInt8>, prefix: StaticString = "") {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(octets.count * 2)
-        for index in octets.indices {
-            for nibble in [octets[index] >> 4, octets[index] & 0xF] {
-                digits.append(nibble < 10 ? nibble + UInt8(ascii: "0") : nibble - 10 + UInt8(ascii: "a"))
-            }
-        }
-        literal("\"")
-        append(prefix)
-        append(digits.span)
-        append("\"")
+        bool(entry.flags & PurchaseEntry.bit(type) != 0)
     }
 }

@@ -11,7 +11,7 @@ extension JSONWriter {
             name("trust")
             evidence(receipt.trust)
             name("receipt")
-            self.receipt(receipt)
+            self.receipt(receipt.receipt)
         case .failure(let error):
             beginVerdict(isVerified: false, file)
             name("error")
@@ -26,7 +26,7 @@ extension JSONWriter {
         switch result {
         case .success(let receipt):
             name("receipt")
-            self.receipt(receipt)
+            self.receipt(receipt.receipt)
         case .failure(let error):
             name("error")
             self.error(error)
@@ -57,7 +57,7 @@ extension JSONWriter {
         bool(isVerified)
     }
 
-    /// `{"code":…,"stage":…,"message":…,"offset":…,"offset_in":…,"path":…}`; the last three where there is a place.
+    /// `{"code":…,"stage":…,"message":…,"offset":…,"offset_in":…,"form":…,"path":…}`; after the message, what is known of the place.
     package mutating func error(_ error: ReceiptError) {
         beginObject()
         name("code")
@@ -71,6 +71,10 @@ extension JSONWriter {
             integer(Int64(offset))
             name("offset_in")
             string(error.isOffsetIntoText ? "text" : "binary")
+        }
+        if case .input(let error) = error, let form = error.form {
+            name("form")
+            string(form.rawValue)
         }
         if let path = error.path {
             name("path")
@@ -104,6 +108,6 @@ extension JSONWriter {
 extension ReceiptError {
     /// Whether ``offset`` counts in the text around the receipt, and not in the binary receipt.
     package var isOffsetIntoText: Bool {
-        if case .input = self { true } else { false }
+        if case .input(let error) = self { error.form != .binary } else { false }
     }
 }

@@ -18,8 +18,8 @@ extension UnverifiedReceipt {
 }
 
 extension ReceiptError {
-    /// `{"verified":false,"error":{"code":…,"stage":…,"message":…}}`, with `offset`, `offset_in` (`binary` or `text`) and `path` where there is
-    /// a place.
+    /// `{"verified":false,"error":{"code":…,"stage":…,"message":…}}`, with `offset`, `offset_in` (`binary` or `text`), `form` (what the input
+    /// was taken for) and `path` where they are known.
     public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
 }
 
