@@ -45,7 +45,7 @@ let package = Package(
             "AppStoreReceiptTesting",
             ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
         .executableTarget(
-            name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting"],
+            name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
             swiftSettings: settings),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),

@@ -75,10 +75,7 @@ public struct InAppPurchase: Sendable {
     /// The attributes that no field of this type shows, raw, in the purchase's order.
     public var unknownAttributes: [ReceiptAttribute] {
         let entry = entry
-        return attributes.filter { attribute in
-            guard attribute.type.form != nil, 1701..<1733 ~= attribute.type.rawValue else { return true }
-            return attribute.type.isInferred && !entry.has(attribute.type)
-        }
+        return attributes.filter { !entry.shows($0.type) }
     }
 
     private func flag(_ type: AttributeType) -> Bool? {

@@ -137,11 +137,7 @@ extension ReceiptContents {
 
     /// The attributes that no field of this type shows, raw, in the receipt's order.
     public var unknownAttributes: [ReceiptAttribute] {
-        attributes.filter { attribute in
-            guard attribute.type != .inAppPurchase else { return false }
-            guard attribute.type.form != nil else { return true }
-            return attribute.type.isInferred && !table.has(attribute.type)
-        }
+        attributes.filter { $0.type != .inAppPurchase && !table.shows($0.type) }
     }
 
     /// Whether the receipt was made for a device: SHA-1 of the device's identifier, attribute 4 and attribute 2 as encoded is attribute 5.

@@ -46,6 +46,12 @@ struct ReceiptTable: Sendable {
     var purchases: [PurchaseEntry] = []
 
     func has(_ type: AttributeType) -> Bool { present & (1 << UInt64(type.rawValue)) != 0 }
+
+    /// Whether a typed field says what an attribute says. The value of an inferred one may have another form than its field.
+    func shows(_ type: AttributeType) -> Bool {
+        guard 0..<64 ~= type.rawValue, type.form != nil else { return false }
+        return !type.isInferred || has(type)
+    }
 }
 
 /// One in-app purchase, as ``ReceiptTable`` keeps it.
@@ -72,4 +78,10 @@ struct PurchaseEntry: Sendable {
 
     static func bit(_ type: AttributeType) -> UInt32 { 1 << UInt32(truncatingIfNeeded: type.rawValue - 1701) }
     func has(_ type: AttributeType) -> Bool { present & Self.bit(type) != 0 }
+
+    /// See ``ReceiptTable/shows(_:)``.
+    func shows(_ type: AttributeType) -> Bool {
+        guard 1701..<1733 ~= type.rawValue, type.form != nil else { return false }
+        return !type.isInferred || has(type)
+    }
 }

@@ -87,6 +87,14 @@ package struct JSONWriter: ~Copyable {
         bytes.append(.quotationMark)
     }
 
+    /// A string of ASCII, of which nothing is to be escaped: at most `capacity` characters, which `body` appends.
+    package mutating func string(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+        separate()
+        bytes.append(.quotationMark)
+        bytes.append(addingCapacity: capacity, initializingWith: body)
+        bytes.append(.quotationMark)
+    }
+
     package mutating func integer(_ value: Int64) {
         separate()
         appendDigits(of: value)

@@ -1,0 +1,66 @@
+import SpanASN1
+
+// The attributes of a receipt by number, whatever they mean.
+extension JSONWriter {
+    /// `{"file":…,"outer":{"0":"Production",…},"in_app":[{"1701":1,…},…],"content_bytes":505}`.
+    ///
+    /// An INTEGER is a number where 64 bits hold it; a UTF8String or an IA5String is text; the opaque attributes 4–7 and every other value
+    /// are `hex:` and the octets of the value. An attribute that is repeated has an array of its values, in the receipt's order.
+    package mutating func attributes(of receipt: Receipt, file: String) {
+        beginObject()
+        name("file")
+        string(file)
+        name("outer")
+        attributes(receipt.attributes.lazy.filter { $0.type != .inAppPurchase }, opaque: 4...7)
+        name("in_app")
+        beginArray()
+        for purchase in receipt.inAppPurchases { attributes(purchase.attributes) }
+        endArray()
+        name("content_bytes")
+        integer(Int64(receipt.storage.payload.count))
+        endObject()
+    }
+
+    private mutating func attributes(
+        _ attributes: some Sequence<ReceiptAttribute>, opaque: ClosedRange<Int64>? = nil
+    ) {
+        // In the order in which each number first occurs.
+        var groups: [(type: Int64, values: [[UInt8]])] = []
+        var groupsByType: [Int64: Int] = [:]
+        for attribute in attributes {
+            let type = attribute.type.rawValue
+            if let group = groupsByType[type] {
+                groups[group].values.append(attribute.value)
+            } else {
+                groupsByType[type] = groups.count
+                groups.append((type, [attribute.value]))
+            }
+        }
+        beginObject()
+        for (type, values) in groups {
+            name(utf8: String(type).utf8Span.span)
+            let isOpaque = opaque?.contains(type) ?? false
+            if values.count > 1 { beginArray() }
+            for value in values { attributeValue(value.span, isOpaque: isOpaque) }
+            if values.count > 1 { endArray() }
+        }
+        endObject()
+    }
+
+    private mutating func attributeValue(_ value: Span<UInt8>, isOpaque: Bool) {
+        if !isOpaque, (try? readableValue(value)) != nil { return }
+        hex(value, prefix: "hex:")
+    }
+
+    /// Writes the one element that an attribute holds; nothing is written when it throws.
+    private mutating func readableValue(_ value: Span<UInt8>) throws(ASN1DecodingError) {
+        var cursor = ASN1Cursor(value)
+        let element = try cursor.read()
+        try cursor.finish()
+        switch element.tag {
+        case .integer: integer(try element.integer(as: Int64.self))
+        case .utf8String: string(utf8: try element.validatedUTF8())
+        default: string(utf8: try element.validatedIA5())
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import SignatureTrust
+import SpanASN1
+
+// What became of one input: one JSON object, which the command prints on a line of its own.
+extension JSONWriter {
+    /// `{"file":…,"verified":true,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"error":{…}}`.
+    package mutating func verdict(_ result: Result<VerifiedReceipt, ReceiptError>, file: String?) {
+        switch result {
+        case .success(let receipt):
+            beginVerdict(isVerified: true, file)
+            name("trust")
+            evidence(receipt.trust)
+            name("receipt")
+            self.receipt(receipt.receipt)
+        case .failure(let error):
+            beginVerdict(isVerified: false, file)
+            name("error")
+            self.error(error)
+        }
+        endObject()
+    }
+
+    /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. An error is as in a verdict.
+    package mutating func decoding(_ result: Result<UnverifiedReceipt, ReceiptError>, file: String?) {
+        beginVerdict(isVerified: false, file)
+        switch result {
+        case .success(let receipt):
+            name("receipt")
+            self.receipt(receipt.receipt)
+        case .failure(let error):
+            name("error")
+            self.error(error)
+        }
+        endObject()
+    }
+
+    /// `{"file":…,"verified":false,"error":{"code":…,"message":…}}` for an input that could not be read at all.
+    package mutating func failure(code: StaticString, message: String, file: String?) {
+        beginVerdict(isVerified: false, file)
+        name("error")
+        beginObject()
+        name("code")
+        string(code)
+        name("message")
+        string(message)
+        endObject()
+        endObject()
+    }
+
+    private mutating func beginVerdict(isVerified: Bool, _ file: String?) {
+        beginObject()
+        if let file {
+            name("file")
+            string(file)
+        }
+        name("verified")
+        bool(isVerified)
+    }
+
+    /// `{"code":…,"stage":…,"message":…,"offset":…,"offset_in":…,"form":…,"path":…}`; after the message, what is known of the place.
+    package mutating func error(_ error: ReceiptError) {
+        beginObject()
+        name("code")
+        string(error.code)
+        name("stage")
+        string(error.stage.rawValue)
+        name("message")
+        string(error.explanation)
+        if let offset = error.offset {
+            name("offset")
+            integer(Int64(offset))
+            name("offset_in")
+            string(error.isOffsetIntoText ? "text" : "binary")
+        }
+        if case .input(let error) = error, let form = error.form {
+            name("form")
+            string(form.rawValue)
+        }
+        if let path = error.path {
+            name("path")
+            string(path)
+        }
+        endObject()
+    }
+
+    private mutating func evidence(_ trust: ReceiptEvidence) {
+        beginObject()
+        name("authority")
+        string(trust.authority.rawValue)
+        name("anchor")
+        hex(trust.anchor.bytes.span)
+        name("signer")
+        hex(trust.signer.bytes.span)
+        name("signer_expires")
+        date(trust.signerExpiry)
+        name("digest")
+        string(trust.digest.rawValue)
+        name("validated_at")
+        date(trust.validationDate)
+        if trust.authority == .storeKitTesting {
+            name("note")
+            string("StoreKit Testing: everyone who has Xcode can sign this, so it authenticates nobody")
+        }
+        endObject()
+    }
+}
+
+extension ReceiptError {
+    /// Whether ``offset`` counts in the text around the receipt, and not in the binary receipt.
+    package var isOffsetIntoText: Bool {
+        if case .input(let error) = self { error.form != .binary } else { false }
+    }
+}

@@ -1,0 +1,32 @@
+extension Receipt {
+    /// The receipt as a JSON object: the keys of verifyReceipt's answer where it has them, and `in_app`.
+    ///
+    /// Dates are in RFC 3339 (`2020-04-01T04:07:39Z`, with milliseconds where there are any), numbers are numbers, octets are lower-case
+    /// hexadecimal. An absent field is an absent key. What no field shows is in `unknown_attributes`, as
+    /// `{"type":…,"version":…,"value":…}`.
+    public var json: String { JSONWriter.text { $0.receipt(self) } }
+}
+
+extension VerifiedReceipt {
+    /// `{"verified":true,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``; one line, which `receipt verify` prints too.
+    public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
+}
+
+extension UnverifiedReceipt {
+    /// `{"verified":false,"receipt":{…}}`, with the object of ``Receipt/json``.
+    public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
+}
+
+extension ReceiptError {
+    /// `{"verified":false,"error":{"code":…,"stage":…,"message":…}}`, with `offset`, `offset_in` (`binary` or `text`), `form` (what the input
+    /// was taken for) and `path` where they are known.
+    public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
+}
+
+extension JSONWriter {
+    fileprivate static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        write(&writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

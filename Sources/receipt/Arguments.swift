@@ -1,0 +1,95 @@
+/// The arguments of a command, taken apart: `--option value`, `--option=value`, and operands; `--` ends the options.
+struct Arguments {
+    private(set) var operands: [String] = []
+    private var options: [String: [String]] = [:]
+    /// `--help` was given: nothing else matters.
+    private(set) var asksForHelp = false
+
+    /// - Parameter words: what follows the command's name.
+    init(_ words: some Sequence<String>, syntax: CommandSyntax) throws(UsageError) {
+        var words = Array(words)[...]
+        while let word = words.popFirst() {
+            if word == "--" {
+                operands += words
+                break
+            }
+            guard word.hasPrefix("-"), word != "-" else {
+                operands.append(word)
+                continue
+            }
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            if parts[0] == "--help" || word == "-h" {
+                asksForHelp = true
+                return
+            }
+            guard let option = syntax.options.first(where: { $0.name == parts[0] }) else {
+                throw .unknownOption(
+                    parts[0], suggestion: nearest(to: parts[0], in: syntax.options.map(\.name) + ["--help"]))
+            }
+            // A word that looks like an option is one: the value is missing. With `=` it may be anything.
+            let value = parts.count == 2 ? parts[1] : words.first.flatMap { $0.hasPrefix("--") ? nil : $0 } ?? ""
+            guard !value.isEmpty else { throw .missingValue(option: option.name, value: option.value) }
+            if parts.count == 1 { words.removeFirst() }
+            if let choices = option.choices, !choices.contains(value) {
+                throw .invalidValue(
+                    option: option.name, value: value, expected: choices.joined(separator: ", "),
+                    suggestion: nearest(to: value, in: choices))
+            }
+            guard option.isRepeatable || options[option.name] == nil else { throw .repeatedOption(option.name) }
+            options[option.name, default: []].append(value)
+        }
+        guard operands.count <= syntax.maximumOperandCount else {
+            throw .unexpectedOperand(operands[syntax.maximumOperandCount])
+        }
+    }
+
+    subscript(option: String) -> String? { options[option]?.last }
+
+    func all(_ option: String) -> [String] { options[option] ?? [] }
+
+    /// The files to read: the operands, or standard input when there are none and nobody sits at it.
+    func inputs() throws(UsageError) -> [FileInput] {
+        if operands.isEmpty {
+            guard !System.isTerminal(System.standardInput) else { throw .noInput }
+            return [.standardInput]
+        }
+        return operands.map(FileInput.init)
+    }
+}
+
+/// What is wrong with how a command was called.
+enum UsageError: Error, Hashable {
+    case noCommand
+    case unknownCommand(String, suggestion: String?)
+    case unknownOption(String, suggestion: String?)
+    case missingValue(option: String, value: String)
+    case invalidValue(option: String, value: String, expected: String, suggestion: String?)
+    case repeatedOption(String)
+    case conflictingOptions(String, String)
+    case unexpectedOperand(String)
+    case noInput
+}
+
+extension UsageError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .noCommand: "a command is needed"
+        case .unknownCommand(let name, let suggestion):
+            "there is no command '\(name.printable)'" + Self.ask(suggestion)
+        case .unknownOption(let name, let suggestion):
+            "there is no option '\(name.printable)'" + Self.ask(suggestion)
+        case .missingValue(let option, let value): "\(option) needs a value: \(option) \(value)"
+        case .invalidValue(let option, let value, let expected, let suggestion):
+            "\(option) cannot be '\(value.printable)'" + (suggestion == nil ? "; expected: \(expected)" : "")
+                + Self.ask(suggestion)
+        case .repeatedOption(let option): "\(option) can be given once only"
+        case .conflictingOptions(let first, let second): "\(first) and \(second) exclude each other"
+        case .unexpectedOperand(let operand): "one argument too many: '\(operand.printable)'"
+        case .noInput: "no input: name a file, or give '-' to read what you type"
+        }
+    }
+
+    private static func ask(_ suggestion: String?) -> String {
+        suggestion.map { "; did you mean '\($0)'?" } ?? ""
+    }
+}

@@ -1,0 +1,59 @@
+import AppStoreReceipt
+import SignatureTrust
+import SpanASN1
+
+/// A file with certificates to trust: one in DER, or any number in PEM.
+struct CertificateFile {
+    let name: String
+
+    func trustAnchors() throws(CertificateFileError) -> [TrustAnchor] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try FileInput(name).read()
+        } catch {
+            throw CertificateFileError(file: name, reason: .unreadable(error))
+        }
+        guard PEM.isPEM(bytes) else { return [try anchor(bytes)] }
+        let blocks: [PEMBlock]
+        do throws(PEMError) {
+            blocks = try PEM.blocks(in: bytes)
+        } catch {
+            throw CertificateFileError(file: name, reason: .malformedPEM(error))
+        }
+        var anchors: [TrustAnchor] = []
+        for block in blocks where block.label == "CERTIFICATE" { anchors.append(try anchor(block.bytes)) }
+        guard !anchors.isEmpty else { throw CertificateFileError(file: name, reason: .noCertificate) }
+        return anchors
+    }
+
+    private func anchor(_ der: [UInt8]) throws(CertificateFileError) -> TrustAnchor {
+        do throws(ASN1DecodingError) {
+            return try TrustAnchor(der: der)
+        } catch {
+            throw CertificateFileError(file: name, reason: .malformedCertificate(error))
+        }
+    }
+}
+
+struct CertificateFileError: Error, Hashable, CustomStringConvertible {
+    enum Reason: Hashable {
+        case unreadable(SystemError)
+        case malformedPEM(PEMError)
+        case malformedCertificate(ASN1DecodingError)
+        case noCertificate
+    }
+
+    let file: String
+    let reason: Reason
+
+    var description: String {
+        let explanation =
+            switch reason {
+            case .unreadable(let error): error.description
+            case .malformedPEM(let error): error.description
+            case .malformedCertificate(let error): "not a certificate: \(error)"
+            case .noCertificate: "no certificate among the PEM blocks"
+            }
+        return "\(file.printable): \(explanation)"
+    }
+}

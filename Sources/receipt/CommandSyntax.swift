@@ -1,0 +1,66 @@
+/// What a command takes, for its parser and for its help.
+struct CommandSyntax: Sendable {
+    let name: String
+    /// One line for the list of commands.
+    let summary: String
+    let operands: String
+    /// How many operands it takes at most.
+    var maximumOperandCount = Int.max
+    let options: [Option]
+    /// What there is to say below the options.
+    var notes = ""
+
+    struct Option: Sendable {
+        /// With its two hyphens.
+        let name: String
+        /// What stands for the value: `FILE`, or the words to choose from as `a|b`.
+        let value: String
+        let help: String
+        var isRepeatable = false
+
+        /// The words to choose from, where the value is one of a few.
+        var choices: [String]? {
+            value.contains("|") && value.allSatisfy { !$0.isUppercase }
+                ? value.split(separator: "|").map(String.init) : nil
+        }
+    }
+
+    /// The text of `--help`.
+    var help: String {
+        var lines = ["Usage: receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]") \(operands)", "", summary + ".", ""]
+        lines.append("Options:")
+        let help = Option(name: "--help", value: "", help: "Show this help.")
+        let heads = (options + [help]).map { $0.value.isEmpty ? $0.name : "\($0.name) \($0.value)" }
+        let width = min(heads.map(\.count).max() ?? 0, 30)
+        for (option, head) in zip(options + [help], heads) {
+            var texts = option.help.split(separator: "\n").map(String.init)
+            if head.count > width {
+                lines.append("  " + head)
+            } else {
+                lines.append("  " + head.padded(to: width) + "  " + (texts.isEmpty ? "" : texts.removeFirst()))
+            }
+            for text in texts { lines.append(String(repeating: " ", count: width + 4) + text) }
+        }
+        if !notes.isEmpty { lines += ["", notes] }
+        return lines.joined(separator: "\n")
+    }
+}
+
+/// A command: `init` reads its arguments, `run` does its work.
+protocol Command: Sendable {
+    static var syntax: CommandSyntax { get }
+    init(_ arguments: Arguments) throws(UsageError)
+    func run(_ console: inout Console) -> ExitStatus
+}
+
+extension Command {
+    /// - Parameter words: what follows the command's name.
+    static func run(_ words: ArraySlice<String>, _ console: inout Console) throws(UsageError) -> ExitStatus {
+        let arguments = try Arguments(words, syntax: syntax)
+        guard !arguments.asksForHelp else {
+            console.print(syntax.help)
+            return .passed
+        }
+        return try Self(arguments).run(&console)
+    }
+}

@@ -1,0 +1,60 @@
+import AppStoreReceipt
+
+/// `receipt decode`
+struct DecodeCommand: Command {
+    static let syntax = CommandSyntax(
+        name: "decode",
+        summary: "Shows what receipts say, verifying nothing",
+        operands: "[FILE|-]...",
+        options: [
+            .init(
+                name: "--format", value: "text|json|attributes",
+                help:
+                    "'json' and 'attributes' print one line for each input; 'attributes' has\nall attributes by number."
+            )
+        ],
+        notes: """
+            Anyone can have written what an unverified receipt says: see 'receipt verify'.
+            Exit status: 0 when all were decoded, 1 when one was refused, 2 for wrong usage or
+            an unreadable file.
+            """)
+
+    private enum Format: String { case text, json, attributes }
+
+    private let inputs: [FileInput]
+    private let format: Format
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        format = arguments["--format"].flatMap(Format.init) ?? .text
+        inputs = try arguments.inputs()
+    }
+
+    func run(_ console: inout Console) -> ExitStatus {
+        let report = TextReport(style: console.style, verification: nil)
+        var writer = JSONWriter()
+        var status = ExitStatus.passed
+        for (index, input) in inputs.enumerated() {
+            if index > 0, format == .text { console.print() }
+            let bytes: [UInt8]
+            do throws(SystemError) {
+                bytes = try input.read()
+            } catch {
+                input.report(error, asJSON: format != .text, &console)
+                status.formMaximum(.unusable)
+                continue
+            }
+            let result = Result { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) }
+            if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
+            switch (format, result) {
+            case (.text, _):
+                report.print(result, of: input, to: &console)
+                continue
+            case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)
+            case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name)
+            }
+            console.print(utf8: writer.bytes)
+            writer.removeAll()
+        }
+        return status
+    }
+}

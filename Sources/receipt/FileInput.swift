@@ -1,0 +1,20 @@
+import AppStoreReceipt
+
+/// A file to read, or standard input.
+struct FileInput: Hashable {
+    /// As it was given: `-` is standard input.
+    let name: String
+
+    init(_ name: String) { self.name = name }
+
+    static let standardInput = FileInput("-")
+
+    /// A receipt as text is larger than it is in binary; what is longer than this is refused before it is decoded.
+    static let maximumByteCount = ReceiptLimits().maximumByteCount * 2 + (1 << 16) + 1
+
+    func read() throws(SystemError) -> [UInt8] {
+        name == "-"
+            ? try System.read(System.standardInput, maximumByteCount: Self.maximumByteCount)
+            : try System.read(name, maximumByteCount: Self.maximumByteCount)
+    }
+}

@@ -1,0 +1,100 @@
+import AppStoreReceipt
+
+extension TextReport {
+    func print(purchases: InAppPurchases, to console: inout Console) {
+        console.print()
+        guard !purchases.isEmpty else {
+            console.print("  No purchases")
+            return
+        }
+        console.print("  \(purchases.count) purchase\(purchases.count == 1 ? "" : "s")")
+        // Columns in which nothing stands are left out. A row is made twice, so that not all of them are in memory.
+        var widths = PurchaseColumn.allCases.map { _ in 0 }
+        for purchase in purchases {
+            for (index, column) in PurchaseColumn.allCases.enumerated() {
+                widths[index] = max(widths[index], column.cell(of: purchase).count)
+            }
+        }
+        for (index, column) in PurchaseColumn.allCases.enumerated() where widths[index] > 0 {
+            widths[index] = max(widths[index], column.title.count)
+        }
+        if let total = style.width {
+            let used = 2 + widths.filter { $0 > 0 }.reduce(0) { $0 + $1 + 2 } - 2
+            // The product's id is the one to be cut.
+            if used > total { widths[0] = max(12, widths[0] - (used - total)) }
+        }
+        func line(_ cell: (PurchaseColumn) -> String) -> String {
+            var line = ""
+            for (column, width) in zip(PurchaseColumn.allCases, widths) where width > 0 {
+                line += "  " + cell(column).keepingEnd(of: width).padded(to: width)
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+        console.print(style(.dim, line(\.title)))
+        for purchase in purchases { console.print(line { $0.cell(of: purchase) }) }
+    }
+}
+
+private enum PurchaseColumn: CaseIterable {
+    case product, kind, quantity, transaction, original, purchased, expires, notes
+
+    var title: String {
+        switch self {
+        case .product: "PRODUCT"
+        case .kind: "KIND"
+        case .quantity: "QUANTITY"
+        case .transaction: "TRANSACTION"
+        case .original: "ORIGINAL"
+        case .purchased: "PURCHASED (UTC)"
+        case .expires: "EXPIRES (UTC)"
+        case .notes: "NOTES"
+        }
+    }
+
+    func cell(of purchase: InAppPurchase) -> String {
+        switch self {
+        case .product: purchase.productID?.printable ?? "-"
+        case .kind: purchase.productType.map { $0.text } ?? ""
+        case .quantity: purchase.quantity.map { $0 == 1 ? "" : "\($0)" } ?? ""
+        case .transaction: purchase.transactionID?.printable ?? "-"
+        case .original:
+            purchase.originalTransactionID.map { $0 == purchase.transactionID ? "" : $0.printable } ?? ""
+        case .purchased: purchase.purchaseDate?.compactText ?? "-"
+        case .expires: purchase.expiresDate?.compactText ?? ""
+        case .notes: notes(on: purchase)
+        }
+    }
+
+    private func notes(on purchase: InAppPurchase) -> String {
+        var notes: [String] = []
+        if let date = purchase.cancellationDate {
+            let reason = purchase.cancellationReason.map { $0 == 1 ? " (problem with the app)" : " (reason \($0))" }
+            notes.append("CANCELLED \(date.compactText)\(reason ?? "")")
+        }
+        if purchase.isTrialPeriod == true { notes.append("trial") }
+        if purchase.isInIntroOfferPeriod == true { notes.append("introductory offer") }
+        if let offer = purchase.promotionalOfferID { notes.append("offer \(offer.printable)") }
+        return notes.joined(separator: ", ")
+    }
+}
+
+extension ProductType {
+    fileprivate var text: String {
+        switch self {
+        case .nonConsumable: "non-consumable"
+        case .consumable: "consumable"
+        case .nonRenewingSubscription: "non-renewing"
+        case .autoRenewableSubscription: "auto-renewable"
+        case .freeSubscription: "free subscription"
+        default: "type \(rawValue)"
+        }
+    }
+}
+
+extension String {
+    /// The text, or its end with an ellipsis before it where it is longer than `width` (at least 1): ids differ at their ends.
+    fileprivate func keepingEnd(of width: Int) -> String {
+        count <= width ? self : "\u{2026}" + suffix(width - 1)
+    }
+}

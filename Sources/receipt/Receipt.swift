@@ -1,0 +1,62 @@
+/// The command line: `receipt COMMAND …`.
+@main
+struct ReceiptCommand {
+    static let version = "0.1.0"
+    static let commands: [any Command.Type] = [VerifyCommand.self, DecodeCommand.self]
+
+    static func main() {
+        var console = Console.standard()
+        let status = run(Array(CommandLine.arguments.dropFirst()), &console)
+        System.exit(console.finish(status).rawValue)
+    }
+
+    /// - Parameter words: the arguments without the program's name.
+    static func run(_ words: [String], _ console: inout Console) -> ExitStatus {
+        guard let name = words.first else {
+            console.report(help)
+            return .unusable
+        }
+        switch name {
+        case "--help", "-h": return show(help, &console)
+        case "--version": return show("receipt \(version)", &console)
+        case "help":
+            guard let topic = words.dropFirst().first else { return show(help, &console) }
+            return run([topic, "--help"], &console)
+        default: break
+        }
+        guard let command = commands.first(where: { $0.syntax.name == name }) else {
+            let known = commands.map { $0.syntax.name } + ["help", "--help", "--version"]
+            return complain(.unknownCommand(name, suggestion: nearest(to: name, in: known)), "", &console)
+        }
+        do throws(UsageError) {
+            return try command.run(words.dropFirst(), &console)
+        } catch {
+            return complain(error, " \(name)", &console)
+        }
+    }
+
+    private static func show(_ text: String, _ console: inout Console) -> ExitStatus {
+        console.print(text)
+        return .passed
+    }
+
+    private static func complain(_ error: UsageError, _ command: String, _ console: inout Console) -> ExitStatus {
+        console.report("\(error)\nTry 'receipt\(command) --help'.")
+        return .unusable
+    }
+
+    static var help: String {
+        let width = commands.map { $0.syntax.name.count }.max() ?? 0
+        let list = commands.map { "  \($0.syntax.name.padded(to: width))  \($0.syntax.summary)" }
+        return """
+            Usage: receipt COMMAND [ARGUMENTS]
+
+            Verifies App Store receipts offline, and shows what is in them.
+
+            Commands:
+            \(list.joined(separator: "\n"))
+
+            'receipt COMMAND --help' says more; 'receipt --version' prints the version.
+            """
+    }
+}

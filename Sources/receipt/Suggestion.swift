@@ -1,0 +1,35 @@
+/// The candidate that a mistyped word is likely to stand for: one that it begins, or one that a few keystrokes change it into.
+func nearest(to word: String, in candidates: [String]) -> String? {
+    let word = Array(word.utf8)
+    var best: (candidate: String, distance: Int)?
+    for candidate in candidates {
+        let letters = Array(candidate.utf8)
+        let allowed = max(1, letters.count / 3)
+        // Checked first: a word may be as long as the system lets arguments be.
+        guard abs(letters.count - word.count) <= allowed else { continue }
+        let distance = editDistance(word, letters)
+        if distance <= allowed, distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    if let best { return best.candidate }
+    let begun = candidates.filter { $0.utf8.starts(with: word) }
+    return begun.count == 1 && word.count >= 3 ? begun[0] : nil
+}
+
+/// How many letters must be changed, inserted, left out or swapped with a neighbour to make one word of another.
+private func editDistance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    var beforeLast: [Int] = []
+    var last = Array(0...second.count)
+    for row in first.indices {
+        var current = [row + 1]
+        for column in second.indices {
+            let isSame = first[row] == second[column]
+            var distance = min(last[column] + (isSame ? 0 : 1), last[column + 1] + 1, current[column] + 1)
+            if row > 0, column > 0, first[row] == second[column - 1], first[row - 1] == second[column] {
+                distance = min(distance, beforeLast[column - 1] + 1)
+            }
+            current.append(distance)
+        }
+        (beforeLast, last) = (last, current)
+    }
+    return last[second.count]
+}

@@ -1,0 +1,147 @@
+import AppStoreReceipt
+import SignatureTrust
+
+/// What became of a receipt, for people to read.
+struct TextReport {
+    let style: Style
+    /// What was asked of the verification; `nil` when nothing was verified.
+    let verification: Verification?
+
+    struct Verification {
+        let checksBundleID: Bool
+        let checksEnvironment: Bool
+    }
+
+    func print(_ result: Result<VerifiedReceipt, ReceiptError>, of input: FileInput, to console: inout Console) {
+        switch result {
+        case .success(let receipt):
+            let signer =
+                switch receipt.trust.authority {
+                case .apple: "signed by Apple"
+                case .customRoot: "signed under the given root"
+                case .storeKitTesting: "signed by StoreKit Testing, which authenticates nobody"
+                }
+            console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(signer)")
+            print(fields: receipt.receipt.textFields + receipt.trust.textFields, to: &console)
+            print(purchases: receipt.inAppPurchases, to: &console)
+            printLimits(to: &console)
+        case .failure(let error): print(error, of: input, to: &console)
+        }
+    }
+
+    func print(_ result: Result<UnverifiedReceipt, ReceiptError>, of input: FileInput, to console: inout Console) {
+        switch result {
+        case .success(let receipt):
+            console.print(
+                "\(style(.yellow, "UNVERIFIED"))  \(style(.bold, input.name.printable)): anyone can have written this")
+            print(fields: receipt.receipt.textFields, to: &console)
+            print(purchases: receipt.inAppPurchases, to: &console)
+        case .failure(let error): print(error, of: input, to: &console)
+        }
+    }
+
+    private func print(_ error: ReceiptError, of input: FileInput, to console: inout Console) {
+        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(error.code)")
+        console.print("  \(error.explanation)")
+        var place: [String] = []
+        if let offset = error.offset {
+            place.append("byte \(offset) of the \(error.isOffsetIntoText ? "text" : "binary receipt")")
+        }
+        if let path = error.path { place.append(path) }
+        if case .input(let error) = error, let form = error.form { place.append("what looked like \(form.text)") }
+        if !place.isEmpty { console.print("  at \(place.joined(separator: ", in "))") }
+    }
+
+    private func print(fields: [(label: String, value: String)], to console: inout Console) {
+        let width = fields.map(\.label.count).max() ?? 0
+        for field in fields {
+            console.print("  \(style(.dim, field.label.padded(to: width)))  \(field.value.printable)")
+        }
+    }
+
+    private func printLimits(to console: inout Console) {
+        guard let verification else { return }
+        let unchecked = [
+            verification.checksBundleID ? nil : "bundle id (--bundle-id)",
+            verification.checksEnvironment ? nil : "environment (--environment)",
+        ].compactMap(\.self)
+        console.print()
+        if !unchecked.isEmpty {
+            console.print("  \(style(.yellow, "Not checked:")) \(unchecked.joined(separator: ", ")).")
+        }
+        console.print(
+            style(.dim, "  A receipt cannot say what came after it (refunds, renewals), nor who sends it."))
+    }
+}
+
+extension InputForm {
+    fileprivate var text: String {
+        switch self {
+        case .binary: "a binary receipt"
+        case .base64: "base64"
+        case .pem: "PEM"
+        case .json: "JSON"
+        }
+    }
+}
+
+// MARK: - Fields
+
+extension Receipt {
+    /// All fields but the purchases, with their labels.
+    fileprivate var textFields: [(label: String, value: String)] {
+        let fields: [(String, String?)] = [
+            ("Bundle id", bundleID),
+            ("App version", applicationVersion),
+            ("App item id", appItemID.map(String.init)),
+            (
+                "Environment",
+                receiptType.map {
+                    environment?.rawValue == $0.lowercased() ? $0 : "\($0) (\(environment?.rawValue ?? "unknown"))"
+                }
+            ),
+            ("Created", creationDate?.text),
+            ("Original receipt", originalCreationDate?.text),
+            ("Originally bought", originalPurchaseDate?.text),
+            ("Original version", originalApplicationVersion),
+            ("Pre-ordered", preorderDate?.text),
+            ("Expires", expirationDate?.text),
+            ("Platform", platform.map { [2: "Mac", 3: "iOS"][$0].map { "\($0)" } ?? "\($0)" }),
+            ("Client version", clientVersion.map(String.init)),
+            ("Age rating", ageRating),
+            ("Seller id", sellerID.map(String.init)),
+            ("Download id", downloadID.map(String.init)),
+            ("Version id", versionExternalIdentifier.map(String.init)),
+            ("Server build", serverBuild.map(String.init)),
+            ("Opaque value", opaqueValue?.hexadecimal),
+            ("SHA-1 hash", sha1Hash?.hexadecimal),
+        ]
+        return fields.compactMap { field in field.1.map { (field.0, $0) } }
+    }
+}
+
+extension ReceiptEvidence {
+    fileprivate var textFields: [(label: String, value: String)] {
+        [
+            ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
+            ("Signer", "\(signer), valid until \(signerExpiry.text)"),
+            ("Trust anchor", anchor.description),
+        ]
+    }
+}
+
+extension Timestamp {
+    /// `2020-04-01 04:07:39 UTC`
+    var text: String { compactText + " UTC" }
+
+    /// `2020-04-01 04:07:39`
+    var compactText: String {
+        String(description.dropLast().map { $0 == "T" ? " " : $0 })
+    }
+}
+
+extension Sequence<UInt8> {
+    var hexadecimal: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
