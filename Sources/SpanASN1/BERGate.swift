@@ -25,7 +25,7 @@ public struct BERGate: Sendable {
 
     /// The one element that `bytes` hold, with definite lengths and every constructed OCTET STRING joined.
     ///
-    /// Takes two passes and at most the input's size.
+    /// Takes two passes, and the memory of the result: the input's size, or a few bytes more where a large length was indefinite.
     /// - Throws: syntax errors at offsets into `bytes`; `nesting-too-deep` and `too-many-elements` by the limits above;
     ///   `indefinite-length` for an opaque element; `trailing-data`.
     public func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
@@ -33,7 +33,7 @@ public struct BERGate: Sendable {
         try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
 
         var output: [UInt8] = []
-        output.reserveCapacity(bytes.count)
+        output.reserveCapacity(measure.outputCount)
         var counts = measure.counts[...]
         try walk(bytes) { (event) throws(ASN1DecodingError) in
             switch event {
@@ -98,6 +98,8 @@ extension BERGate {
     /// The content length of every rewritten element, in the order in which they open.
     private struct Measure {
         var counts: [Int] = []
+        /// The size of the normalised form.
+        var outputCount = 0
         private var open: [(index: Int, tag: ASN1Tag)] = []
 
         mutating func add(_ event: Event) {
@@ -106,11 +108,14 @@ extension BERGate {
                 open.append((counts.count, tag))
                 counts.append(0)
             case .copy(let range):
+                outputCount += range.count
                 if let innermost = open.last { counts[innermost.index] += range.count }
             case .close:
-                guard let closed = open.popLast(), let parent = open.last else { return }
+                guard let closed = open.popLast() else { return }
                 let count = counts[closed.index]
-                counts[parent.index] += BERGate.headerCount(closed.tag, count) + count
+                let headerCount = BERGate.headerCount(closed.tag, count)
+                outputCount += headerCount
+                if let parent = open.last { counts[parent.index] += headerCount + count }
             }
         }
     }

@@ -16,7 +16,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     /// Whole seconds since 1970, rounded towards the past.
     @inlinable
     public var secondsSince1970: Int64 {
-        millisecondsSince1970 >= 0 ? millisecondsSince1970 / 1000 : (millisecondsSince1970 &- 999) / 1000
+        millisecondsSince1970 / 1000 - (millisecondsSince1970 % 1000 < 0 ? 1 : 0)
     }
 
     /// A calendar date and time of day in UTC; `nil` when a component is out of its range (a second of 60 included).

@@ -42,6 +42,13 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (0, 0), (999, 0), (1000, 1), (-1, -1), (-1000, -1), (-1001, -2), (.max, .max / 1000), (.min, .min / 1000 - 1),
+    ])
+    func `seconds are rounded towards the past, at the ends of the range too`(row: (Int64, Int64)) {
+        #expect(Timestamp(millisecondsSince1970: row.0).secondsSince1970 == row.1)
+    }
+
     @Test func `components out of range make no timestamp`() {
         #expect(Timestamp(year: -1, month: 1, day: 1) == nil)
         #expect(Timestamp(year: 10_000, month: 1, day: 1) == nil)
