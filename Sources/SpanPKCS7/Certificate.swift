@@ -155,22 +155,6 @@ public struct SubjectPublicKeyInfo: ~Escapable {
     }
 }
 
-extension SubjectPublicKeyInfo {
-    /// The curve of an elliptic curve key, an OBJECT IDENTIFIER.
-    ///
-    /// - Throws: `missing-element`, or `unexpected-tag` for a curve that is given by its parameters: RFC 5480, 2.1.1 allows names alone.
-    @_lifetime(copy self)
-    public func namedCurve() throws(ASN1DecodingError) -> ASN1Element {
-        guard let parameters = algorithm.parameters else {
-            throw algorithm.element.error(.missingElement).within(.subjectPublicKeyInfo)
-        }
-        guard parameters.tag == .objectIdentifier else {
-            throw parameters.error(.unexpectedTag).within(.subjectPublicKeyInfo)
-        }
-        return parameters
-    }
-}
-
 /// What decides how costly an RSA key is, and whether it is one at all.
 public struct RSAPublicKeyShape: Hashable, Sendable {
     public let modulusBitCount: Int
