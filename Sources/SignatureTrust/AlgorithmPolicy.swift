@@ -5,17 +5,49 @@ import SpanPKCS7
 /// Which algorithms and keys may sign, in a message and in every certificate of its chain.
 ///
 /// libcrypto's own levels fit nobody: level 1 and above refuse the SHA-1 chains of most receipts that Apple signed, level 0 also accepts
-/// MD5 and RSA-512. So libcrypto is set to 0 and this list stands above it: RSA PKCS#1 v1.5 with SHA-2, and SHA-1 unless switched off.
+/// MD5 and RSA-512. So libcrypto is set to 0 and this list stands above it.
 public struct AlgorithmPolicy: Hashable, Sendable {
-    /// Whether SHA-1 signatures are accepted. Apple has signed receipts with SHA-1 until 2024 at least, and their chains too.
-    public var allowsSHA1: Bool
-    /// The accepted sizes of RSA keys, in bits.
+    /// The accepted kinds of signature.
+    public var kinds: SignatureKinds
+    /// The accepted digests: of signatures, and of RSASSA-PSS's masks.
+    public var digests: SignatureDigests
+    /// The accepted sizes of RSA keys, in bits. Whatever this says, exponents are odd and of 17 to 32 bits.
     public var rsaKeySizes: ClosedRange<Int>
+    /// The accepted curves. They are named: a key that brings its curve's parameters is never accepted.
+    public var curves: EllipticCurves
 
-    public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
-        self.allowsSHA1 = allowsSHA1
+    public init(
+        kinds: SignatureKinds, digests: SignatureDigests = .sha2, rsaKeySizes: ClosedRange<Int> = 2048...4096,
+        curves: EllipticCurves = .all
+    ) {
+        self.kinds = kinds
+        self.digests = digests
         self.rsaKeySizes = rsaKeySizes
+        self.curves = curves
     }
+
+    /// What receipts are signed with: RSA PKCS#1 v1.5 with SHA-2, and SHA-1 unless switched off.
+    ///
+    /// - Parameter allowsSHA1: Apple has signed receipts with SHA-1 until 2024 at least, and their chains too.
+    public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
+        self.init(
+            kinds: .rsaPKCS1, digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, rsaKeySizes: rsaKeySizes, curves: [])
+    }
+
+    /// What messages of today are signed with: RSA of 2048 to 4096 bits with either padding, or ECDSA, and SHA-2.
+    public static let cms = AlgorithmPolicy(kinds: .all)
+
+    /// Whether SHA-1 signatures are accepted.
+    public var allowsSHA1: Bool {
+        get { digests.contains(.sha1) }
+        set { if newValue { digests.insert(.sha1) } else { digests.remove(.sha1) } }
+    }
+}
+
+/// What an `EVP_PKEY_verify` needs to know of a signature.
+struct SignatureAlgorithm: Equatable {
+    let digest: DigestAlgorithm
+    let scheme: SignatureScheme
 }
 
 extension AlgorithmPolicy {
@@ -45,62 +77,67 @@ extension AlgorithmPolicy {
         return digest
     }
 
-    /// The digest that an AlgorithmIdentifier for RSA PKCS#1 v1.5 signatures names (RFC 4055, 5; RFC 3279, 2.2.1).
-    func signatureDigest(
+    /// What an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
+    /// ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
+    func signatureAlgorithm(
         _ identifier: AlgorithmIdentifier
-    ) throws(SignatureTrustError) -> DigestAlgorithm {
+    ) throws(SignatureTrustError) -> SignatureAlgorithm {
         let offset = identifier.element.offset
-        guard identifier.hasNullOrAbsentParameters else {
-            throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
-        }
         let digest: DigestAlgorithm
+        let kind: SignatureKinds
         if identifier.is(.sha256WithRSAEncryption) {
-            digest = .sha256
+            (digest, kind) = (.sha256, .rsaPKCS1)
         } else if identifier.is(.sha1WithRSAEncryption) {
-            digest = .sha1
+            (digest, kind) = (.sha1, .rsaPKCS1)
         } else if identifier.is(.sha384WithRSAEncryption) {
-            digest = .sha384
+            (digest, kind) = (.sha384, .rsaPKCS1)
         } else if identifier.is(.sha512WithRSAEncryption) {
-            digest = .sha512
+            (digest, kind) = (.sha512, .rsaPKCS1)
         } else if identifier.is(.sha224WithRSAEncryption) {
-            digest = .sha224
+            (digest, kind) = (.sha224, .rsaPKCS1)
+        } else if identifier.is(.ecdsaWithSHA256) {
+            (digest, kind) = (.sha256, .ecdsa)
+        } else if identifier.is(.ecdsaWithSHA384) {
+            (digest, kind) = (.sha384, .ecdsa)
+        } else if identifier.is(.ecdsaWithSHA512) {
+            (digest, kind) = (.sha512, .ecdsa)
+        } else if identifier.is(.ecdsaWithSHA224) {
+            (digest, kind) = (.sha224, .ecdsa)
+        } else if identifier.is(.ecdsaWithSHA1) {
+            (digest, kind) = (.sha1, .ecdsa)
+        } else if identifier.is(.rsaPSS), kinds.contains(.rsaPSS) {
+            return try pssAlgorithm(identifier)
         } else {
             let isMD5 = identifier.is(.md5WithRSAEncryption)
             throw SignatureTrustError(isMD5 ? .weakAlgorithm : .unsupportedAlgorithm, offset: offset)
         }
+        // RFC 5758, 3.2: ECDSA has no parameters, not even NULL.
+        guard kinds.contains(kind),
+            kind == .ecdsa ? identifier.parameters == nil : identifier.hasNullOrAbsentParameters
+        else { throw SignatureTrustError(.unsupportedAlgorithm, offset: offset) }
         try check(digest, offset)
-        return digest
+        return SignatureAlgorithm(digest: digest, scheme: kind == .ecdsa ? .ecdsa : .pkcs1)
     }
 
-    private func check(_ digest: DigestAlgorithm, _ offset: Int) throws(SignatureTrustError) {
-        if digest == .sha1, !allowsSHA1 { throw SignatureTrustError(.weakAlgorithm, offset: offset) }
+    func check(_ digest: DigestAlgorithm, _ offset: Int) throws(SignatureTrustError) {
+        guard digests.contains(SignatureDigests(digest)) else {
+            throw SignatureTrustError(.weakAlgorithm, offset: offset)
+        }
     }
 
     /// Checks a signer's two algorithms against each other: RFC 5652's bare `rsaEncryption` (RFC 3370, 3.2), or a signature algorithm
     /// that names the same digest.
-    func signerDigest(_ signer: SignerInfo) throws(SignatureTrustError) -> DigestAlgorithm {
+    func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
-        if signer.signatureAlgorithm.is(.rsaEncryption), signer.signatureAlgorithm.hasNullOrAbsentParameters {
-            return digest
+        if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),
+            signer.signatureAlgorithm.hasNullOrAbsentParameters
+        {
+            return SignatureAlgorithm(digest: digest, scheme: .pkcs1)
         }
-        guard try signatureDigest(signer.signatureAlgorithm) == digest else {
+        let algorithm = try signatureAlgorithm(signer.signatureAlgorithm)
+        guard algorithm.digest == digest else {
             throw SignatureTrustError(.algorithmMismatch, offset: signer.signatureAlgorithm.element.offset)
         }
-        return digest
-    }
-
-    /// Checks what a certificate costs before libcrypto sees it: a large modulus or exponent makes one verification take seconds.
-    func checkKey(of certificate: CertificateView) throws(SignatureTrustError) {
-        // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
-        guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
-        let info = certificate.subjectPublicKeyInfo
-        guard info.algorithm.is(.rsaEncryption), info.algorithm.hasNullOrAbsentParameters else {
-            throw SignatureTrustError(.unsupportedKey, offset: info.element.offset)
-        }
-        let shape = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try info.rsaPublicKey() }
-        // NIST SP 800-56B, 6.2: an odd exponent between 2^16 and 2^256. Nobody needs more than 32 bits, and each costs time.
-        guard rsaKeySizes.contains(shape.modulusBitCount), shape.isModulusOdd, let exponent = shape.exponent,
-            exponent & 1 == 1, 1 << 16..<1 << 32 ~= exponent
-        else { throw SignatureTrustError(.weakKey, offset: info.element.offset) }
+        return algorithm
     }
 }

@@ -24,8 +24,14 @@ extension CertificateView {
         }
     }
 
-    /// The RSA key, without the rest of the certificate.
-    func rsaKey() throws(SignatureTrustError) -> PublicKey {
+    /// The key, without the rest of the certificate. What RSASSA-PSS keys restrict themselves to is lost:
+    /// ``AlgorithmPolicy/check(_:suits:)`` has to see to it.
+    func publicKey() throws(SignatureTrustError) -> PublicKey {
+        if subjectPublicKeyInfo.algorithm.is(.ecPublicKey) {
+            return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
+                try PublicKey(subjectPublicKeyInfo: subjectPublicKeyInfo.element.encoded)
+            }
+        }
         let bits: ASN1BitString
         do throws(ASN1DecodingError) {
             bits = try subjectPublicKeyInfo.subjectPublicKey.bitString()

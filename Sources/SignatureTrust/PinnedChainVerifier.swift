@@ -59,7 +59,7 @@ package final class PinnedChainVerifier: Sendable {
     package func key(of leaf: CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool) {
         if let key = cache.key(ofLeaf: leaf.element.encoded) { return (key, true) }
         try policy.algorithms.checkKey(of: leaf)
-        return (try leaf.rsaKey(), false)
+        return (try leaf.publicKey(), false)
     }
 
     /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.
@@ -147,8 +147,8 @@ extension PinnedChainVerifier {
     private func checkPurposes(
         _ leaf: CertificateView, _ intermediate: CertificateView
     ) throws(SignatureTrustError) {
-        _ = try policy.algorithms.signatureDigest(leaf.signatureAlgorithm)
-        _ = try policy.algorithms.signatureDigest(intermediate.signatureAlgorithm)
+        _ = try policy.algorithms.signatureAlgorithm(leaf.signatureAlgorithm)
+        _ = try policy.algorithms.signatureAlgorithm(intermediate.signatureAlgorithm)
         guard try intermediate.isAuthority() else { throw intermediate.error(.invalidIssuer) }
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try leaf.keyUsage() }
         if let usage, !usage.contains(.digitalSignature) { throw leaf.error(.invalidKeyUsage) }

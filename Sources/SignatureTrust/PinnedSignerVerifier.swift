@@ -19,7 +19,7 @@ package final class PinnedSignerVerifier: Sendable {
         for certificate in certificates {
             let view = try certificate.view()
             try algorithms.checkKey(of: view)
-            keys.append(try view.rsaKey())
+            keys.append(try view.publicKey())
         }
         self.keys = keys
     }
@@ -29,7 +29,7 @@ package final class PinnedSignerVerifier: Sendable {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
             if let index = index(of: signer) { return (keys[index], true) }
             try algorithms.checkKey(of: signer)
-            return (try signer.rsaKey(), false)
+            return (try signer.publicKey(), false)
         }
     }
 

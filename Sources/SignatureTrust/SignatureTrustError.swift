@@ -8,7 +8,9 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         // The message
         case signerCount = "signer-count"
         case missingContent = "missing-content"
+        case unexpectedContent = "unexpected-content"
         case unexpectedContentType = "unexpected-content-type"
+        case missingSigner = "missing-signer"
         case missingSignerCertificate = "missing-signer-certificate"
         case ambiguousSignerCertificate = "ambiguous-signer-certificate"
         // The signature
@@ -17,6 +19,11 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case weakAlgorithm = "weak-algorithm"
         case weakKey = "weak-key"
         case unsupportedKey = "unsupported-key"
+        case missingSignedAttributes = "missing-signed-attributes"
+        case signedAttributesAsContent = "signed-attributes-as-content"
+        case tooManyAttributes = "too-many-attributes"
+        case missingSigningTime = "missing-signing-time"
+        case futureSigningTime = "future-signing-time"
         case invalidSignedAttributes = "invalid-signed-attributes"
         case contentDigestMismatch = "content-digest-mismatch"
         case invalidSignature = "invalid-signature"
@@ -28,12 +35,14 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case invalidCertificateSignature = "invalid-certificate-signature"
         case invalidIssuer = "invalid-issuer"
         case invalidKeyUsage = "invalid-key-usage"
+        case invalidExtendedKeyUsage = "invalid-extended-key-usage"
         case unknownCriticalExtension = "unknown-critical-extension"
         case missingLeafMarker = "missing-leaf-marker"
         case missingIntermediateMarker = "missing-intermediate-marker"
         case distrustedCertificate = "distrusted-certificate"
         case revokedCertificate = "revoked-certificate"
         case missingRevocationList = "missing-revocation-list"
+        case malformedRevocationList = "malformed-revocation-list"
         case malformedCertificate = "malformed-certificate"
         case certificateTooLarge = "certificate-too-large"
         // This host
@@ -107,8 +116,8 @@ extension SignatureTrustError.Kind {
     /// Whether the message's structure is at fault, rather than a signature in it.
     public var isAboutStructure: Bool {
         switch self {
-        case .signerCount, .missingContent, .unexpectedContentType, .missingSignerCertificate,
-            .ambiguousSignerCertificate:
+        case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
+            .missingSignerCertificate, .ambiguousSignerCertificate:
             true
         default: false
         }
@@ -118,7 +127,9 @@ extension SignatureTrustError.Kind {
     var progress: Int {
         switch self {
         case .untrustedChain: 0
-        case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm, .weakAlgorithm: 1
+        case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm,
+            .weakAlgorithm:
+            1
         case .invalidIssuer: 2
         case .missingIntermediateMarker: 3
         case .invalidCertificateSignature: 4
@@ -130,16 +141,23 @@ extension SignatureTrustError.Kind {
     /// What is wrong, as a clause of a sentence.
     public var explanation: String {
         switch self {
-        case .signerCount: "the message does not have exactly one signer"
+        case .signerCount: "the message has no signer, or more than are accepted"
         case .missingContent: "the message has no content"
+        case .unexpectedContent: "the message carries its content, and another was given"
         case .unexpectedContentType: "the content is not plain data"
+        case .missingSigner: "no signer of the message has the certificate that was asked for"
         case .missingSignerCertificate: "the certificate that the signer names is not in the message"
         case .ambiguousSignerCertificate: "two different certificates answer to the name of the signer"
         case .unsupportedAlgorithm: "an algorithm that is not accepted"
-        case .algorithmMismatch: "the digest algorithm and the signature algorithm disagree"
+        case .algorithmMismatch: "the algorithms of digest, signature and key do not go together"
         case .weakAlgorithm: "a signature algorithm that is too weak"
         case .weakKey: "a key that is too weak, or too large to be used safely"
         case .unsupportedKey: "a key of a kind that is not accepted"
+        case .missingSignedAttributes: "content that is not plain data was signed without signed attributes"
+        case .signedAttributesAsContent: "the content is what another message's signed attributes look like"
+        case .tooManyAttributes: "more attributes than are accepted"
+        case .missingSigningTime: "the signer does not say when it signed"
+        case .futureSigningTime: "the signer says it signed at a time to come"
         case .invalidSignedAttributes: "the signed attributes are not as RFC 5652 requires"
         case .contentDigestMismatch: "the content is not what was signed"
         case .invalidSignature: "the signature was not made with the key of the signer's certificate"
@@ -150,12 +168,14 @@ extension SignatureTrustError.Kind {
         case .invalidCertificateSignature: "a certificate was not signed by its issuer"
         case .invalidIssuer: "a certificate was issued by one that may not issue certificates"
         case .invalidKeyUsage: "a certificate's key usage forbids what it was used for"
+        case .invalidExtendedKeyUsage: "a certificate is not meant for the purpose that is asked for"
         case .unknownCriticalExtension: "a certificate has a critical extension of unknown meaning"
         case .missingLeafMarker: "the signer's certificate lacks the marker extension of its purpose"
         case .missingIntermediateMarker: "the intermediate certificate lacks its marker extension"
         case .distrustedCertificate: "a certificate that you distrust"
         case .revokedCertificate: "a revoked certificate"
         case .missingRevocationList: "no usable revocation list for a certificate"
+        case .malformedRevocationList: "a revocation list that cannot be read"
         case .malformedCertificate: "a certificate that cannot be read"
         case .certificateTooLarge: "a certificate of more than 64 KiB"
         case .algorithmUnavailable:

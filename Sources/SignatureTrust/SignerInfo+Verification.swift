@@ -6,32 +6,33 @@ extension SignerInfo {
     /// Verifies this signer's signature with the given key.
     ///
     /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit tag (RFC 5652, 5.4).
+    ///
+    /// - Parameter contentDigest: of the content, by this signer's algorithm.
     func verify(
-        content: Span<UInt8>, contentType: ASN1Element, key: PublicKey, algorithms: AlgorithmPolicy
-    ) throws(SignatureTrustError) -> DigestAlgorithm {
-        let algorithm = try algorithms.signerDigest(self)
-        var digest = try SignatureTrustError.calling { () throws(LibcryptoError) in try algorithm.digest(of: content) }
+        contentDigest: DigestValue, contentType: ASN1Element, key: PublicKey, algorithm: SignatureAlgorithm
+    ) throws(SignatureTrustError) {
+        var digest = contentDigest
         if let signedAttributes {
             try checkSignedAttributes(signedAttributes, contentType, digest)
             var signed = [UInt8](copying: signedAttributes.element.encoded)
             signed[0] = 0x31
             digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
-                try algorithm.digest(of: signed.span)
+                try algorithm.digest.digest(of: signed.span)
             }
         }
         let isValid = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
-            try key.verify(signature: signature.content, digest: digest, scheme: .pkcs1)
+            try key.verify(signature: signature.content, digest: digest, scheme: algorithm.scheme)
         }
         guard isValid else {
             // Worth one more RSA operation: whether the content was altered, or the signature is somebody else's.
             let signedDigest = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
-                try key.recoverPKCS1Digest(signature: signature.content, algorithm: algorithm)
+                algorithm.scheme == .pkcs1
+                    ? try key.recoverPKCS1Digest(signature: signature.content, algorithm: algorithm.digest) : nil
             }
             throw SignatureTrustError(
                 signedDigest == nil ? .invalidSignature : .contentDigestMismatch, offset: signature.offset,
                 path: ASN1Path(.signerInfos))
         }
-        return algorithm
     }
 
     /// RFC 5652, 5.3 and 11: DER, a content-type that is the content's, exactly one message-digest, and that the content's.
@@ -70,26 +71,6 @@ package struct VerifiedSignature: Sendable {
     package let isSignerKnown: Bool
 }
 
-/// The digest algorithm of a signature.
-public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
-    case sha1 = "SHA-1"
-    case sha224 = "SHA-224"
-    case sha256 = "SHA-256"
-    case sha384 = "SHA-384"
-    case sha512 = "SHA-512"
-
-    init(_ algorithm: DigestAlgorithm) {
-        self =
-            switch algorithm {
-            case .sha1: .sha1
-            case .sha224: .sha224
-            case .sha256: .sha256
-            case .sha384: .sha384
-            case .sha512: .sha512
-            }
-    }
-}
-
 extension SignedData {
     /// The content of a message that must carry plain data.
     @_lifetime(copy self)
@@ -122,10 +103,13 @@ extension SignedData {
             throw SignatureTrustError(.missingSignerCertificate, offset: offset, path: ASN1Path(.signerInfos))
         }
         let (key, isKnown) = try key(certificate)
-        let algorithm = try signer.verify(
-            content: content.content, contentType: contentType, key: key, algorithms: algorithms)
+        let algorithm = try algorithms.signatureAlgorithm(of: signer)
+        let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try algorithm.digest.digest(of: content.content)
+        }
+        try signer.verify(contentDigest: digest, contentType: contentType, key: key, algorithm: algorithm)
         return VerifiedSignature(
-            certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm), isSignerKnown: isKnown)
+            certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm.digest), isSignerKnown: isKnown)
     }
 
     @_lifetime(copy self)

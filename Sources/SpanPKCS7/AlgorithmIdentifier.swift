@@ -16,7 +16,13 @@ public struct AlgorithmIdentifier: ~Escapable {
 
     @_lifetime(copy cursor)
     init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
-        element = try cursor.read(.sequence)
+        try self.init(cursor.read(.sequence))
+    }
+
+    /// - Parameter element: a SEQUENCE.
+    @_lifetime(copy element)
+    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+        self.element = element
         var fields = element.contents
         algorithm = try fields.read(.objectIdentifier)
         // What is no identifier at all must not pass for an unknown one.

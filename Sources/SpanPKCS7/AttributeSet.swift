@@ -7,13 +7,18 @@ public import SpanASN1
 public struct AttributeSet: ~Escapable {
     /// The whole set, under its implicit tag.
     public let element: ASN1Element
+    /// How many attributes there are: at least one.
+    public let count: Int
 
+    /// Reads a SET OF Attribute under any constructed tag.
     @_lifetime(copy element)
-    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+    public init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
-        var attributes = self.attributes
-        guard try attributes.next() != nil else { throw element.error(.missingElement) }
-        while try attributes.next() != nil {}
+        var attributes = AttributeIterator(cursor: element.contents)
+        var count = 0
+        while try attributes.next() != nil { count += 1 }
+        guard count > 0 else { throw element.error(.missingElement) }
+        self.count = count
     }
 
     public var attributes: AttributeIterator {
@@ -38,8 +43,15 @@ public struct AttributeSet: ~Escapable {
         }
         return found
     }
+
+    /// When the signer says it signed (RFC 5652, 11.3). Nobody else vouches for it.
+    public func signingTime() throws(ASN1DecodingError) -> Timestamp? {
+        guard let value = try singleValue(of: .signingTime) else { return nil }
+        return try value.time()
+    }
 }
 
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3)
 public struct Attribute: ~Escapable {
     /// `attrType`, an OBJECT IDENTIFIER.
     public let type: ASN1Element

@@ -47,6 +47,26 @@ public struct KeyUsage: OptionSet, Sendable {
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 }
 
+/// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280, 4.2.1.9)
+public struct BasicConstraints: Hashable, Sendable {
+    public let isAuthority: Bool
+    /// How many intermediates may follow; `nil` for any number.
+    public let pathLength: UInt64?
+}
+
+/// Elements one after the other, each as it stands.
+public struct ElementIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> ASN1Element? {
+        cursor.isAtEnd ? nil : try cursor.read()
+    }
+}
+
 extension Certificate {
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
@@ -91,6 +111,40 @@ extension Certificate {
         var fields = try content.read(.sequence).contents
         try content.finish()
         return try fields.readIfPresent(.context(0, constructed: false))?.content
+    }
+
+    /// What the certificate says of issuing others; `nil` when it says nothing.
+    public func basicConstraints() throws(ASN1DecodingError) -> BasicConstraints? {
+        guard let found = try certificateExtension(.basicConstraints) else { return nil }
+        return try found.value.decode { (content) throws(ASN1DecodingError) in
+            try content.read(.sequence) { (fields) throws(ASN1DecodingError) in
+                let isAuthority = try fields.readIfPresent(.boolean)?.boolean() ?? false
+                let limit = try fields.readIfPresent(.integer)
+                return BasicConstraints(isAuthority: isAuthority, pathLength: try limit?.integer(as: UInt64.self))
+            }
+        }
+    }
+
+    /// The purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` when the certificate does not restrict them.
+    ///
+    /// `ExtKeyUsageSyntax ::= SEQUENCE SIZE (1..MAX) OF KeyPurposeId` (RFC 5280, 4.2.1.12)
+    @_lifetime(copy self)
+    public func extendedKeyUsage() throws(ASN1DecodingError) -> ElementIterator? {
+        guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }
+        var content = found.value.contents
+        let list = try content.read(.sequence)
+        try content.finish()
+        guard list.contentCount > 0 else { throw list.error(.missingElement) }
+        return ElementIterator(cursor: list.contents)
+    }
+
+    /// Whether the extended key usage lists a purpose. One that is absent lists none, and `anyExtendedKeyUsage` is a purpose of its own.
+    public func states(purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
+        guard var purposes = try extendedKeyUsage() else { return false }
+        while let stated = try purposes.next() {
+            if try stated.isObjectIdentifier(purpose) { return true }
+        }
+        return false
     }
 
     /// The key usages; `nil` when the certificate does not restrict them.

@@ -2,8 +2,12 @@ public import SpanASN1
 
 /// A member of `certificates`, which may be something else than an X.509 certificate (RFC 5652, 10.2.2).
 public struct CertificateChoice: ~Escapable {
-    public enum Kind: Sendable {
-        case certificate, extendedCertificate, v1AttributeCertificate, v2AttributeCertificate, other
+    /// The raw values are the names in RFC 5652.
+    public enum Kind: String, Sendable {
+        case certificate, extendedCertificate
+        case v1AttributeCertificate = "v1AttrCert"
+        case v2AttributeCertificate = "v2AttrCert"
+        case other
     }
 
     public let kind: Kind
@@ -20,5 +24,11 @@ public struct CertificateChoice: ~Escapable {
         case .context(3): kind = .other
         default: throw element.error(.unexpectedTag)
         }
+    }
+
+    /// The X.509 certificate; `nil` when this is something else.
+    @_lifetime(copy self)
+    public func certificate() throws(ASN1DecodingError) -> Certificate? {
+        kind == .certificate ? try Certificate(element) : nil
     }
 }

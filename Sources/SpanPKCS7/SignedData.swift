@@ -12,7 +12,7 @@ public import SpanASN1
 ///   signerInfos SET OF SignerInfo }   -- RFC 5652, 5.1
 /// ```
 ///
-/// The structure is read strictly and completely, down to every certificate and signer, when the value is made. Nothing here is verified.
+/// The structure is read strictly and completely, down to every certificate, revocation list (but not its entries) and signer, when the value is made. Nothing here is verified.
 public struct SignedData: ~Escapable {
     public let version: Int
     /// The type of the content, an OBJECT IDENTIFIER.
@@ -33,9 +33,11 @@ public struct SignedData: ~Escapable {
     /// - Parameters:
     ///   - maximumCertificateCount: more certificates are `too-many-elements`.
     ///   - maximumSignerCount: more signers are `too-many-elements`.
+    ///   - maximumRevocationInfoCount: more revocation lists are `too-many-elements`.
     @_lifetime(copy contentInfo)
     public init(
-        _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64
+        _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,
+        maximumRevocationInfoCount: Int = 256
     ) throws(ASN1DecodingError) {
         guard try contentInfo.isSignedData() else {
             throw contentInfo.contentType.error(.unexpectedValue).within(.contentInfo)
@@ -115,6 +117,22 @@ public struct SignedData: ~Escapable {
         }
         self.certificateCount = certificateCount
 
+        if let crlSet {
+            var elements = crlSet.contents
+            var count = 0
+            while !elements.isAtEnd {
+                do throws(ASN1DecodingError) {
+                    guard count < maximumRevocationInfoCount else {
+                        throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
+                    }
+                    _ = try RevocationInfoChoice(&elements).revocationList()
+                } catch {
+                    throw error.within(.crls, index: count)
+                }
+                count += 1
+            }
+        }
+
         var signerCount = 0
         var elements = signerSet.contents
         while !elements.isAtEnd {
@@ -151,10 +169,10 @@ extension SignedData {
         get { CertificateChoiceIterator(cursor: Self.members(of: certificateSet)) }
     }
 
-    /// The certificate revocation lists and other revocation information, each as it stands.
-    public var revocationInfos: ElementIterator {
+    /// The certificate revocation lists and other revocation information, in the order received.
+    public var revocationInfos: RevocationInfoChoiceIterator {
         @_lifetime(copy self)
-        get { ElementIterator(cursor: Self.members(of: crlSet)) }
+        get { RevocationInfoChoiceIterator(cursor: Self.members(of: crlSet)) }
     }
 
     /// A cursor over an optional set: at its end when there is none.
@@ -194,18 +212,6 @@ public struct AlgorithmIdentifierIterator: ~Escapable {
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> AlgorithmIdentifier? {
         cursor.isAtEnd ? nil : try AlgorithmIdentifier(&cursor)
-    }
-}
-
-public struct ElementIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> ASN1Element? {
-        cursor.isAtEnd ? nil : try cursor.read()
     }
 }
 

@@ -1,0 +1,58 @@
+import SpanASN1
+import SpanPKCS7
+
+extension AlgorithmPolicy {
+    /// Checks what a certificate costs before libcrypto sees it: a large modulus or exponent makes one verification take seconds.
+    func checkKey(of certificate: CertificateView) throws(SignatureTrustError) {
+        // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
+        guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
+        let info = certificate.subjectPublicKeyInfo
+        if info.algorithm.is(.rsaEncryption), !kinds.isDisjoint(with: [.rsaPKCS1, .rsaPSS]),
+            info.algorithm.hasNullOrAbsentParameters
+        {
+            try checkRSAKey(info)
+        } else if info.algorithm.is(.rsaPSS), kinds.contains(.rsaPSS) {
+            try checkRSAKey(info)
+        } else if info.algorithm.is(.ecPublicKey), kinds.contains(.ecdsa) {
+            try checkECKey(info)
+        } else {
+            throw SignatureTrustError(.unsupportedKey, offset: info.element.offset)
+        }
+    }
+
+    private func checkRSAKey(_ info: SubjectPublicKeyInfo) throws(SignatureTrustError) {
+        let shape = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try info.rsaPublicKey() }
+        // NIST SP 800-56B, 6.2: an odd exponent between 2^16 and 2^256. Nobody needs more than 32 bits, and each costs time.
+        guard rsaKeySizes.contains(shape.modulusBitCount), shape.isModulusOdd, let exponent = shape.exponent,
+            exponent & 1 == 1, 1 << 16..<1 << 32 ~= exponent
+        else { throw SignatureTrustError(.weakKey, offset: info.element.offset) }
+    }
+
+    private func checkECKey(_ info: SubjectPublicKeyInfo) throws(SignatureTrustError) {
+        let error = SignatureTrustError(.unsupportedKey, offset: info.element.offset)
+        let curve: EllipticCurves
+        let fieldByteCount: Int
+        // RFC 5480, 2.1.1: parameters in place of a name are forbidden; explicit ones cost time, and can be chosen to deceive.
+        guard let parameters = info.algorithm.parameters else { throw error }
+        if parameters.matches(.p256) {
+            (curve, fieldByteCount) = (.p256, 32)
+        } else if parameters.matches(.p384) {
+            (curve, fieldByteCount) = (.p384, 48)
+        } else if parameters.matches(.p521) {
+            (curve, fieldByteCount) = (.p521, 66)
+        } else {
+            throw error
+        }
+        // RFC 5480, 2.2: uncompressed or compressed; the hybrid form is forbidden.
+        let isWellFormed = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
+            let point = try info.subjectPublicKey.bitString().bytes
+            guard !point.isEmpty else { return false }
+            switch point[0] {
+            case 4: return point.count == 1 + 2 * fieldByteCount
+            case 2, 3: return point.count == 1 + fieldByteCount
+            default: return false
+            }
+        }
+        guard curves.contains(curve), isWellFormed else { throw error }
+    }
+}

@@ -1,0 +1,55 @@
+import LibcryptoHandles
+import SpanASN1
+import SpanPKCS7
+
+// RSASSA-PSS, whose parameters say everything.
+extension AlgorithmPolicy {
+    /// RFC 4055, 3.1: in a signature the parameters are present.
+    func pssAlgorithm(_ identifier: AlgorithmIdentifier) throws(SignatureTrustError) -> SignatureAlgorithm {
+        guard let parameters = identifier.parameters else {
+            throw SignatureTrustError(.unsupportedAlgorithm, offset: identifier.element.offset)
+        }
+        return try pssAlgorithm(parameters)
+    }
+
+    private func pssAlgorithm(_ parameters: ASN1Element) throws(SignatureTrustError) -> SignatureAlgorithm {
+        let pss: RSAPSSParameters
+        do throws(ASN1DecodingError) {
+            pss = try RSAPSSParameters(parameters)
+        } catch {
+            throw SignatureTrustError(.unsupportedAlgorithm, offset: error.offset)
+        }
+        let digest = try defaultingToSHA1(pss.hashAlgorithm, parameters.offset)
+        let mask = try defaultingToSHA1(pss.maskHashAlgorithm, parameters.offset)
+        return SignatureAlgorithm(digest: digest, scheme: .pss(saltLength: pss.saltLength, mgf1: mask))
+    }
+
+    private func defaultingToSHA1(
+        _ identifier: AlgorithmIdentifier?, _ offset: Int
+    ) throws(SignatureTrustError) -> DigestAlgorithm {
+        if let identifier { return try digestAlgorithm(identifier) }
+        try check(.sha1, offset)
+        return .sha1
+    }
+
+    /// Checks that a key may make such a signature.
+    ///
+    /// A key for RSASSA-PSS alone can also say with which digests, and the salt's least length (RFC 4055, 3.3).
+    func check(_ algorithm: SignatureAlgorithm, suits certificate: CertificateView) throws(SignatureTrustError) {
+        let key = certificate.subjectPublicKeyInfo.algorithm
+        let isSuitable: Bool
+        switch algorithm.scheme {
+        case .pkcs1: isSuitable = key.is(.rsaEncryption)
+        case .ecdsa: isSuitable = key.is(.ecPublicKey)
+        case .pss(let saltLength, let mask):
+            if key.is(.rsaPSS), let parameters = key.parameters {
+                let restriction = try pssAlgorithm(parameters)
+                guard case .pss(let minimum, let maskOfKey) = restriction.scheme else { return }
+                isSuitable = restriction.digest == algorithm.digest && maskOfKey == mask && saltLength >= minimum
+            } else {
+                isSuitable = key.is(.rsaPSS) || key.is(.rsaEncryption)
+            }
+        }
+        guard isSuitable else { throw SignatureTrustError(.algorithmMismatch, offset: key.element.offset) }
+    }
+}

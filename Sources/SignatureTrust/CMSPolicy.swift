@@ -1,0 +1,50 @@
+public import SpanASN1
+
+/// What a signed message must be for ``CMSVerifier`` to call it verified.
+public struct CMSPolicy: Sendable {
+    /// The self-signed certificates at which chains may end. A signer's own certificate may be one.
+    public var anchors: [TrustAnchor]
+    /// Certificates (DER) to build chains with beside those that a message carries: intermediates, and signers that a message leaves out.
+    /// They are trusted no more than those.
+    public var additionalCertificates: [[UInt8]] = []
+    public var algorithms = AlgorithmPolicy.cms
+    /// Purposes that the signer's certificate must state in its extended key usage, all of them, such as
+    /// `ASN1ObjectIdentifier.emailProtection`. Intermediates that state purposes must state these too. `anyExtendedKeyUsage` stands for none.
+    public var purposes: Set<ASN1ObjectIdentifier> = []
+    /// Whether a signer's certificate without extended key usage, which is restricted to nothing, will do for ``purposes`` (RFC 5280, 4.2.1.12).
+    public var allowsUnstatedPurposes = false
+    /// Which certificates ``revocationLists`` must cover.
+    public var revocation = RevocationChecking.none
+    /// Revocation lists (DER), judged at the date of validation. Those that a message carries are not consulted: its author chose them.
+    public var revocationLists: [[UInt8]] = []
+    /// Certificates that no chain may contain, by their fingerprints.
+    public var distrusted: Set<Fingerprint> = []
+    public var limits = CMSLimits()
+
+    public init(anchors: [TrustAnchor]) { self.anchors = anchors }
+
+    public enum RevocationChecking: Hashable, Sendable {
+        case none
+        /// The signer's certificate.
+        case signer
+        /// The signer's certificate and the intermediates.
+        case chain
+    }
+}
+
+/// What makes verification slow is refused by number before it begins.
+public struct CMSLimits: Hashable, Sendable {
+    /// The size of a message as received, in bytes. A detached content is not counted.
+    public var maximumByteCount = 64 << 20
+    public var maximumSignerCount = 16
+    /// Certificates of every kind.
+    public var maximumCertificateCount = 64
+    /// Revocation lists and other revocation information; they are parsed, and no more.
+    public var maximumRevocationInfoCount = 64
+    /// Signed attributes, and unsigned ones, of one signer.
+    public var maximumAttributeCount = 64
+    /// Certificates between a signer's and its anchor; at most 100.
+    public var maximumIntermediateCount = 8
+
+    public init() {}
+}

@@ -1,0 +1,172 @@
+public import SpanASN1
+
+/// A certificate revocation list, as views into the received bytes.
+///
+/// ```asn1
+/// CertificateList ::= SEQUENCE { tbsCertList TBSCertList, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }
+/// TBSCertList ::= SEQUENCE {
+///   version INTEGER OPTIONAL, signature AlgorithmIdentifier, issuer Name, thisUpdate Time, nextUpdate Time OPTIONAL,
+///   revokedCertificates SEQUENCE OF SEQUENCE {
+///     userCertificate INTEGER, revocationDate Time, crlEntryExtensions Extensions OPTIONAL } OPTIONAL,
+///   crlExtensions [0] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 5.1
+/// ```
+public struct CertificateRevocationList: ~Escapable {
+    /// The whole list.
+    public let element: ASN1Element
+    /// What the issuer signed.
+    public let tbsCertList: ASN1Element
+    /// The version as people say it: 1 or 2.
+    public let version: Int
+    /// The issuer's `Name`, a SEQUENCE.
+    public let issuer: ASN1Element
+    public let thisUpdate: Timestamp
+    /// When the next list is due at the latest. RFC 5280 demands it; lists that never end do without.
+    public let nextUpdate: Timestamp?
+    public let signatureAlgorithm: AlgorithmIdentifier
+    /// The issuer's signature, a BIT STRING.
+    public let signatureValue: ASN1Element
+    private let entryList: ASN1Element?
+    private let extensionList: ASN1Element?
+
+    /// Reads a whole DER input.
+    @_lifetime(copy bytes)
+    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
+        var input = ASN1Cursor(bytes, baseOffset: baseOffset)
+        let element = try input.read(.sequence)
+        try input.finish()
+        try self.init(element)
+    }
+
+    @_lifetime(copy element)
+    init(_ element: ASN1Element) throws(ASN1DecodingError) {
+        self.element = element
+        var parts = element.contents
+        tbsCertList = try parts.read(.sequence)
+        signatureAlgorithm = try AlgorithmIdentifier(&parts)
+        signatureValue = try parts.read(.bitString)
+        guard try signatureValue.bitString().unusedBitCount == 0 else { throw signatureValue.error(.invalidBitString) }
+        try parts.finish()
+
+        var fields = tbsCertList.contents
+        if let element = try fields.readIfPresent(.integer) {
+            // RFC 5280, 5.1.2.1: if present, v2.
+            guard try element.integer(as: Int.self) == 1 else { throw element.error(.unexpectedValue) }
+            version = 2
+        } else {
+            version = 1
+        }
+        let signature = try AlgorithmIdentifier(&fields)
+        // RFC 5280, 5.1.1.2: both must be the same; only the inner one is signed.
+        guard signature.element.encoded.hasSameBytes(as: signatureAlgorithm.element.encoded) else {
+            throw signatureAlgorithm.element.error(.unexpectedValue)
+        }
+        issuer = try fields.read(.sequence)
+        thisUpdate = try fields.read().time()
+        if let tag = fields.peekTag(), tag == .utcTime || tag == .generalizedTime {
+            nextUpdate = try fields.read().time()
+        } else {
+            nextUpdate = nil
+        }
+        entryList = try fields.readIfPresent(.sequence)
+        if let wrapper = try fields.readIfPresent(.context(0)) {
+            var inner = wrapper.contents
+            let list = try inner.read(.sequence)
+            try inner.finish()
+            extensionList = list
+        } else {
+            extensionList = nil
+        }
+        try fields.finish()
+    }
+
+    /// The certificates that are revoked, read one by one: lists can have a million.
+    public var entries: RevokedCertificateIterator {
+        @_lifetime(copy self)
+        get {
+            guard let entryList else { return RevokedCertificateIterator(cursor: ASN1Cursor(Span())) }
+            return RevokedCertificateIterator(cursor: entryList.contents)
+        }
+    }
+
+    public var extensions: CertificateExtensionIterator {
+        @_lifetime(copy self)
+        get {
+            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
+            return CertificateExtensionIterator(cursor: extensionList.contents)
+        }
+    }
+}
+
+/// One certificate that its issuer revoked.
+public struct RevokedCertificate: ~Escapable {
+    /// `userCertificate`, an INTEGER of any size.
+    public let serialNumber: ASN1Element
+    public let revocationDate: Timestamp
+    private let extensionList: ASN1Element?
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        var fields = try cursor.read(.sequence).contents
+        serialNumber = try fields.read(.integer)
+        _ = try serialNumber.integerBytes()
+        revocationDate = try fields.read().time()
+        extensionList = try fields.readIfPresent(.sequence)
+        try fields.finish()
+    }
+
+    public var extensions: CertificateExtensionIterator {
+        @_lifetime(copy self)
+        get {
+            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
+            return CertificateExtensionIterator(cursor: extensionList.contents)
+        }
+    }
+}
+
+public struct RevokedCertificateIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> RevokedCertificate? {
+        cursor.isAtEnd ? nil : try RevokedCertificate(&cursor)
+    }
+}
+
+/// A member of `crls`: `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
+public struct RevocationInfoChoice: ~Escapable {
+    public enum Kind: String, Sendable { case crl, other }
+
+    public let kind: Kind
+    public let element: ASN1Element
+
+    @_lifetime(copy cursor)
+    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+        element = try cursor.read()
+        switch element.tag {
+        case .sequence: kind = .crl
+        case .context(1): kind = .other
+        default: throw element.error(.unexpectedTag)
+        }
+    }
+
+    /// The revocation list; `nil` when this is something else.
+    @_lifetime(copy self)
+    public func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
+        kind == .crl ? try CertificateRevocationList(element) : nil
+    }
+}
+
+public struct RevocationInfoChoiceIterator: ~Escapable {
+    var cursor: ASN1Cursor
+
+    @_lifetime(copy cursor)
+    init(cursor: ASN1Cursor) { self.cursor = cursor }
+
+    @_lifetime(copy self)
+    public mutating func next() throws(ASN1DecodingError) -> RevocationInfoChoice? {
+        cursor.isAtEnd ? nil : try RevocationInfoChoice(&cursor)
+    }
+}

@@ -1,0 +1,80 @@
+public import SpanASN1
+
+/// What a message, or the content of a signed one, is: the types that RFCs and the makers of signing tools have named.
+///
+/// Only signed data has structure here (``SignedData``). The others are told by name, and their content stays raw
+/// (``ContentInfo/content``). The raw values are the names in the documents.
+public enum ContentType: String, Sendable, CaseIterable {
+    // RFC 2315, 14 and RFC 5652
+    case data, signedData, envelopedData, signedAndEnvelopedData, digestedData, encryptedData
+    // RFC 5652, 9; RFC 5083; RFC 3274; RFC 4073
+    case authenticatedData = "authData"
+    case authEnvelopedData
+    case compressedData
+    case contentCollection
+    case contentWithAttributes = "contentWithAttrs"
+    // RFC 2634, 2.7; RFC 3161, 2.4.2; RFC 4108, 2.1.1
+    case receipt
+    case timestampInfo = "TSTInfo"
+    case firmwarePackage
+    // RFC 5914, 3; RFC 9582, 3; RFC 9286, 4.1
+    case trustAnchorList
+    case routeOriginAttestation = "routeOriginAuthz"
+    case rpkiManifest
+    // Authenticode and certificate trust lists
+    case spcIndirectData = "SPC_INDIRECT_DATA"
+    case certificateTrustList = "szOID_CTL"
+
+    public init?(_ identifier: ASN1ObjectIdentifier) {
+        guard let known = Self.allCases.first(where: { $0.objectIdentifier == identifier }) else { return nil }
+        self = known
+    }
+
+    /// The type that an OBJECT IDENTIFIER names; `nil` for one that is not listed here, and for no identifier at all.
+    public init?(_ element: ASN1Element) {
+        guard let known = Self.allCases.first(where: { element.matches($0.objectIdentifier) }) else { return nil }
+        self = known
+    }
+
+    public var objectIdentifier: ASN1ObjectIdentifier {
+        switch self {
+        case .data: .data
+        case .signedData: .signedData
+        case .envelopedData: Self.pkcs7(3)
+        case .signedAndEnvelopedData: Self.pkcs7(4)
+        case .digestedData: Self.pkcs7(5)
+        case .encryptedData: Self.pkcs7(6)
+        case .receipt: Self.smime(1)
+        case .authenticatedData: Self.smime(2)
+        case .timestampInfo: Self.smime(4)
+        case .compressedData: Self.smime(9)
+        case .firmwarePackage: Self.smime(16)
+        case .contentCollection: Self.smime(19)
+        case .contentWithAttributes: Self.smime(20)
+        case .authEnvelopedData: Self.smime(23)
+        case .routeOriginAttestation: Self.smime(24)
+        case .rpkiManifest: Self.smime(26)
+        case .trustAnchorList: Self.smime(34)
+        // 1.3.6.1.4.1.311.2.1.4 and 1.3.6.1.4.1.311.10.1
+        case .spcIndirectData:
+            ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x01, 0x04])
+        case .certificateTrustList:
+            ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x0A, 0x01])
+        }
+    }
+
+    /// 1.2.840.113549.1.7
+    private static func pkcs7(_ arc: UInt8) -> ASN1ObjectIdentifier {
+        ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, arc])
+    }
+
+    /// 1.2.840.113549.1.9.16.1
+    private static func smime(_ arc: UInt8) -> ASN1ObjectIdentifier {
+        ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x10, 0x01, arc])
+    }
+}
+
+extension ContentInfo {
+    /// The type by name; `nil` for one that ``ContentType`` does not list.
+    public var type: ContentType? { ContentType(contentType) }
+}
