@@ -1,0 +1,29 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "Benchmarks",
+    platforms: [.macOS(.v26)],
+    dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
+    targets: [
+        .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "CBaselines", dependencies: ["CLibcrypto"]),
+        .target(name: "CGauges"),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "CBaselines", "CGauges",
+                .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
+                .product(name: "SpanPKCS7", package: "swift-app-store-receipt"),
+                .product(name: "SpanASN1", package: "swift-app-store-receipt"),
+            ],
+            swiftSettings: [
+                .swiftLanguageMode(.v6),
+                .strictMemorySafety(),
+                .enableExperimentalFeature("Lifetimes"),
+                .enableUpcomingFeature("ExistentialAny"),
+                .enableUpcomingFeature("InternalImportsByDefault"),
+            ]),
+    ]
+)

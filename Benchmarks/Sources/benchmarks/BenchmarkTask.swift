@@ -1,0 +1,21 @@
+/// What is measured. The first three are libcrypto's, the others ours.
+enum BenchmarkTask: String, CaseIterable {
+    /// The digest of the payload and one RSA-2048 verification.
+    case floor
+    /// `d2i_CMS_ContentInfo` and `CMS_verify`; the payload is not decoded.
+    case cmsVerify = "cms-verify"
+    /// All elements by `ASN1_get_object`.
+    case tlvWalk = "tlv-walk"
+    /// Every field of every purchase, typed and checked; nothing verified.
+    case decode
+    /// The same with the attributes of each purchase in random order.
+    case decodeShuffled = "decode-shuffled"
+    /// From DER to a `VerifiedReceipt`, the chain being known.
+    case verify
+    /// The same with a leaf and an intermediate never seen before.
+    case verifyCold = "verify-cold"
+    /// From the base64 text.
+    case verifyBase64 = "verify-base64"
+    /// Verify, then touch every public field of every purchase.
+    case readAll = "read-all"
+}

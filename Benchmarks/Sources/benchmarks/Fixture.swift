@@ -1,0 +1,43 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+
+/// What all receipts of a run have in common: who signed them, and who verifies.
+final class Fixture {
+    let authority: TestCertificateAuthority
+    /// Knows the authority's chain from its first receipt on.
+    private let warmVerifier: ReceiptVerifier
+    /// Sees new chains only, which would drive the known one out of the other's cache.
+    private let coldVerifier: ReceiptVerifier
+    let baselines: Baselines
+    private var chainCount: UInt32 = 0
+
+    init() throws {
+        authority = try TestCertificateAuthority()
+        let trust = try ReceiptTrust.roots([authority.trustAnchor])
+        warmVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        coldVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
+    }
+
+    func verifier(for task: BenchmarkTask) -> ReceiptVerifier { task == .verifyCold ? coldVerifier : warmVerifier }
+
+    /// An authority under the same root whose intermediate and leaf nobody has seen before.
+    func newChain() throws -> TestCertificateAuthority {
+        chainCount += 1
+        let serial = (0..<4).map { UInt8(truncatingIfNeeded: chainCount >> UInt32(24 - 8 * $0)) }
+        var shape = TestCertificateAuthority.Shape()
+        shape.intermediate.serialNumber = [0x4A] + serial
+        shape.leaf.serialNumber = [0x5B] + serial
+        return try authority.reissued(shape)
+    }
+}
+
+enum BenchmarkError: Error {
+    /// libcrypto's own way failed.
+    case baseline
+    /// A task did not give the result that it must give.
+    case wrongResult(BenchmarkTask)
+    case thresholds(String)
+    case tooManyAllocations([String])
+    case usage
+}

@@ -1,0 +1,58 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+
+extension ReceiptBuilder {
+    /// A receipt as Apple writes one for an app with subscriptions: all attributes, in DER's order, some 400 bytes a purchase.
+    static func typical(purchases count: Int) -> ReceiptBuilder {
+        var generator = SplitMix64(state: UInt64(count))
+        return ReceiptBuilder(
+            bundleID: "com.example.app",
+            purchases: (0..<count).map { .typical($0, using: &generator) })
+    }
+}
+
+extension ReceiptBuilder.Purchase {
+    /// Seven of ten are periods of subscriptions, the others were bought once.
+    static func typical(_ index: Int, using generator: inout some RandomNumberGenerator) -> Self {
+        let product = "com.example.app." + productNames[Int.random(in: productNames.indices, using: &generator)]
+        let transaction = String(700_001_000_000_000 + index)
+        // From 2019 up to June 2025, whole seconds.
+        let bought = Timestamp(
+            millisecondsSince1970: Int64.random(in: 1_546_300_800...1_748_736_000, using: &generator) * 1000)
+        var purchase: Self
+        switch index % 10 {
+        case 0, 1: purchase = .consumable(product, transactionID: transaction, purchaseDate: bought)
+        case 2: purchase = .nonConsumable(product, transactionID: transaction, purchaseDate: bought)
+        default:
+            let first = Int64.random(in: 0...700, using: &generator)
+            purchase = .autoRenewable(
+                product, transactionID: transaction, originalTransactionID: String(700_000_000_000_000 + first),
+                purchaseDate: bought,
+                originalPurchaseDate: Timestamp(
+                    millisecondsSince1970: bought.millisecondsSince1970 - first * 86_400_000),
+                expiresDate: Timestamp(millisecondsSince1970: bought.millisecondsSince1970 + 30 * 86_400_000),
+                isTrialPeriod: first == 0)
+            purchase.webOrderLineItemID = 700_000_400_000_000 + Int64(index)
+        }
+        purchase.itemID = 1_400_000_000 + Int64(product.utf8.count)
+        if index % 50 == 49 { purchase = purchase.cancelled(at: bought) }
+        return purchase
+    }
+
+    private static let productNames = [
+        "monthly", "yearly", "pro.monthly", "pro.yearly", "coins.100", "coins.1000", "unlock.everything", "season.2",
+    ]
+}
+
+/// The same numbers in every run (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+struct SplitMix64: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}

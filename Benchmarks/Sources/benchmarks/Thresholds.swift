@@ -1,0 +1,27 @@
+import Foundation
+
+/// How many allocations each task may make: lines of `task purchases allocations`, `#` for comments.
+struct Thresholds {
+    private var limits: [String: Int] = [:]
+
+    static var file: URL {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../allocations.txt")
+    }
+
+    init(contentsOf file: URL) throws {
+        for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") where !line.hasPrefix("#") {
+            let words = line.split(separator: " ")
+            guard words.count == 3, let limit = Int(words[2]) else { throw BenchmarkError.thresholds(String(line)) }
+            limits["\(words[0]) \(words[1])"] = limit
+        }
+    }
+
+    /// One line for each measurement that is above its threshold, or has none.
+    func violations(_ measurements: [Measurement]) -> [String] {
+        measurements.compactMap { measurement in
+            let key = "\(measurement.task) \(measurement.purchases)"
+            guard let limit = limits[key] else { return "\(key) \(measurement.allocations) has no threshold" }
+            return measurement.allocations > limit ? "\(key) \(measurement.allocations) is above \(limit)" : nil
+        }
+    }
+}

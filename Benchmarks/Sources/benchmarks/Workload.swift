@@ -1,0 +1,111 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import SpanPKCS7
+
+/// The receipts with one number of purchases, and what each task does with them.
+final class Workload {
+    let purchases: Int
+    let receipt: [UInt8]
+    private let shuffled: [UInt8]
+    private let base64: String
+    private let payload: [UInt8]
+    private let signature: [UInt8]
+    private let fixture: Fixture
+
+    init(purchases: Int, fixture: Fixture) throws {
+        self.purchases = purchases
+        self.fixture = fixture
+        var builder = ReceiptBuilder.typical(purchases: purchases)
+        payload = try builder.payload()
+        receipt = try builder.signed(by: fixture.authority)
+        base64 = Data(receipt).base64EncodedString()
+        builder.purchaseAttributeOrder = .shuffled(seed: 1)
+        shuffled = try builder.signed(by: fixture.authority)
+        signature = try Self.signature(of: receipt)
+    }
+
+    private static func signature(of receipt: [UInt8]) throws -> [UInt8] {
+        let message = try SignedData(ContentInfo(receipt.span))
+        var signers = message.signerInfos
+        guard let signer = try signers.next() else { throw BenchmarkError.baseline }
+        let octets = signer.signature.content
+        return octets.indices.map { octets[$0] }
+    }
+
+    /// The inputs of the next calls; for a cold verification each has a chain of its own.
+    func inputs(for task: BenchmarkTask, count: Int) throws -> [[UInt8]] {
+        switch task {
+        case .floor: Array(repeating: payload, count: count)
+        case .decodeShuffled: Array(repeating: shuffled, count: count)
+        case .verifyCold:
+            try (0..<count).map { _ in
+                let chain = try fixture.newChain()
+                return try SignedDataBuilder(
+                    content: payload, certificates: chain.certificates,
+                    signers: [SignedDataBuilder.Signer(chain.leaf, digest: .sha256)]
+                ).encoded()
+            }
+        default: Array(repeating: receipt, count: count)
+        }
+    }
+
+    /// One call of a task. The result depends on everything that the task has read.
+    func call(_ task: BenchmarkTask, _ input: [UInt8]) throws -> Int {
+        switch task {
+        case .floor:
+            guard fixture.baselines.floor(payload: input, signature: signature) else {
+                throw BenchmarkError.wrongResult(task)
+            }
+            return 1
+        case .cmsVerify:
+            guard fixture.baselines.verifyCMS(input) else { throw BenchmarkError.wrongResult(task) }
+            return 1
+        case .tlvWalk:
+            let elements = Baselines.walk(input)
+            guard elements > purchases * 60 else { throw BenchmarkError.wrongResult(task) }
+            return elements
+        case .decode, .decodeShuffled:
+            return try checked(UnverifiedReceipt(decoding: input), task)
+        case .verify, .verifyCold:
+            return try checked(fixture.verifier(for: task).verify(binary: input), task)
+        case .verifyBase64:
+            return try checked(fixture.verifier(for: task).verify(base64: base64), task)
+        case .readAll:
+            let receipt = try fixture.verifier(for: task).verify(binary: input)
+            _ = try checked(receipt, task)
+            return receipt.inAppPurchases.reduce(0) { $0 &+ Self.readAll($1) }
+        }
+    }
+
+    private func checked(_ receipt: some ReceiptContents, _ task: BenchmarkTask) throws -> Int {
+        let found = receipt.inAppPurchases.count
+        guard found == purchases else { throw BenchmarkError.wrongResult(task) }
+        return found
+    }
+
+    /// Every field, counting what there is.
+    private static func readAll(_ purchase: InAppPurchase) -> Int {
+        var sum = 0
+        func read(_ text: String?) { sum &+= text?.utf8.count ?? 0 }
+        func read(_ number: Int64?) { sum &+= Int(truncatingIfNeeded: number ?? 0) }
+        func read(_ date: Timestamp?) { read(date?.millisecondsSince1970) }
+        func read(_ flag: Bool?) { sum &+= flag == true ? 1 : 0 }
+        read(purchase.quantity)
+        read(purchase.productID)
+        read(purchase.transactionID)
+        read(purchase.purchaseDate)
+        read(purchase.originalTransactionID)
+        read(purchase.originalPurchaseDate)
+        read(purchase.productType?.rawValue)
+        read(purchase.expiresDate)
+        read(purchase.itemID)
+        read(purchase.webOrderLineItemID)
+        read(purchase.cancellationDate)
+        read(purchase.isTrialPeriod)
+        read(purchase.isInIntroOfferPeriod)
+        read(purchase.cancellationReason)
+        read(purchase.promotionalOfferID)
+        return sum
+    }
+}
