@@ -30,7 +30,6 @@ let package = Package(
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
         .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
-        .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
         .executable(name: "receipt", targets: ["receipt"]),
     ],
     targets: [
