@@ -11,9 +11,13 @@ struct PEMBlock: Hashable {
 
 enum PEM {
     static func isPEM(_ text: [UInt8]) -> Bool {
-        text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true).contains {
-            label($0, "BEGIN") != nil
+        var position = 0
+        while position < text.count {
+            let end = text[position...].firstIndex(of: UInt8(ascii: "\n")) ?? text.count
+            if label(text[position..<end], "BEGIN") != nil { return true }
+            position = end + 1
         }
+        return false
     }
 
     /// All blocks of a text; what stands between them is explanation (RFC 7468, 2).

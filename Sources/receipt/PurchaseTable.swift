@@ -16,7 +16,8 @@ extension TextReport {
             }
         }
         for (index, column) in PurchaseColumn.allCases.enumerated() where widths[index] > 0 {
-            widths[index] = max(widths[index], column.title.count)
+            // App Store Connect gives a product's id 100 characters; a stranger may give it a million.
+            widths[index] = min(max(widths[index], column.title.count), 120)
         }
         if let total = style.width {
             let used = 2 + widths.filter { $0 > 0 }.reduce(0) { $0 + $1 + 2 } - 2

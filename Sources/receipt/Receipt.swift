@@ -2,7 +2,7 @@
 @main
 struct ReceiptCommand {
     static let version = "0.1.0"
-    static let commands: [any Command.Type] = [VerifyCommand.self, DecodeCommand.self]
+    static let commands: [any Command.Type] = [VerifyCommand.self, DecodeCommand.self, ASN1Command.self]
 
     static func main() {
         var console = Console.standard()
@@ -12,10 +12,7 @@ struct ReceiptCommand {
 
     /// - Parameter words: the arguments without the program's name.
     static func run(_ words: [String], _ console: inout Console) -> ExitStatus {
-        guard let name = words.first else {
-            console.report(help)
-            return .unusable
-        }
+        guard let name = words.first else { return complain(.noCommand, "", &console) }
         switch name {
         case "--help", "-h": return show(help, &console)
         case "--version": return show("receipt \(version)", &console)

@@ -125,7 +125,7 @@ extension ReceiptEvidence {
         [
             ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
             ("Signer", "\(signer), valid until \(signerExpiry.text)"),
-            ("Trust anchor", anchor.description),
+            ("Trust anchor", (authority == .apple ? "Apple Root CA, " : "") + anchor.description),
         ]
     }
 }

@@ -1,0 +1,179 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// The structure of some BER, line by line, through the OCTET STRINGs and BIT STRINGs that wrap more of it.
+///
+/// Nothing here recurses: a walker goes through the bytes once, and what is remembered of the way is one level for each open element.
+struct ASN1Listing {
+    let style: Style
+    /// The widths of the columns.
+    let offsetWidth: Int
+    let countWidth: Int
+
+    init(style: Style, byteCount: Int) {
+        self.style = style
+        offsetWidth = max(6, String(byteCount).count)
+        countWidth = max(7, String(byteCount).count)
+    }
+
+    /// An element on its line.
+    struct Node {
+        let depth: Int
+        let tag: ASN1Tag
+        let offset: Int
+        let contentOffset: Int
+        /// `nil` for an indefinite length.
+        let contentCount: Int?
+        /// The content, as far as the input has it; `nil` for an indefinite length.
+        let content: Range<Int>?
+
+        var isString: Bool { tag.asPrimitive == .octetString }
+    }
+
+    /// What the elements of a level are in.
+    struct Level {
+        var role = Role.none
+        /// Where the level ends; `nil` where no length says it, or the input ends before.
+        var end: Int?
+    }
+
+    /// A string that came in segments, while they are visited.
+    private struct SegmentedString {
+        let depth: Int
+        var segments: [Range<Int>] = []
+    }
+
+    /// What is known at one point of the way.
+    struct State {
+        /// `levels[n]` is what the elements of depth *n* are in.
+        var levels = [Level(role: .wrapped)]
+        var purchaseCount = 0
+    }
+
+    /// The deepest level of a receipt that Apple signed is the fourteenth.
+    static let maximumDepth = 64
+
+    static func limits(depth: Int) -> ASN1Limits {
+        ASN1Limits(maximumDepth: depth, maximumElementCount: .max, maximumByteCount: .max)
+    }
+
+    /// Prints all elements up to the end, or up to the first that is malformed.
+    ///
+    /// What is there of elements that the end of the input cuts off is printed too.
+    func print(_ bytes: Span<UInt8>, to console: inout Console) throws(ASN1DecodingError) {
+        console.print(style(.dim, line(offset: "offset", header: "header", content: "content", "element")))
+        try print(bytes, joining: true, to: &console) { $0 }
+    }
+
+    private func print(
+        _ bytes: Span<UInt8>, joining: Bool, indentation: Int = 0, to console: inout Console,
+        offset: (Int) -> Int
+    ) throws(ASN1DecodingError) {
+        var state = State()
+        var string: SegmentedString?
+        var start = 0
+        var fault: ASN1DecodingError?
+        repeat {
+            let depth = state.levels.count - 1
+            var walker = ASN1Walker(
+                bytes.extracting(start...), baseOffset: start, rules: .ber,
+                limits: Self.limits(depth: Self.maximumDepth - depth))
+            do throws(ASN1DecodingError) {
+                while let element = try walker.next() {
+                    let node = Node(element, below: depth)
+                    if let ended = string, node.depth <= ended.depth {
+                        string = nil
+                        try print(ended, of: bytes, indentation, to: &console, offset)
+                    }
+                    let note = state.descend(to: node, bytes)
+                    let isEntered = state.enters(node, bytes) && walker.enter(element, skipping: node.wrapperCount)
+                    print(node, isEntered, note, bytes, indentation, to: &console, offset)
+
+                    guard joining, node.isString else { continue }
+                    if node.tag.isConstructed {
+                        if string == nil { string = SegmentedString(depth: node.depth) }
+                    } else if let content = node.content {
+                        string?.segments.append(content)
+                    }
+                }
+                break
+            } catch {
+                fault = fault ?? error
+                guard error.kind == .truncated, let node = state.nodeCutOff(at: error.offset, bytes) else { break }
+                let note = state.descend(to: node, bytes)
+                let isEntered = state.enters(node, bytes)
+                print(node, isEntered, note, bytes, indentation, to: &console, offset)
+                guard isEntered || node.tag.isConstructed else { break }
+                start = node.contentOffset + (isEntered ? node.wrapperCount : 0)
+            }
+        } while state.levels.count <= Self.maximumDepth
+        if let fault { throw ASN1DecodingError(fault.kind, offset: offset(fault.offset)) }
+        if let string { try print(string, of: bytes, indentation, to: &console, offset) }
+    }
+
+    /// Prints what is in a string of several segments, which no segment holds in whole.
+    private func print(
+        _ string: SegmentedString, of bytes: Span<UInt8>, _ indentation: Int, to console: inout Console,
+        _ offset: (Int) -> Int
+    ) throws(ASN1DecodingError) {
+        guard string.segments.count > 1 else { return }
+        var joined: [UInt8] = []
+        // Where each segment begins in the joined content, and where that is in `bytes`.
+        var starts: [(joined: Int, received: Int)] = []
+        for segment in string.segments where !segment.isEmpty {
+            starts.append((joined.count, segment.lowerBound))
+            joined += [UInt8](copying: bytes.extracting(segment))
+        }
+        guard Self.isOneElement(joined.span, Self.maximumDepth) else { return }
+        let indentation = indentation + string.depth + 1
+        console.print(
+            style(.dim, line(offset: "", header: "", content: "", "")) + String(repeating: "  ", count: indentation)
+                + style(.bold, "the \(string.segments.count) segments joined"))
+        try print(joined.span, joining: false, indentation: indentation, to: &console) { position in
+            // The last segment that begins at or before the position.
+            var low = 0
+            var high = starts.count
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if starts[middle].joined <= position { low = middle } else { high = middle }
+            }
+            return offset(starts[low].received + position - starts[low].joined)
+        }
+    }
+}
+
+// MARK: - Lines
+
+extension ASN1Listing {
+    private func print(
+        _ node: Node, _ isEntered: Bool, _ note: String?, _ bytes: Span<UInt8>, _ indentation: Int,
+        to console: inout Console, _ offset: (Int) -> Int
+    ) {
+        var text = String(repeating: "  ", count: node.depth + indentation) + node.tag.description
+        if node.tag.isConstructed, node.isString { text += " (in segments)" }
+        if let content = node.content, let count = node.contentCount {
+            if content.count < count {
+                text += " (cut off after \(content.count) bytes)"
+            } else if !node.tag.isConstructed, !isEntered, node.tag != .endOfContents {
+                var cursor = ASN1Cursor(
+                    bytes.extracting(node.offset..<content.upperBound), allowing: .nonMinimalLengths)
+                // The walker has read it before.
+                if let element = try? cursor.read(), case let value = ASN1ValueText.text(of: element), !value.isEmpty {
+                    text += " " + value
+                }
+            }
+        }
+        if let note { text += "  " + style(.bold, note) }
+        let columns = line(
+            offset: String(offset(node.offset)), header: String(node.contentOffset - node.offset),
+            content: node.contentCount.map(String.init) ?? "indef", "")
+        console.print(style(.dim, columns) + text)
+    }
+
+    private func line(offset: String, header: String, content: String, _ text: String) -> String {
+        func right(_ text: String, _ width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        return "\(right(offset, offsetWidth))  \(right(header, 6))  \(right(content, countWidth))  \(text)"
+    }
+}
