@@ -24,6 +24,8 @@ public struct ContentInfo: ~Escapable {
             try input.finish()
             var fields = structure.contents
             contentType = try fields.read(.objectIdentifier)
+            // What is no identifier at all must not pass for an unknown one.
+            _ = try contentType.isObjectIdentifier(.signedData)
             if fields.isAtEnd {
                 content = nil
             } else {

@@ -65,6 +65,7 @@ public struct SignedData: ~Escapable {
         do throws(ASN1DecodingError) {
             var encapsulated = try fields.read(.sequence).contents
             contentType = try encapsulated.read(.objectIdentifier)
+            _ = try contentType.isObjectIdentifier(.data)
             if encapsulated.isAtEnd {
                 content = nil
             } else {
