@@ -113,11 +113,10 @@ public final class CMSVerifier: Sendable {
         _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
         at date: ValidationDate
     ) throws(SignatureTrustError) -> [VerifiedSigner] {
-        let content = try message.signedContent(detached: detachedContent)
-        let limits = policy.limits
-        guard 1...max(1, limits.maximumSignerCount) ~= message.signerCount else {
+        guard 1...max(1, policy.limits.maximumSignerCount) ~= message.signerCount else {
             throw SignatureTrustError(.signerCount, offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
         }
+        let content = try message.signedContent(detached: detachedContent)
         var pool = CertificatePool(try message.embeddedCertificates(), chains.additional)
         var digests = ContentDigests()
         var verified: [VerifiedSigner] = []
