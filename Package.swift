@@ -51,7 +51,7 @@ let package = Package(
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),
         tests(of: "SignatureTrust"),
-        tests(of: "AppStoreReceipt"),
+        tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting"),
     ]
 )

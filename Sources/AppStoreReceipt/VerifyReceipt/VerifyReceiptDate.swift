@@ -66,15 +66,14 @@ struct VerifyReceiptDate {
     }
 
     private mutating func set(_ date: Timestamp.Components, at start: Int) {
-        var whole = self.text.mutableSpan
-        var text = whole.extracting(start..<start + 19)
-        text.set(date.year / 100, at: 0)
-        text.set(date.year % 100, at: 2)
-        text.set(date.month, at: 5)
-        text.set(date.day, at: 8)
-        text.set(date.hour, at: 11)
-        text.set(date.minute, at: 14)
-        text.set(date.second, at: 17)
+        var text = text.mutableSpan
+        text.set(date.year / 100, at: start)
+        text.set(date.year % 100, at: start + 2)
+        text.set(date.month, at: start + 5)
+        text.set(date.day, at: start + 8)
+        text.set(date.hour, at: start + 11)
+        text.set(date.minute, at: start + 14)
+        text.set(date.second, at: start + 17)
     }
 
     private mutating func set(_ milliseconds: Int64, at start: Int) {

@@ -1,0 +1,117 @@
+public import SpanASN1
+
+/// A subscription at a date: all its periods in one receipt, and what follows from them.
+///
+/// Periods belong together by their original transaction id, which stays the same over renewals, upgrades and downgrades within a
+/// subscription group. A period is a purchase with an expiry; it gives access from its purchase date until its expiry, or until its
+/// cancellation or the expiry of the receipt itself, whichever comes first. The end itself is not included.
+public struct Subscription: Hashable, Sendable {
+    /// The original transaction id; a record of Xcode's without one has its own transaction id here.
+    public let originalTransactionID: String
+    /// All periods in the receipt, earliest first. One can lie after the asked date: Apple charges a renewal some hours ahead.
+    public let periods: [InAppPurchase]
+    /// The period that decides: of those that run at the asked date, and if none does of those that have begun, the one that began last.
+    /// After an upgrade, that is the product upgraded to.
+    public let currentPeriod: InAppPurchase
+    public let state: State
+    /// When access ends, or ended: the end of ``currentPeriod``, and while that is running the end of the periods that follow it without a
+    /// gap.
+    ///
+    /// A renewal after the receipt was signed moves it, and the receipt does not know: see ``renewal``.
+    public let expiry: Timestamp
+
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        /// A period runs at the asked date. It may have a cancellation date, later than that.
+        case active
+        /// The last period has ended.
+        case expired
+        /// The last period was cancelled, by the asked date: refunded, or revoked for an upgrade that this receipt does not have.
+        case cancelled
+    }
+
+    /// What kind of price a period has.
+    public enum Offer: String, Hashable, Sendable, CaseIterable {
+        case none
+        /// A free trial [1713], whether or not it is marked as introductory [1719], too.
+        case freeTrial = "free-trial"
+        /// An introductory price [1719].
+        case introductory
+        /// A promotional offer [1721].
+        case promotional
+    }
+
+    /// Whether a subscription will renew is in no receipt.
+    public enum Renewal: String, Hashable, Sendable {
+        /// Ask the App Store Server API (Get All Subscription Statuses), or keep its notifications.
+        case unknown
+    }
+
+    public var productID: String? { currentPeriod.productID }
+    public var isActive: Bool { state == .active }
+    /// When the current period was or will be cancelled, as far as the receipt knows.
+    public var cancellationDate: Timestamp? { currentPeriod.cancellationDate }
+    /// The offer of the current period.
+    public var offer: Offer { Offer(currentPeriod) }
+    public var renewal: Renewal { .unknown }
+}
+
+extension Subscription.Offer {
+    init(_ purchase: InAppPurchase) {
+        self =
+            if purchase.isTrialPeriod == true {
+                .freeTrial
+            } else if purchase.isInIntroOfferPeriod == true {
+                .introductory
+            } else if purchase.promotionalOfferID != nil {
+                .promotional
+            } else {
+                .none
+            }
+    }
+}
+
+extension VerifiedReceipt {
+    /// The subscriptions that had begun by a date, as they were at that date, in the order in which they first occur in the receipt.
+    ///
+    /// Purchases without an expiry [1708] are no periods, so non-renewing subscriptions are not among them.
+    public func subscriptions(at date: Timestamp) -> [Subscription] {
+        var groups: [[InAppPurchase]] = []
+        var groupsByID: [String: Int] = [:]
+        for purchase in inAppPurchases where purchase.expiresDate != nil {
+            guard let id = purchase.subscriptionID else { continue }
+            if let group = groupsByID[id] {
+                groups[group].append(purchase)
+            } else {
+                groupsByID[id] = groups.count
+                groups.append([purchase])
+            }
+        }
+        return groups.compactMap { Subscription($0.sorted(by: isBefore), of: self, at: date) }
+    }
+}
+
+extension Subscription {
+    /// - Parameter purchases: all periods, in the order of ``VerifiedReceipt/isBefore(_:_:)``.
+    fileprivate init?(_ purchases: [InAppPurchase], of receipt: VerifiedReceipt, at date: Timestamp) {
+        func end(of period: InAppPurchase) -> Timestamp {
+            min(
+                period.expiresDate ?? .distantFuture, period.cancellationDate ?? .distantFuture,
+                receipt.expirationDate ?? .distantFuture)
+        }
+        let begun = purchases.prefix { receipt.start(of: $0) <= date }
+        guard let last = begun.last, let id = last.subscriptionID else { return nil }
+        let running = begun.last { date < end(of: $0) }
+        let current = running ?? last
+
+        var expiry = end(of: current)
+        if running != nil {
+            // In the order of their starts, so that what has a gap before it is followed by nothing without one.
+            for period in purchases where receipt.start(of: period) <= expiry { expiry = max(expiry, end(of: period)) }
+        }
+        originalTransactionID = id
+        periods = purchases
+        currentPeriod = current
+        self.expiry = expiry
+        state = running != nil ? .active : current.isCancelled(at: date) ? .cancelled : .expired
+    }
+}

@@ -1,0 +1,140 @@
+public import SpanASN1
+
+// What the receipt's owner has, by a date that the caller gives. On verified receipts only: these answers grant something.
+//
+// Common to all queries:
+// - A purchase counts from its purchase date [1704] on; one without is dated by the receipt's creation.
+// - From its cancellation date [1712] on a purchase gives nothing, whatever it was. Before, it counts, and shows that date.
+// - What gives access (`ownedNonConsumables`, `subscriptions`, `isActive`) ends with the receipt itself, where that expires [21]: volume
+//   purchases, and Xcode's receipts in the year 4001.
+// - An answer is as old as the receipt: see ``VerifiedReceipt``.
+extension VerifiedReceipt {
+    /// The purchases of a product made by a date, in the receipt's order. Of a subscription each period is one.
+    ///
+    /// What was bought, not what is still running: see ``subscriptions(at:)`` and ``isActive(productIDs:at:gracePeriod:)``.
+    ///
+    /// - Parameter includingCancelled: whether to list those, too, that were cancelled by that date.
+    public func purchases(
+        of productID: String, at date: Timestamp, includingCancelled: Bool = false
+    ) -> [InAppPurchase] {
+        inAppPurchases.filter { purchase in
+            purchase.productID == productID && start(of: purchase) <= date
+                && (includingCancelled || !purchase.isCancelled(at: date))
+        }
+    }
+
+    /// The purchase of a product with the latest purchase date, by a date and not cancelled by then.
+    public func latestPurchase(of productID: String, at date: Timestamp) -> InAppPurchase? {
+        purchases(of: productID, at: date).max { isBefore($0, $1) }
+    }
+
+    /// Whether a product was bought by a date, cancelled or not.
+    public func hasEverPurchased(_ productID: String, at date: Timestamp) -> Bool {
+        inAppPurchases.contains { $0.productID == productID && start(of: $0) <= date }
+    }
+
+    /// The non-consumables [1707 is 0] owned at a date, one purchase for each product: the latest.
+    ///
+    /// In the receipt's order. Whether one is shared by the family is not in a receipt.
+    public func ownedNonConsumables(at date: Timestamp) -> [InAppPurchase] {
+        guard !isExpired(at: date) else { return [] }
+        var latest: [String: InAppPurchase] = [:]
+        for purchase in inAppPurchases where isOwnedNonConsumable(purchase, at: date) {
+            guard let productID = purchase.productID else { continue }
+            if let other = latest[productID], !isBefore(other, purchase) { continue }
+            latest[productID] = purchase
+        }
+        return latest.values.sorted { $0.index < $1.index }
+    }
+
+    /// Whether any of some products gives access at a date: a subscription whose period is running, or a non-consumable that is owned.
+    ///
+    /// Consumables never do, nor do non-renewing subscriptions, whose length only the app knows.
+    ///
+    /// - Parameters:
+    ///   - gracePeriod: for how long after its end a period still gives access, unless it was cancelled: for the time in which Apple
+    ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
+    public func isActive(
+        productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero
+    ) -> Bool {
+        guard !isExpired(at: date) else { return false }
+        return inAppPurchases.contains { purchase in
+            guard let productID = purchase.productID, productIDs.contains(productID) else { return false }
+            guard let end = purchase.expiresDate else { return isOwnedNonConsumable(purchase, at: date) }
+            return start(of: purchase) <= date && date < end.advanced(by: gracePeriod)
+                && !purchase.isCancelled(at: date)
+        }
+    }
+
+    /// Whether an introductory offer or a free trial of a subscription group shows in the receipt by a date.
+    ///
+    /// - Parameter productIDs: all products of the group: an offer can be used once for them together.
+    public func introductoryOffer(productIDs: Set<String>, at date: Timestamp) -> IntroductoryOfferUse {
+        for purchase in inAppPurchases where purchase.isIntroductory && start(of: purchase) <= date {
+            if let productID = purchase.productID, productIDs.contains(productID) { return .used(purchase) }
+        }
+        return .notSeenInThisReceipt
+    }
+
+    /// The distinct original transaction ids, in the order in which they first occur: what to ask the App Store Server API for.
+    public var originalTransactionIDs: [String] {
+        var seen: Set<String> = []
+        return inAppPurchases.compactMap { purchase in
+            purchase.subscriptionID.flatMap { seen.insert($0).inserted ? $0 : nil }
+        }
+    }
+
+    /// Whether the receipt itself has expired at a date: volume purchases only [21]. Xcode's expire in the year 4001.
+    public func isExpired(at date: Timestamp) -> Bool { expirationDate.map { $0 <= date } ?? false }
+}
+
+/// What a receipt tells about an introductory offer. It cannot prove that somebody is eligible: finished and later purchases, and those
+/// of other Apple accounts, are not in it.
+public enum IntroductoryOfferUse: Hashable, Sendable {
+    /// This purchase was a free trial or at an introductory price; a refund does not undo it.
+    case used(InAppPurchase)
+    /// The receipt has none; ask the App Store Server API or StoreKit about eligibility.
+    case notSeenInThisReceipt
+}
+
+extension VerifiedReceipt {
+    /// When a purchase begins to count. (A verified receipt has a creation date.)
+    func start(of purchase: InAppPurchase) -> Timestamp {
+        purchase.purchaseDate ?? creationDate ?? .distantPast
+    }
+
+    /// By purchase date, then by end, then by the receipt's order.
+    func isBefore(_ first: InAppPurchase, _ second: InAppPurchase) -> Bool {
+        func order(_ purchase: InAppPurchase) -> (Timestamp, Timestamp, Int) {
+            (start(of: purchase), purchase.expiresDate ?? .distantFuture, purchase.index)
+        }
+        return order(first) < order(second)
+    }
+
+    private func isOwnedNonConsumable(_ purchase: InAppPurchase, at date: Timestamp) -> Bool {
+        purchase.productType == .nonConsumable && start(of: purchase) <= date && !purchase.isCancelled(at: date)
+    }
+}
+
+extension InAppPurchase {
+    func isCancelled(at date: Timestamp) -> Bool { cancellationDate.map { $0 <= date } ?? false }
+
+    var isIntroductory: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
+
+    /// What groups the periods of a subscription: the original transaction id, and for a record of Xcode's without one its own id.
+    var subscriptionID: String? { originalTransactionID ?? transactionID }
+}
+
+extension Timestamp {
+    static let distantPast = Timestamp(millisecondsSince1970: .min)
+    static let distantFuture = Timestamp(millisecondsSince1970: .max)
+
+    /// Later by a duration, not less than none; the end of time where that is too far.
+    func advanced(by duration: Duration) -> Timestamp {
+        let (seconds, attoseconds) = max(duration, .zero).components
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
+        return overflow || overflowSum || overflowEnd ? .distantFuture : Timestamp(millisecondsSince1970: end)
+    }
+}

@@ -1,0 +1,216 @@
+import AppStoreReceiptTesting
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+
+/// One line of the table: periods, a date, and what the subscription is then.
+struct SubscriptionCase: CustomTestStringConvertible, Sendable {
+    let name: String
+    let periods: [ReceiptBuilder.Purchase]
+    let asked: Double
+    /// `nil`: there is no subscription at that date.
+    let expected: Expected?
+    var receiptExpires: Double?
+
+    struct Expected: Sendable {
+        var state: Subscription.State
+        var transactionID: String
+        var expiry: Double
+        var offer = Subscription.Offer.none
+        var cancelled: Double?
+    }
+
+    var testDescription: String { name }
+
+    static func period(
+        _ id: String, _ days: Range<Double>, _ productID: String = "basic", trial: Bool = false, intro: Bool = false,
+        promotion: String? = nil, cancelled: Double? = nil
+    ) -> ReceiptBuilder.Purchase {
+        var period = ReceiptBuilder.Purchase.autoRenewable(
+            productID, transactionID: id, originalTransactionID: "1", purchaseDate: day(days.lowerBound),
+            expiresDate: day(days.upperBound), isTrialPeriod: trial)
+        period.isInIntroOfferPeriod = intro
+        period.promotionalOfferID = promotion
+        return cancelled.map { period.cancelled(at: day($0)) } ?? period
+    }
+
+    static let all: [SubscriptionCase] = {
+        let simple = [period("1", 0..<30)]
+        let renewed = [period("1", 0..<30), period("2", 30..<60)]
+        let lapsed = [period("1", 0..<30), period("2", 40..<70)]
+        let upgraded = [period("1", 0..<30, cancelled: 10), period("2", 10..<40, "premium")]
+        let overlapping = [period("1", 0..<30), period("2", 10..<20, "premium")]
+        let refunded = [period("1", 0..<30), period("2", 30..<60, cancelled: 40)]
+        return [
+            .init(name: "before the first period", periods: simple, asked: -0.001, expected: nil),
+            .init(
+                name: "at its first moment", periods: simple, asked: 0,
+                expected: .init(state: .active, transactionID: "1", expiry: 30)),
+            .init(
+                name: "just before its end", periods: simple, asked: 29.999,
+                expected: .init(state: .active, transactionID: "1", expiry: 30)),
+            .init(
+                name: "at its end", periods: simple, asked: 30,
+                expected: .init(state: .expired, transactionID: "1", expiry: 30)),
+            .init(
+                name: "renewed: in the first period", periods: renewed, asked: 29,
+                expected: .init(state: .active, transactionID: "1", expiry: 60)),
+            .init(
+                name: "renewed: in the second", periods: renewed, asked: 30,
+                expected: .init(state: .active, transactionID: "2", expiry: 60)),
+            .init(
+                name: "renewed, in the other order in the receipt", periods: renewed.reversed(), asked: 29,
+                expected: .init(state: .active, transactionID: "1", expiry: 60)),
+            .init(
+                name: "lapsed: in the gap", periods: lapsed, asked: 35,
+                expected: .init(state: .expired, transactionID: "1", expiry: 30)),
+            .init(
+                name: "lapsed: before the gap", periods: lapsed, asked: 20,
+                expected: .init(state: .active, transactionID: "1", expiry: 30)),
+            .init(
+                name: "lapsed: resubscribed", periods: lapsed, asked: 50,
+                expected: .init(state: .active, transactionID: "2", expiry: 70)),
+            .init(
+                name: "upgraded: before the upgrade", periods: upgraded, asked: 5,
+                expected: .init(state: .active, transactionID: "1", expiry: 40, cancelled: 10)),
+            .init(
+                name: "upgraded: at the upgrade", periods: upgraded, asked: 10,
+                expected: .init(state: .active, transactionID: "2", expiry: 40)),
+            .init(
+                name: "upgraded: in the old period's days", periods: upgraded, asked: 25,
+                expected: .init(state: .active, transactionID: "2", expiry: 40)),
+            .init(
+                name: "upgraded: after all", periods: upgraded, asked: 50,
+                expected: .init(state: .expired, transactionID: "2", expiry: 40)),
+            .init(
+                name: "upgraded, but the new period is not in the receipt", periods: [upgraded[0]], asked: 20,
+                expected: .init(state: .cancelled, transactionID: "1", expiry: 10, cancelled: 10)),
+            .init(
+                name: "overlapping: the one that began last decides", periods: overlapping, asked: 15,
+                expected: .init(state: .active, transactionID: "2", expiry: 30)),
+            .init(
+                name: "overlapping: the longer one still runs", periods: overlapping, asked: 25,
+                expected: .init(state: .active, transactionID: "1", expiry: 30)),
+            .init(
+                name: "overlapping: after both, the one that began last", periods: overlapping, asked: 31,
+                expected: .init(state: .expired, transactionID: "2", expiry: 20)),
+            .init(
+                name: "two that begin together: the one that ends last",
+                periods: [period("1", 0..<30), period("2", 0..<365, "yearly")], asked: 5,
+                expected: .init(state: .active, transactionID: "2", expiry: 365)),
+            .init(
+                name: "refunded: before the refund it is active and shows the date", periods: refunded, asked: 35,
+                expected: .init(state: .active, transactionID: "2", expiry: 40, cancelled: 40)),
+            .init(
+                name: "refunded: from the very moment", periods: refunded, asked: 40,
+                expected: .init(state: .cancelled, transactionID: "2", expiry: 40, cancelled: 40)),
+            .init(
+                name: "refunded: in the period before", periods: refunded, asked: 10,
+                expected: .init(state: .active, transactionID: "1", expiry: 40)),
+            .init(
+                name: "refunded after it had ended, before the refund", periods: [period("1", 0..<30, cancelled: 45)],
+                asked: 40, expected: .init(state: .expired, transactionID: "1", expiry: 30, cancelled: 45)),
+            .init(
+                name: "refunded after it had ended, after the refund", periods: [period("1", 0..<30, cancelled: 45)],
+                asked: 50, expected: .init(state: .cancelled, transactionID: "1", expiry: 30, cancelled: 45)),
+            .init(
+                name: "the first of two refunded, the second runs",
+                periods: [period("1", 0..<30, cancelled: 20), period("2", 30..<60)], asked: 35,
+                expected: .init(state: .active, transactionID: "2", expiry: 60)),
+            .init(
+                name: "cancelled before it began", periods: [period("1", 0..<30, cancelled: -1)], asked: 5,
+                expected: .init(state: .cancelled, transactionID: "1", expiry: -1, cancelled: -1)),
+            .init(
+                name: "a free trial", periods: [period("1", 0..<7, trial: true), period("2", 7..<37)], asked: 3,
+                expected: .init(state: .active, transactionID: "1", expiry: 37, offer: .freeTrial)),
+            .init(
+                name: "after the free trial", periods: [period("1", 0..<7, trial: true), period("2", 7..<37)], asked: 9,
+                expected: .init(state: .active, transactionID: "2", expiry: 37)),
+            .init(
+                name: "an introductory price", periods: [period("1", 0..<30, intro: true)], asked: 3,
+                expected: .init(state: .active, transactionID: "1", expiry: 30, offer: .introductory)),
+            .init(
+                name: "marked as both: a trial", periods: [period("1", 0..<30, trial: true, intro: true)], asked: 3,
+                expected: .init(state: .active, transactionID: "1", expiry: 30, offer: .freeTrial)),
+            .init(
+                name: "a promotional offer", periods: [period("1", 0..<30, promotion: "summer")], asked: 3,
+                expected: .init(state: .active, transactionID: "1", expiry: 30, offer: .promotional)),
+            .init(
+                name: "without 1705: its own id", periods: [withoutOriginalID("1")], asked: 3,
+                expected: .init(state: .active, transactionID: "1", expiry: 30)),
+            .init(
+                name: "an expiry in the year 4001", periods: [period("1", 0..<721_700)], asked: 400_000,
+                expected: .init(state: .active, transactionID: "1", expiry: 721_700)),
+            .init(
+                name: "VPP: the receipt has not expired", periods: simple, asked: 10,
+                expected: .init(state: .active, transactionID: "1", expiry: 20), receiptExpires: 20),
+            .init(
+                name: "VPP: the receipt has expired", periods: simple, asked: 20,
+                expected: .init(state: .expired, transactionID: "1", expiry: 20), receiptExpires: 20),
+        ]
+    }()
+
+    private static func withoutOriginalID(_ id: String) -> ReceiptBuilder.Purchase {
+        var purchase = period(id, 0..<30)
+        purchase.originalTransactionID = nil
+        purchase.originalPurchaseDate = nil
+        return purchase
+    }
+
+    var receipt: VerifiedReceipt {
+        get throws {
+            var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: periods)
+            builder.attributeOrder = .asGiven
+            builder.expirationDate = receiptExpires.map(day)
+            if receiptExpires != nil { builder.receiptType = "ProductionVPP" }
+            return try MintedReceipts.verified(builder)
+        }
+    }
+}
+
+struct SubscriptionTests {
+    @Test(arguments: SubscriptionCase.all)
+    func `a subscription at a date`(_ test: SubscriptionCase) throws {
+        let receipt = try test.receipt
+        let subscriptions = receipt.subscriptions(at: day(test.asked))
+        guard let expected = test.expected else {
+            #expect(subscriptions.isEmpty)
+            return
+        }
+        #expect(subscriptions.count == 1)
+        let subscription = try #require(subscriptions.first)
+        #expect(subscription.originalTransactionID == "1")
+        #expect(subscription.state == expected.state)
+        #expect(subscription.currentPeriod.transactionID == expected.transactionID)
+        #expect(subscription.expiry == day(expected.expiry))
+        #expect(subscription.offer == expected.offer)
+        #expect(subscription.cancellationDate == expected.cancelled.map(day))
+        #expect(subscription.renewal == .unknown)
+        #expect(subscription.periods.count == test.periods.count)
+    }
+
+    @Test(arguments: SubscriptionCase.all)
+    func `isActive says the same as the subscription's state`(_ test: SubscriptionCase) throws {
+        let receipt = try test.receipt
+        #expect(
+            receipt.isActive(productIDs: ["basic", "premium", "yearly"], at: day(test.asked))
+                == (test.expected?.state == .active))
+    }
+
+    @Test func `subscriptions of different original transactions are apart, in the receipt's order`() throws {
+        var other = SubscriptionCase.period("9", 5..<35, "news")
+        other.originalTransactionID = "9"
+        var builder = ReceiptBuilder(
+            bundleID: "com.example.app",
+            purchases: [
+                SubscriptionCase.period("2", 30..<60), other, SubscriptionCase.period("1", 0..<30),
+                .consumable("coins", transactionID: "7"),
+            ])
+        builder.attributeOrder = .asGiven
+        let receipt = try MintedReceipts.verified(builder)
+        #expect(receipt.subscriptions(at: day(10)).map(\.originalTransactionID) == ["1", "9"])
+        #expect(receipt.subscriptions(at: day(10)).map(\.periods.count) == [2, 1])
+        #expect(receipt.subscriptions(at: day(3)).map(\.originalTransactionID) == ["1"])
+    }
+}

@@ -1,0 +1,28 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import SpanASN1
+
+/// Receipts signed by one test authority, and the verifier that trusts it.
+enum MintedReceipts {
+    private static let shared = Result { () throws(MintingError) in try TestCertificateAuthority() }
+    static var authority: TestCertificateAuthority { get throws { try shared.get() } }
+    static var trust: ReceiptTrust { get throws { try .roots([authority.trustAnchor]) } }
+
+    static func verifier() throws -> ReceiptVerifier {
+        try ReceiptVerifier(
+            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production, .sandbox]), trust: trust)
+    }
+
+    static func verified(_ builder: ReceiptBuilder) throws -> VerifiedReceipt {
+        try verifier().verify(binary: builder.signed(by: authority))
+    }
+
+    static func verified(_ purchases: ReceiptBuilder.Purchase...) throws -> VerifiedReceipt {
+        try verified(ReceiptBuilder(bundleID: "com.example.app", purchases: purchases))
+    }
+}
+
+/// So many days after 2025-01-01.
+func day(_ days: Double) -> Timestamp {
+    Timestamp(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000))
+}
