@@ -50,7 +50,8 @@ let package = Package(
         .executableTarget(
             name: "generate-vectors",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
+                "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),

@@ -38,7 +38,7 @@ struct GenerateVectors {
         let anchors = try forge.anchors()
         var files: [String: [UInt8]] = [:]
         for (name, certificate) in anchors { files["authority/" + name] = certificate }
-        var expectations: [Expectation] = []
+        var expectations: [VectorExpectation] = []
         var problems: [String] = []
         for vector in Vector.all {
             let input = try forge.make(vector.base + vector.fault)
@@ -60,14 +60,14 @@ struct GenerateVectors {
             if files.updateValue(input, forKey: vector.file) != nil {
                 problems.append("\(vector.file): twice")
             }
-            expectations.append(Expectation(vector, options, expected))
+            expectations.append(VectorExpectation(vector, options, expected))
         }
         files["expectations.json"] = Array(try json(expectations).utf8)
         return (files, problems)
     }
 
     /// One line to each vector.
-    private static func json(_ expectations: [Expectation]) throws -> String {
+    private static func json(_ expectations: [VectorExpectation]) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let lines = try expectations.sorted { $0.file < $1.file }
@@ -77,7 +77,8 @@ struct GenerateVectors {
 
     // MARK: Files
 
-    private static func compare(_ files: [String: [UInt8]], _ directory: URL) throws -> [String] {
+    /// What differs, is missing, or is there and should not be.
+    static func compare(_ files: [String: [UInt8]], _ directory: URL) throws -> [String] {
         var differences: [String] = []
         for (name, contents) in files.sorted(by: { $0.key < $1.key }) {
             switch try? Data(contentsOf: directory.appendingPathComponent(name)) {
@@ -92,8 +93,9 @@ struct GenerateVectors {
     /// Files among the vectors that no vector makes.
     private static func strangers(_ files: [String: [UInt8]], _ directory: URL) throws -> [String] {
         folders.flatMap { folder in
-            let names = (try? FileManager.default.contentsOfDirectory(
-                atPath: directory.appendingPathComponent(folder).path)) ?? []
+            let names =
+                (try? FileManager.default.contentsOfDirectory(
+                    atPath: directory.appendingPathComponent(folder).path)) ?? []
             return names.map { folder + "/" + $0 }.filter { files[$0] == nil }.sorted()
         }
     }

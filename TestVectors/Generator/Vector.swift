@@ -38,7 +38,7 @@ struct Vector: Sendable {
 }
 
 /// A line of `expectations.json`.
-struct Expectation: Codable {
+struct VectorExpectation: Codable {
     var file: String
     /// `accepted` or `refused`.
     var verdict: String

@@ -26,10 +26,12 @@ extension Vector {
             .signer { signer, _ in signer.signatureAlgorithm = nil }),
         refused(
             "pkcs7/sha-1-switched-off.der", "15", .signature, "weak-algorithm", .node(Path.signer + [2]),
-            "A verifier may refuse SHA-1 in the message.", .verifier { $0.allowsSHA1 = false }, .receipt { $0.digest = .sha1 }),
+            "A verifier may refuse SHA-1 in the message.", .verifier { $0.allowsSHA1 = false },
+            .receipt { $0.digest = .sha1 }),
         refused(
             "certificates/leaf-sha-1-switched-off.der", "15", .chain, "weak-algorithm",
-            .node(Path.certificate(0, 1)), "A verifier may refuse SHA-1 in the chain.", .verifier { $0.allowsSHA1 = false },
+            .node(Path.certificate(0, 1)), "A verifier may refuse SHA-1 in the chain.",
+            .verifier { $0.allowsSHA1 = false },
             .leaf { $0.digest = .sha1 }),
         refused(
             "pkcs7/digest-md5.der", "11", .signature, "weak-algorithm", .node(Path.signer + [2]),

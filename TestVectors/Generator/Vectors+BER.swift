@@ -7,11 +7,14 @@ extension Vector {
 
     static let ber: [Vector] = [
         accepted(
-            "pkcs7/ber-indefinite-lengths.ber", "17", "Indefinite lengths around one segment, as Xcode writes them.", .receipt { $0.encoding = .ber() }),
+            "pkcs7/ber-indefinite-lengths.ber", "17", "Indefinite lengths around one segment, as Xcode writes them.",
+            .receipt { $0.encoding = .ber() }),
         accepted(
-            "pkcs7/ber-segments-of-100-bytes.ber", "17", "The content in segments.", .receipt { $0.encoding = .ber(segmentSize: 100) }),
+            "pkcs7/ber-segments-of-100-bytes.ber", "17", "The content in segments.",
+            .receipt { $0.encoding = .ber(segmentSize: 100) }),
         accepted(
-            "pkcs7/ber-segments-of-1-byte.ber", "17", "The content in segments of one byte.", .receipt { $0.encoding = .ber(segmentSize: 1) }),
+            "pkcs7/ber-segments-of-1-byte.ber", "17", "The content in segments of one byte.",
+            .receipt { $0.encoding = .ber(segmentSize: 1) }),
         accepted(
             "pkcs7/ber-segments-in-definite-lengths.ber", "17",
             "Segments need no indefinite length: only the OCTET STRING is constructed.",
@@ -66,7 +69,8 @@ extension Vector {
         refused(
             "pkcs7/ber-segment-of-another-type.ber", "17", .container, "unexpected-tag", .node(segment),
             "The segments of an OCTET STRING are OCTET STRINGs.",
-            base: [.receipt { $0.encoding = .ber() }], .bytes { bytes in
+            base: [.receipt { $0.encoding = .ber() }],
+            .bytes { bytes in
                 if let start = Place.node(segment).offset(in: bytes) { bytes[start] = 0x0C }
             }),
         refused(
@@ -85,7 +89,8 @@ extension Vector {
             "pkcs7/ber-non-minimal-length.ber", "17", .container, "non-minimal-length",
             .within(Path.digestAlgorithms, 1),
             "The gate lets through indefinite lengths and segments, and nothing else of BER.",
-            base: [.receipt { $0.encoding = .ber() }], .bytes { bytes in
+            base: [.receipt { $0.encoding = .ber() }],
+            .bytes { bytes in
                 // The first digest algorithm's length, now in the long form.
                 if let start = Place.node(Path.digestAlgorithms).offset(in: bytes) {
                     bytes.insert(0x81, at: start + 1)

@@ -107,7 +107,8 @@ extension Vector {
             "The marker's last arc is another.",
             .leaf { leaf in
                 let content = ASN1ObjectIdentifier.receiptSigningMarker.content.dropLast() + [0x02 as UInt8]
-                leaf.extensions[4].identifier = ASN1ObjectIdentifier(validating: Array(content)) ?? .receiptSigningMarker
+                leaf.extensions[4].identifier =
+                    ASN1ObjectIdentifier(validating: Array(content)) ?? .receiptSigningMarker
             }),
         chain(
             "intermediate-without-marker", "3", "missing-intermediate-marker", intermediate,
@@ -167,7 +168,8 @@ extension Vector {
             "certificates/leaf-unknown-extension.der", nil, "What is not critical is passed over.",
             .leaf { $0.extensions.append(unknown(isCritical: false)) }),
         chain(
-            "leaf-key-usage-twice", "25", "untrusted-chain", leaf, "An extension stands once.", .leaf { $0.extensions.append(.keyUsage(.digitalSignature)) }),
+            "leaf-key-usage-twice", "25", "untrusted-chain", leaf, "An extension stands once.",
+            .leaf { $0.extensions.append(.keyUsage(.digitalSignature)) }),
         chain(
             "leaf-marker-twice", "25", "malformed-certificate", .node(Path.certificate(0, 0, 7, 0, 5, 0)),
             "An extension stands once.", .leaf { $0.extensions.append(.receiptSigningMarker) }),

@@ -192,10 +192,12 @@ extension Vector {
         refused(
             "certificates/root-expired-at-creation.der", "14", .chain, "certificate-expired", intermediate,
             "The receipt is dated after the root's last day.",
-            base: [.shape { shape, _ in
-                shape.leaf.notAfter = try date("2060-01-01T00:00:00Z")
-                shape.intermediate.notAfter = try date("2060-01-01T00:00:00Z")
-            }], created("2055-01-01T00:00:00Z")),
+            base: [
+                .shape { shape, _ in
+                    shape.leaf.notAfter = try date("2060-01-01T00:00:00Z")
+                    shape.intermediate.notAfter = try date("2060-01-01T00:00:00Z")
+                }
+            ], created("2055-01-01T00:00:00Z")),
         accepted(
             "certificates/creation-in-the-last-second.der", "14",
             "A second before the leaf's notAfter, which as libcrypto has it is too late.", shortLived,

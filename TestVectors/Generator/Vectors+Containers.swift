@@ -5,13 +5,30 @@ import SpanASN1
 extension Vector {
     static let containers: [Vector] = structure + content + certificateSets + signers + signatures
 
+    /// `CertificateList` (RFC 5280, 5.1) without entries, by the intermediate.
+    private static func revocationList(by minting: Minting) throws -> [UInt8] {
+        let issuer = minting.authority.intermediate
+        let algorithm = Node(
+            0x30, nodes: [Node(0x06, SigningDigest.sha256.rsaSignatureIdentifier.content), Node(0x05, [])])
+        let list = Node(
+            0x30,
+            nodes: [
+                algorithm, Node(issuer.certificate)[0, 5], Node(0x17, Array("250601000000Z".utf8)),
+                Node(0x17, Array("250701000000Z".utf8)),
+            ])
+        let signature = try issuer.key.sign(list.encoded, digest: .sha256)
+        return Node(0x30, nodes: [list, algorithm, Node(0x03, [0] + signature)]).encoded
+    }
+
     private static let structure: [Vector] = [
         refused(
             "pkcs7/outer-content-type-enveloped-data.der", nil, .container, "unexpected-value",
             .node(Path.contentType), "Not a signed message.",
             .container { container, _ in
-                container.outerContentType = ASN1ObjectIdentifier(
-                    validating: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x03]) ?? container.outerContentType
+                container.outerContentType =
+                    ASN1ObjectIdentifier(
+                        validating: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x03])
+                    ?? container.outerContentType
             }),
         refused(
             "pkcs7/content-info-without-content.der", "24", .container, "missing-element", .node(Path.contentType),
@@ -33,7 +50,8 @@ extension Vector {
             "pkcs7/version-3.der", nil, "A message with version 3 certificates of another kind may say so.",
             .container { container, _ in container.version = 3 }),
         accepted(
-            "pkcs7/digest-algorithms-empty.der", "17", "`31 00`: the signer names its digest; the set is a hint.", .container { container, _ in container.digestAlgorithms = [] }),
+            "pkcs7/digest-algorithms-empty.der", "17", "`31 00`: the signer names its digest; the set is a hint.",
+            .container { container, _ in container.digestAlgorithms = [] }),
         accepted(
             "pkcs7/digest-algorithms-of-another.der", "11",
             "The digest is the signer's, not the first of the set.",
@@ -52,12 +70,19 @@ extension Vector {
             .tree { $0[Path.signedData].nodes.swapAt(3, 4) }),
         accepted(
             "pkcs7/with-revocation-lists.der", nil, "Embedded revocation lists are passed over.",
+            .container { container, minting in container.revocationLists = [try revocationList(by: minting)] }),
+        refused(
+            "pkcs7/revocation-list-garbage.der", "25", .container, "missing-element", .end([1, 0, 4, 0]),
+            "A revocation list that is none.",
             .container { container, _ in container.revocationLists = [[0x30, 0x00]] }),
         accepted(
             "pkcs7/with-unsigned-attributes.der", nil, "Unsigned attributes are passed over.",
             .signer { signer, _ in
                 signer.unsignedAttributes = [
-                    [0x30, 0x0F, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x05, 0x31, 0x02, 0x05, 0x00]
+                    [
+                        0x30, 0x0F, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x05, 0x31, 0x02, 0x05,
+                        0x00,
+                    ]
                 ]
             }),
     ]
@@ -124,7 +149,8 @@ extension Vector {
             .container { container, _ in container.certificates = nil }),
         refused(
             "pkcs7/certificates-empty.der", "10", .container, "missing-signer-certificate",
-            .node(Path.signerInfos), "An empty set of certificates.", .embedded { certificates, _ in certificates = [] }),
+            .node(Path.signerInfos), "An empty set of certificates.", .embedded { certificates, _ in certificates = [] }
+        ),
         refused(
             "pkcs7/certificate-garbage.der", "25", .container, "missing-element", .end(Path.certificate(1)),
             "A certificate that is none.", .embedded { certificates, _ in certificates[1] = [0x30, 0x00] }),
@@ -133,7 +159,9 @@ extension Vector {
             "An INTEGER among the certificates.",
             .embedded { certificates, _ in certificates.insert([0x02, 0x01, 0x00], at: 1) }),
         accepted(
-            "pkcs7/certificates-in-reverse-order.der", "5", "The signer names its certificate; it need not be the first.", .embedded { certificates, _ in certificates.reverse() }),
+            "pkcs7/certificates-in-reverse-order.der", "5",
+            "The signer names its certificate; it need not be the first.",
+            .embedded { certificates, _ in certificates.reverse() }),
         accepted(
             "pkcs7/certificates-doubled.der", "20a", "Every certificate twice.",
             .embedded { certificates, _ in certificates += certificates }),
@@ -211,7 +239,8 @@ extension Vector {
             }),
         refused(
             "pkcs7/signer-version-3-with-issuer-and-serial.der", nil, .container, "unexpected-value",
-            .node(Path.signer + [0]), "The version follows from the identifier.", .signer { signer, _ in signer.version = 3 }),
+            .node(Path.signer + [0]), "The version follows from the identifier.",
+            .signer { signer, _ in signer.version = 3 }),
         refused(
             "pkcs7/signer-version-1-with-key-identifier.der", nil, .container, "unexpected-value",
             .node(Path.signer + [0]), "The version follows from the identifier.",
@@ -247,7 +276,8 @@ extension Vector {
             }),
         refused(
             "pkcs7/two-certificates-answer-to-the-signer.der", "5", .container, "ambiguous-signer-certificate",
-            .node(Path.certificate(1)), "Two certificates of one issuer with one serial number: their order would decide.",
+            .node(Path.certificate(1)),
+            "Two certificates of one issuer with one serial number: their order would decide.",
             .embedded { certificates, minting in
                 certificates.insert(
                     try TestCertificateAuthority.Shape().leaf.issue(

@@ -5,7 +5,9 @@ import AppStoreReceiptTesting
 extension Vector {
     static let payloads: [Vector] = shapes + types + repetitions
 
-    private static func payload(_ file: String, _ pitfall: String?, _ code: String, _ place: Place, _ why: String, _ fault: Step)
+    private static func payload(
+        _ file: String, _ pitfall: String?, _ code: String, _ place: Place, _ why: String, _ fault: Step
+    )
         -> Vector
     {
         refused("receipts/\(file).der", pitfall, .payload, code, place, why, fault)
@@ -62,7 +64,8 @@ extension Vector {
         payload(
             "purchase-attribute-without-value", "24", "missing-element", .attribute(17, [2, 0, 1]),
             "An attribute of a purchase of type and version.", .value(17) { $0[0].nodes.removeLast() }),
-        accepted("receipts/purchase-empty.der", "17", purchases: 3, "`31 00`: a purchase without attributes.",
+        accepted(
+            "receipts/purchase-empty.der", "17", purchases: 3, "`31 00`: a purchase without attributes.",
             .adding(.init(.inAppPurchase, value: [0x31, 0x00]))),
     ]
 
@@ -186,7 +189,8 @@ extension Vector {
         repeatedInPurchase("original-transaction-id", .utf8String(.originalTransactionID, "9")),
         repeatedInPurchase("cancellation-date", .date(.cancellationDate, ReceiptBuilder.defaultPurchaseDate)),
         accepted(
-            "receipts/unknown-attributes-twice.der", "13", "What has no meaning may be repeated; all of it is kept.", .adding(.utf8String(.init(9999), "one"), .utf8String(.init(9999), "two")),
+            "receipts/unknown-attributes-twice.der", "13", "What has no meaning may be repeated; all of it is kept.",
+            .adding(.utf8String(.init(9999), "one"), .utf8String(.init(9999), "two")),
             .purchase { $0.additionalAttributes = [.utf8String(.init(1715), "again"), .integer(.init(1799), 1)] }),
     ]
 }

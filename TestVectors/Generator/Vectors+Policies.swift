@@ -27,7 +27,9 @@ extension Vector {
         policy(
             "bundle-id-in-another-normalization", "1", "bundle-id-mismatch",
             "Letters that are equal for people in other bytes.",
-            base: [.verifier { $0.bundleID = "com.example.caf\u{E9}" }, .receipt { $0.bundleID = "com.example.caf\u{E9}" }],
+            base: [
+                .verifier { $0.bundleID = "com.example.caf\u{E9}" }, .receipt { $0.bundleID = "com.example.caf\u{E9}" },
+            ],
             .receipt { $0.bundleID = "com.example.cafe\u{301}" }),
         policy(
             "bundle-id-missing", "24", "bundle-id-mismatch", "No bundle id is not any bundle id.",
@@ -36,7 +38,8 @@ extension Vector {
             "bundle-id-empty", "24", "bundle-id-mismatch", "An empty bundle id is none.",
             .receipt { $0.bundleID = "" }),
         accepted(
-            "receipts/bundle-id-waived.der", nil, "A verifier for the receipts of any app.", .verifier { $0.isAnyApp = true },
+            "receipts/bundle-id-waived.der", nil, "A verifier for the receipts of any app.",
+            .verifier { $0.isAnyApp = true },
             .receipt { $0.bundleID = "com.example.other" }),
         policy(
             "sandbox-in-production", "1", "environment-mismatch",
@@ -50,7 +53,8 @@ extension Vector {
             "The payload says Xcode; that changes no check, and it is not accepted.",
             .receipt { $0.receiptType = "Xcode" }),
         policy(
-            "environment-unknown", "1", "unknown-environment", "The payload says something unknown; no check is dropped.",
+            "environment-unknown", "1", "unknown-environment",
+            "The payload says something unknown; no check is dropped.",
             .receipt { $0.receiptType = "Development" }),
         policy(
             "environment-missing", "1", "unknown-environment", "The payload does not say where it comes from.",
@@ -68,10 +72,12 @@ extension Vector {
             "application-version-of-another", nil, "application-version-mismatch", "A receipt of another version.",
             base: [.verifier { $0.applicationVersion = "1.0" }], .receipt { $0.applicationVersion = "1.0.0" }),
         policy(
-            "application-version-missing", nil, "application-version-mismatch", "A version is asked for, none is there.",
+            "application-version-missing", nil, "application-version-mismatch",
+            "A version is asked for, none is there.",
             base: [.verifier { $0.applicationVersion = "1.0" }], .receipt { $0.applicationVersion = nil }),
         accepted(
-            "receipts/device-as-asked.der", nil, "The device that is asked for.", .verifier { $0.deviceIdentifier = device },
+            "receipts/device-as-asked.der", nil, "The device that is asked for.",
+            .verifier { $0.deviceIdentifier = device },
             .receipt { $0.deviceIdentifier = deviceBytes }),
         policy(
             "device-of-another", nil, "device-mismatch", "A receipt that was copied to another device.",
@@ -123,7 +129,7 @@ extension Vector {
             .node(Path.certificate(0)), "Whoever has an Xcode can sign this.", storeKit),
         refused(
             "receipts/xcode-signer-says-production.ber", "1", .policy, "environment-mismatch", .nowhere,
-            "The signer of StoreKit Testing says Production.", 
+            "The signer of StoreKit Testing says Production.",
             base: [.verifier { $0.storeKitTesting = ["storekit-testing.der"] }, storeKit],
             .container { container, minting in
                 var receipt = Forge.example
@@ -139,7 +145,8 @@ extension Vector {
             }),
         refused(
             "receipts/xcode-of-another-key.ber", "1", .chain, "untrusted-chain",
-            .node(Path.certificate(0)), "The same names, another key.", base: [.verifier { $0.storeKitTesting = ["storekit-testing.der"] }, storeKit],
+            .node(Path.certificate(0)), "The same names, another key.",
+            base: [.verifier { $0.storeKitTesting = ["storekit-testing.der"] }, storeKit],
             .container { container, minting in
                 let other = try StoreKitTestingSigner(key: minting.forge.key(.strangerLeaf))
                 var receipt = Forge.example

@@ -22,16 +22,17 @@ extension Vector {
 
     /// The receipt that the README verifies.
     private static let example = Step.receipt { receipt in
-        receipt.purchases = [
-            .consumable("com.example.app.coins.100", transactionID: "340000000000001", quantity: 2),
-            .nonConsumable(
-                "com.example.app.pro", transactionID: "340000000000002",
-                purchaseDate: try date("2024-03-09T18:21:07Z")),
-            .nonConsumable(
-                "com.example.app.stickers", transactionID: "340000000000003",
-                purchaseDate: try date("2025-05-20T07:02:55Z")
-            ).cancelled(at: try date("2025-05-22T10:15:00Z"), reason: 1),
-        ] + subscriptions
+        receipt.purchases =
+            [
+                .consumable("com.example.app.coins.100", transactionID: "340000000000001", quantity: 2),
+                .nonConsumable(
+                    "com.example.app.pro", transactionID: "340000000000002",
+                    purchaseDate: try date("2024-03-09T18:21:07Z")),
+                .nonConsumable(
+                    "com.example.app.stickers", transactionID: "340000000000003",
+                    purchaseDate: try date("2025-05-20T07:02:55Z")
+                ).cancelled(at: try date("2025-05-22T10:15:00Z"), reason: 1),
+            ] + subscriptions
         receipt.applicationVersion = "2.4.1"
     }
 
@@ -67,7 +68,8 @@ extension Vector {
             },
             .adding(.date(.init(22), ReceiptBuilder.defaultPurchaseDate), .utf8String(.init(23), "vpp"))),
         accepted(
-            "receipts/vpp-sandbox.der", nil, "A volume purchase in the sandbox.", .verifier { $0.environments = ["sandbox"] },
+            "receipts/vpp-sandbox.der", nil, "A volume purchase in the sandbox.",
+            .verifier { $0.environments = ["sandbox"] },
             .receipt { $0.receiptType = "ProductionVPPSandbox" }),
         accepted(
             "receipts/both-environments.der", nil, "A verifier for both environments.",
@@ -87,10 +89,12 @@ extension Vector {
             .receipt { receipt in
                 receipt.purchases = [receipt.purchases[0].cancelled(at: try date("2025-06-12T00:00:00Z"))]
             }),
-        accepted("receipts/subscriptions.der", nil, purchases: 2, "A trial and its renewal.",
+        accepted(
+            "receipts/subscriptions.der", nil, purchases: 2, "A trial and its renewal.",
             .receipt { $0.purchases = subscriptions }),
         accepted(
-            "receipts/minimal.der", "20", purchases: 1, "Type, bundle id and creation date, and a purchase that says nothing.",
+            "receipts/minimal.der", "20", purchases: 1,
+            "Type, bundle id and creation date, and a purchase that says nothing.",
             .receipt { receipt in
                 receipt = ReceiptBuilder(bundleID: VerifierOptions.bundleID, environment: .xcode, purchases: [.init()])
                 receipt.receiptType = "Production"
@@ -99,7 +103,8 @@ extension Vector {
                 receipt.expirationDate = nil
             }),
         accepted(
-            "receipts/as-xcode-writes-purchases.der", "20", "Purchases without 1705, 1706 and 1707, and no attribute 19.",
+            "receipts/as-xcode-writes-purchases.der", "20",
+            "Purchases without 1705, 1706 and 1707, and no attribute 19.",
             .receipt { receipt in
                 receipt.originalApplicationVersion = nil
                 receipt.writesEmptyAttributes = false

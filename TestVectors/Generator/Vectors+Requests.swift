@@ -12,7 +12,8 @@ extension Vector {
 
     private static func fault(
         _ file: String, _ code: String, _ place: Place, _ why: String,
-        base: @escaping @Sendable ([UInt8]) -> String = base64, _ change: @escaping @Sendable (inout [UInt8]) throws -> Void
+        base: @escaping @Sendable ([UInt8]) -> String = base64,
+        _ change: @escaping @Sendable (inout [UInt8]) throws -> Void
     ) -> Vector {
         refused(
             "requests/\(file)", "24", .input, code, place, why, base: [.text(base)], .textBytes(change))
@@ -59,7 +60,11 @@ extension Vector {
         fault("base64-not-ascii.txt", "invalid-base64", .byte(100), "A letter beyond ASCII.") {
             $0.replaceSubrange(100..<101, with: Array("é".utf8))
         },
-        fault("base64-both-alphabets.txt", "invalid-base64", .found { $0[101...].firstIndex { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") } }, "+ or / in one text with -.") {
+        fault(
+            "base64-both-alphabets.txt", "invalid-base64",
+            .found { $0[101...].firstIndex { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") } },
+            "+ or / in one text with -."
+        ) {
             $0[100] = UInt8(ascii: "-")
         },
         fault("base64-one-character-left.txt", "invalid-base64", .fromEnd(1), "Six bits are no byte.") {
@@ -71,11 +76,16 @@ extension Vector {
         fault("base64-too-much-padding.txt", "invalid-base64", .fromEnd(2), "More padding than there is room for.") {
             $0 += Array("==".utf8)
         },
-        fault("base64-nonzero-trailing-bits.txt", "invalid-base64", .fromEnd(1), "Bits that belong to no byte: two texts for one receipt.") {
+        fault(
+            "base64-nonzero-trailing-bits.txt", "invalid-base64", .fromEnd(1),
+            "Bits that belong to no byte: two texts for one receipt."
+        ) {
             while $0.last == UInt8(ascii: "=") { $0.removeLast() }
             $0[$0.count - 1] &+= 1
         },
-        fault("base64-whitespace-only.txt", "empty-input", .byte(3), "Nothing but whitespace.") { $0 = [0x20, 0x0A, 0x0A] },
+        fault("base64-whitespace-only.txt", "empty-input", .byte(3), "Nothing but whitespace.") {
+            $0 = [0x20, 0x0A, 0x0A]
+        },
         fault("text-of-another-kind.txt", "unrecognized-form", .byte(0), "Neither of the forms.") {
             $0 = Array("<plist version=\"1.0\">".utf8)
         },
@@ -89,16 +99,20 @@ extension Vector {
         text("pem-cms.pem", "PEM with the label CMS.") { pem($0, "CMS") },
         text("pem-crlf.pem", "PEM with CR LF.") { pem($0, "PKCS7", "\r\n") },
         fault("pem-of-a-certificate.pem", "invalid-pem", .byte(11), "Another label.", base: { pem($0) }) { bytes in
-            bytes = Array(String(decoding: bytes, as: UTF8.self).replacingOccurrences(of: "PKCS7", with: "CERTIFICATE").utf8)
+            bytes = Array(
+                String(decoding: bytes, as: UTF8.self).replacingOccurrences(of: "PKCS7", with: "CERTIFICATE").utf8)
         },
-        fault("pem-labels-differ.pem", "invalid-pem", .fromEnd(9), "Begun as PKCS7, ended as CMS.", base: { pem($0) }) { bytes in
+        fault("pem-labels-differ.pem", "invalid-pem", .fromEnd(9), "Begun as PKCS7, ended as CMS.", base: { pem($0) }) {
+            bytes in
             bytes = Array(
                 String(decoding: bytes, as: UTF8.self).replacingOccurrences(of: "END PKCS7", with: "END CMS").utf8)
         },
         fault("pem-without-end.pem", "invalid-pem", .fromEnd(0), "The last line is missing.", base: { pem($0) }) {
             $0.removeLast(20)
         },
-        fault("pem-two-blocks.pem", "invalid-pem", .found { $0.count / 2 }, "Two receipts in one file.", base: { pem($0) }) { $0 += $0 },
+        fault(
+            "pem-two-blocks.pem", "invalid-pem", .found { $0.count / 2 }, "Two receipts in one file.", base: { pem($0) }
+        ) { $0 += $0 },
         fault("pem-text-in-front.pem", "unrecognized-form", .byte(0), "A line of text in front.", base: { pem($0) }) {
             $0 = Array("Receipt\n".utf8) + $0
         },
@@ -143,21 +157,26 @@ extension Vector {
         fault("json-receipt-data-empty.json", "empty-input", .byte(16), "An empty string.", base: json) {
             $0 = Array("{\"receipt-data\":\"\"}".utf8)
         },
-        fault("json-truncated.json", "invalid-json", .fromEnd(0), "The end is missing.", base: json) { $0.removeLast() },
+        fault("json-truncated.json", "invalid-json", .fromEnd(0), "The end is missing.", base: json) {
+            $0.removeLast()
+        },
         fault("json-trailing-text.json", "invalid-json", .fromEnd(2), "Something after the object.", base: json) {
             $0 += Array("{}".utf8)
         },
         fault("json-trailing-comma.json", "invalid-json", .fromEnd(1), "A comma before the end.", base: json) {
             $0.insert(UInt8(ascii: ","), at: $0.count - 1)
         },
-        fault("json-nested-200-deep.json", "invalid-json", .byte(69), "Arrays in arrays, two hundred deep.", base: json) { bytes in
+        fault("json-nested-200-deep.json", "invalid-json", .byte(69), "Arrays in arrays, two hundred deep.", base: json)
+        { bytes in
             let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
             bytes = Array("{\"a\":\(deep),".utf8) + bytes.dropFirst()
         },
         fault("json-invalid-escape.json", "invalid-json", .byte(2), "\\x is no escape.", base: json) { bytes in
             bytes = Array("{\"\\x\":1,".utf8) + bytes.dropFirst()
         },
-        fault("json-base64-foreign-character.json", "invalid-base64", .byte(100), "Not base64 in the string.", base: json) {
+        fault(
+            "json-base64-foreign-character.json", "invalid-base64", .byte(100), "Not base64 in the string.", base: json
+        ) {
             $0[100] = UInt8(ascii: "*")
         },
     ]

@@ -9,7 +9,8 @@ extension Vector {
     private static let attributes = Path.signer + [3]
     private static let base: [Step] = [.signedAttributes(Attribute.required)]
 
-    private static func invalid(_ file: String, _ code: String, _ place: Place, _ why: String, _ fault: Step) -> Vector {
+    private static func invalid(_ file: String, _ code: String, _ place: Place, _ why: String, _ fault: Step) -> Vector
+    {
         refused("pkcs7/signed-attributes-\(file).der", "7", .signature, code, place, why, base: base, fault)
     }
 
@@ -34,7 +35,8 @@ extension Vector {
             .signedAttributes([.contentType(.signedData), .messageDigest(nil)])),
         invalid(
             "content-type-twice", "invalid-signed-attributes", .node(attributes + [1, 0]),
-            "Two content-type attributes.", .signedAttributes([.contentType(nil), .contentType(nil), .messageDigest(nil)])),
+            "Two content-type attributes.",
+            .signedAttributes([.contentType(nil), .contentType(nil), .messageDigest(nil)])),
         invalid(
             "content-type-not-an-oid", "invalid-signed-attributes", .node(attributes + [0, 1, 0]),
             "A content-type that is an OCTET STRING of the right bytes.",
@@ -58,7 +60,9 @@ extension Vector {
         invalid(
             "message-digest-twice-right-one-first", "invalid-signed-attributes", .node(attributes + [2, 0]),
             "Two message digests; the first one is right.",
-            .signedAttributes([.contentType(nil), .messageDigest(nil), .messageDigest(.init(repeating: 0xFF, count: 32))])),
+            .signedAttributes([
+                .contentType(nil), .messageDigest(nil), .messageDigest(.init(repeating: 0xFF, count: 32)),
+            ])),
         refused(
             "pkcs7/signed-attributes-message-digest-with-two-values.der", "7", .signature, "invalid-signed-attributes",
             .node(attributes + [1, 1, 1]), "One message digest with two values.", base: base,
@@ -66,7 +70,9 @@ extension Vector {
                 let digest = try SigningDigest.sha256.digest(of: container.content ?? [])
                 container.signers[0].signedAttributes = [
                     .contentType(nil),
-                    .other(.messageDigest, values: [[0x04, 0x20] + digest, [0x04, 0x20] + .init(repeating: 0xFF, count: 32)]),
+                    .other(
+                        .messageDigest,
+                        values: [[0x04, 0x20] + digest, [0x04, 0x20] + .init(repeating: 0xFF, count: 32)]),
                 ]
             }),
         invalid(

@@ -54,13 +54,15 @@ struct VerifierOptions: Codable, Hashable, Sendable {
         if let allowsSHA1 { policy.algorithms.allowsSHA1 = allowsSHA1 }
         policy.maximumAge = maximumAge
         policy.rejectsFutureDates = rejectsFutureDates ?? false
-        policy.distrusted = Set(try (distrusted ?? []).map { text in
-            guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
-            return fingerprint
-        })
+        policy.distrusted = Set(
+            try (distrusted ?? []).map { text in
+                guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
+                return fingerprint
+            })
         return try ReceiptVerifier(
             policy: policy,
-            trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) } ?? .roots(try anchors(roots ?? ["root.der"])))
+            trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
+                ?? .roots(try anchors(roots ?? ["root.der"])))
     }
 
     func verify(_ input: [UInt8], with verifier: ReceiptVerifier) -> Verdict {
