@@ -47,11 +47,17 @@ let package = Package(
         .executableTarget(
             name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
             swiftSettings: settings),
+        .executableTarget(
+            name: "generate-vectors",
+            dependencies: [
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
+                "AppStoreReceiptTesting",
+            ], path: "TestVectors/Generator", swiftSettings: settings),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),
         tests(of: "SignatureTrust"),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
-        tests(of: "AppStoreReceiptTesting"),
+        tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
     ]
 )

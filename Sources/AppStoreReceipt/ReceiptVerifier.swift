@@ -86,7 +86,7 @@ public final class ReceiptVerifier: Sendable {
         // A container with a trust engine gives evidence or throws.
         guard let evidence else { throw .host(.libcryptoFailure) }
         try check(receipt)
-        if let applicationVersion, receipt.applicationVersion != applicationVersion {
+        if let applicationVersion, receipt.applicationVersion?.hasSameBytes(as: applicationVersion) != true {
             throw .policy(.applicationVersionMismatch)
         }
         if let deviceIdentifier, try !receipt.isMade(forDevice: deviceIdentifier) { throw .policy(.deviceMismatch) }
@@ -95,7 +95,7 @@ public final class ReceiptVerifier: Sendable {
 
     private func check(_ receipt: Receipt) throws(ReceiptError) {
         if let bundleIDs = policy.bundleIDs {
-            guard let bundleID = receipt.bundleID, bundleIDs.contains(bundleID) else {
+            guard let bundleID = receipt.bundleID, bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) }) else {
                 throw .policy(.bundleIDMismatch)
             }
         }
@@ -115,6 +115,11 @@ public final class ReceiptVerifier: Sendable {
             guard !isOverflow, age <= maximumAge else { throw .policy(.receiptTooOld) }
         }
     }
+}
+
+extension String {
+    /// Swift calls strings equal that differ in Unicode normalization; what was signed is bytes.
+    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension UnverifiedReceipt {

@@ -23,12 +23,12 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// An encoded `SubjectPublicKeyInfo` in place of the key's own.
     public var subjectPublicKeyInfo: [UInt8]?
     /// In the order written. One may be there twice.
-    public var extensions: [CertificateExtension]
+    public var extensions: [Extension]
 
     /// - Parameter validity: `notBefore` and `notAfter`, whole seconds.
     public init(
         subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Timestamp>,
-        extensions: [CertificateExtension]
+        extensions: [Extension]
     ) {
         self.subject = subject
         self.serialNumber = serialNumber
@@ -43,7 +43,7 @@ public struct CertificateSpecification: Hashable, Sendable {
     }
 
     /// Puts an extension in the place of the first with its identifier, or at the end.
-    public mutating func replaceExtension(_ replacement: CertificateExtension) {
+    public mutating func replaceExtension(_ replacement: Extension) {
         if let index = extensions.firstIndex(where: { $0.identifier == replacement.identifier }) {
             extensions[index] = replacement
         } else {

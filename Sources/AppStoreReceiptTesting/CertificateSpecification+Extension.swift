@@ -1,79 +1,83 @@
 public import SpanASN1
 import SpanPKCS7
 
-/// A certificate extension (RFC 5280, 4.1.2.9).
-public struct CertificateExtension: Hashable, Sendable {
-    public enum Value: Hashable, Sendable {
-        /// The content of the extension's OCTET STRING.
-        case bytes([UInt8])
-        /// `SubjectKeyIdentifier`: the identifier of the certificate's own key.
-        case ownKeyIdentifier
-        /// `AuthorityKeyIdentifier` with the identifier of the issuer's key.
-        case issuerKeyIdentifier
-    }
+extension CertificateSpecification {
+    /// A certificate extension (RFC 5280, 4.1.2.9).
+    public struct Extension: Hashable, Sendable {
+        public enum Value: Hashable, Sendable {
+            /// The content of the extension's OCTET STRING.
+            case bytes([UInt8])
+            /// `SubjectKeyIdentifier`: the identifier of the certificate's own key.
+            case ownKeyIdentifier
+            /// `AuthorityKeyIdentifier` with the identifier of the issuer's key.
+            case issuerKeyIdentifier
+        }
 
-    public var identifier: ASN1ObjectIdentifier
-    public var isCritical: Bool
-    public var value: Value
+        public var identifier: ASN1ObjectIdentifier
+        public var isCritical: Bool
+        public var value: Value
 
-    public init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
-        self.identifier = identifier
-        self.isCritical = isCritical
-        self.value = value
+        public init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
+            self.identifier = identifier
+            self.isCritical = isCritical
+            self.value = value
+        }
     }
 }
 
-extension CertificateExtension {
+extension CertificateSpecification.Extension {
     /// `BasicConstraints` (RFC 5280, 4.2.1.9), critical.
-    public static func basicConstraints(isAuthority: Bool, pathLength: Int? = nil) -> CertificateExtension {
+    public static func basicConstraints(isAuthority: Bool, pathLength: Int? = nil) -> Self {
         let value = ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in
                 if isAuthority { writer.writeBoolean(true) }
                 if let pathLength { writer.writeInteger(pathLength) }
             }
         }
-        return CertificateExtension(.basicConstraints, isCritical: true, .bytes(value))
+        return Self(.basicConstraints, isCritical: true, .bytes(value))
     }
 
     /// `KeyUsage` (RFC 5280, 4.2.1.3), critical; no usages at all are written as an empty BIT STRING.
-    public static func keyUsage(_ usages: CertificateKeyUsage...) -> CertificateExtension {
+    public static func keyUsage(_ usages: CertificateSpecification.KeyUsage...) -> Self {
         var bits: UInt16 = 0
         for usage in usages { bits |= 0x8000 >> UInt16(usage.rawValue) }
         // X.690, 11.2.2: named bits are written without trailing zeros.
         let count = bits == 0 ? 0 : 16 - bits.trailingZeroBitCount
         let octets = [UInt8(bits >> 8), UInt8(bits & 0xFF)].prefix((count + 7) / 8)
         let value = [0x03, UInt8(octets.count + 1), UInt8(octets.count * 8 - count)] + octets
-        return CertificateExtension(.keyUsage, isCritical: true, .bytes(value))
+        return Self(.keyUsage, isCritical: true, .bytes(value))
     }
 
     /// `ExtendedKeyUsage` (RFC 5280, 4.2.1.12), critical as in Xcode's certificate.
     public static func extendedKeyUsage(
         _ purposes: ASN1ObjectIdentifier..., isCritical: Bool = true
-    ) -> CertificateExtension {
+    ) -> Self {
         let value = ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in
                 for purpose in purposes { writer.writeObjectIdentifier(purpose) }
             }
         }
-        return CertificateExtension(.extendedKeyUsage, isCritical: isCritical, .bytes(value))
+        return Self(.extendedKeyUsage, isCritical: isCritical, .bytes(value))
     }
 
     /// `SubjectKeyIdentifier` (RFC 5280, 4.2.1.2).
-    public static let subjectKeyIdentifier = CertificateExtension(.subjectKeyIdentifier, .ownKeyIdentifier)
+    public static let subjectKeyIdentifier = Self(.subjectKeyIdentifier, .ownKeyIdentifier)
     /// `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1).
-    public static let authorityKeyIdentifier = CertificateExtension(.authorityKeyIdentifier, .issuerKeyIdentifier)
+    public static let authorityKeyIdentifier = Self(.authorityKeyIdentifier, .issuerKeyIdentifier)
 
     /// The marker of a certificate that signs receipts, `1.2.840.113635.100.6.11.1`.
-    public static let receiptSigningMarker = CertificateExtension(.receiptSigningMarker, .bytes(AlgorithmName.null))
+    public static let receiptSigningMarker = Self(.receiptSigningMarker, .bytes(AlgorithmName.null))
     /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.1`.
-    public static let worldwideDeveloperRelationsMarker = CertificateExtension(
+    public static let worldwideDeveloperRelationsMarker = Self(
         .worldwideDeveloperRelationsMarker, .bytes(AlgorithmName.null))
 }
 
-/// What a key may be used for; the raw value is the bit in `KeyUsage` (RFC 5280, 4.2.1.3).
-public enum CertificateKeyUsage: Int, Hashable, Sendable, CaseIterable {
-    case digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign, cRLSign
-    case encipherOnly, decipherOnly
+extension CertificateSpecification {
+    /// What a key may be used for; the raw value is the bit in `KeyUsage` (RFC 5280, 4.2.1.3).
+    public enum KeyUsage: Int, Hashable, Sendable, CaseIterable {
+        case digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign, cRLSign
+        case encipherOnly, decipherOnly
+    }
 }
 
 extension ASN1ObjectIdentifier {
@@ -87,7 +91,7 @@ extension ASN1ObjectIdentifier {
     static let codeSigning = ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03])
 }
 
-extension CertificateExtension {
+extension CertificateSpecification.Extension {
     func encoded(own: SigningKey, issuer: SigningKey) throws(MintingError) -> [UInt8] {
         let value = try encodedValue(own: own, issuer: issuer)
         return ASN1Writer.encode { writer in

@@ -1,0 +1,88 @@
+import AppStoreReceipt
+import Foundation
+import SignatureTrust
+
+/// The verifier that a vector is for; what is not said is as in ``ReceiptVerifier/init(bundleID:environments:trust:)`` for the app
+/// `com.example.app` in production, with `authority/root.der` as trust.
+struct VerifierOptions: Codable, Hashable, Sendable {
+    static let bundleID = "com.example.app"
+
+    /// Files in `authority/`.
+    var roots: [String]?
+    /// Files in `authority/`; then no roots count.
+    var storeKitTesting: [String]?
+    var bundleID: String?
+    /// Whether receipts of any app are accepted.
+    var isAnyApp: Bool?
+    var environments: [String]?
+    /// `now`, or RFC 3339.
+    var validationDate: String?
+    /// What the verifier takes for the time of day, RFC 3339.
+    var now: String?
+    var allowsSHA1: Bool?
+    /// Milliseconds.
+    var maximumAge: Int64?
+    var rejectsFutureDates: Bool?
+    /// SHA-256 fingerprints.
+    var distrusted: [String]?
+    var applicationVersion: String?
+    /// Hexadecimal.
+    var deviceIdentifier: String?
+
+    enum Fault: Error { case unreadable(String) }
+
+    /// - Parameter certificate: gives that of a file in `authority/`.
+    func verifier(certificate: (_ file: String) throws -> [UInt8]) throws -> ReceiptVerifier {
+        func anchors(_ names: [String]) throws -> [TrustAnchor] {
+            try names.map { try TrustAnchor(der: certificate($0)) }
+        }
+        func date(_ text: String) throws -> Timestamp {
+            guard let date = Timestamp(rfc3339: text) else { throw Fault.unreadable(text) }
+            return date
+        }
+        let names = environments ?? [storeKitTesting == nil ? "production" : "xcode"]
+        var policy = ReceiptPolicy(
+            bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID],
+            environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
+        if let validationDate {
+            policy.validationDate = validationDate == "now" ? .now : .date(try date(validationDate))
+        }
+        if let now {
+            let time = try date(now)
+            policy.clock = { time }
+        }
+        if let allowsSHA1 { policy.algorithms.allowsSHA1 = allowsSHA1 }
+        policy.maximumAge = maximumAge
+        policy.rejectsFutureDates = rejectsFutureDates ?? false
+        policy.distrusted = Set(
+            try (distrusted ?? []).map { text in
+                guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
+                return fingerprint
+            })
+        return try ReceiptVerifier(
+            policy: policy,
+            trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
+                ?? .roots(try anchors(roots ?? ["root.der"])))
+    }
+
+    func verify(_ input: [UInt8], with verifier: ReceiptVerifier) -> Verdict {
+        let device = deviceIdentifier.map { text in
+            stride(from: 0, to: text.count, by: 2).compactMap { index in
+                UInt8(text.dropFirst(index).prefix(2), radix: 16)
+            }
+        }
+        do throws(ReceiptError) {
+            let receipt = try verifier.verify(
+                input, applicationVersion: applicationVersion, deviceIdentifier: device)
+            return .accepted(purchases: receipt.inAppPurchases.count)
+        } catch {
+            return .refused(code: error.code, stage: error.stage.rawValue, offset: error.offset)
+        }
+    }
+}
+
+/// What a verifier says of an input.
+enum Verdict: Hashable {
+    case accepted(purchases: Int)
+    case refused(code: String, stage: String, offset: Int?)
+}
