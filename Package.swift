@@ -21,6 +21,17 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
         swiftSettings: settings)
 }
 
+/// Whether the fuzz targets are built for libFuzzer (`scripts/fuzz` asks for it) or, as usual, to replay files.
+let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
+
+/// A fuzz target, or what all of them share.
+func fuzz(_ name: String, _ dependencies: [Target.Dependency], isExecutable: Bool = true) -> Target {
+    let settings = settings + [.enableExperimentalFeature("Extern")] + (isFuzzing ? [.define("FUZZ")] : [])
+    return isExecutable
+        ? .executableTarget(name: name, dependencies: ["FuzzSupport"] + dependencies, swiftSettings: settings)
+        : .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
 let package = Package(
     name: "swift-app-store-receipt",
     platforms: [.macOS(.v26)],
@@ -53,6 +64,10 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
                 "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
+        fuzz("FuzzSupport", ["AppStoreReceipt"], isExecutable: false),
+        fuzz("FuzzASN1", ["SpanASN1"]),
+        fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
+        fuzz("FuzzRequest", ["AppStoreReceipt"]),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),

@@ -1,0 +1,246 @@
+import AppStoreReceipt
+import FuzzSupport
+
+// Text from outside: the forms in which receipts come, base64 in each of its syntaxes, JSON. Binary bytes are put into every form
+// and must come out again.
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    unsafe withInput(start, count) { input in
+        checkForms(input)
+        checkBase64(input)
+        checkJSON(input)
+        checkDate(input)
+        // The dearest: on some inputs only.
+        if input.count % 8 == 0 { checkRoundTrips(input) }
+    }
+}
+
+#if !FUZZ
+@main enum Replay {
+    static func main() { unsafe replay(testOneInput) }
+}
+#endif
+
+// MARK: Forms
+
+private func checkForms(_ input: [UInt8]) {
+    do throws(InputError) {
+        let recognized = try ReceiptInput(input.span, maximumByteCount: 1 << 20)
+        let binary = recognized.binary(in: input.span)
+        check(binary.count <= input.count, "a text grows when it is decoded")
+        _ = UnverifiedReceipt.isDecodable([UInt8](copying: binary))
+    } catch {
+        check(0...input.count ~= error.offset, "\(error) lies outside the input")
+        _ = error.description
+    }
+    for maximum in [0, 16] {
+        do throws(InputError) {
+            let recognized = try ReceiptInput(input.span, maximumByteCount: maximum)
+            check(recognized.binary(in: input.span).count <= maximum, "more than \(maximum) bytes are let through")
+        } catch {
+            check(0...input.count ~= error.offset, "\(error) lies outside the input")
+        }
+    }
+}
+
+extension UnverifiedReceipt {
+    fileprivate static func isDecodable(_ binary: [UInt8]) -> Bool { (try? UnverifiedReceipt(decoding: binary)) != nil }
+}
+
+private func checkRoundTrips(_ input: [UInt8]) {
+    // The shortest container there is, so that the forms are recognised.
+    let length = UInt8(truncatingIfNeeded: input.count)
+    let binary = [0x30, 0x82, UInt8(truncatingIfNeeded: input.count >> 8), length] + input
+    let text = Array(Base64.encode(binary.span).utf8)
+    let urlSafe = Array(Base64.encode(binary.span, urlSafe: true).utf8)
+    let wrapped = text.chunked(by: 64, with: Array("\r\n".utf8))
+    var json = JSONWriter()
+    json.beginObject()
+    json.name("password")
+    json.string(String(decoding: input, as: UTF8.self))
+    json.name("receipt-data")
+    json.string(utf8: text.span)
+    json.endObject()
+    let pem = Array("-----BEGIN PKCS7-----\n".utf8) + wrapped + Array("\n-----END PKCS7-----\n".utf8)
+    // A `+` at the very end leaves a space that says nothing, unless there are others.
+    let formDecoded = text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    for (form, encoded) in [
+        (InputForm.binary, binary), (.base64, text), (.base64, urlSafe), (.base64, wrapped), (.pem, pem),
+        (.json, json.bytes), (.base64, formDecoded),
+    ] {
+        do throws(InputError) {
+            let recognized = try ReceiptInput(encoded.span)
+            check(recognized.form == form, "\(form) is taken for \(recognized.form)")
+            check([UInt8](copying: recognized.binary(in: encoded.span)) == binary, "\(form) gives other bytes")
+        } catch {
+            check(false, "\(form) is refused: \(error)")
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func chunked(by size: Int, with separator: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        for start in stride(from: 0, to: count, by: size) {
+            if start > 0 { result += separator }
+            result += self[start..<Swift.min(start + size, count)]
+        }
+        return result
+    }
+}
+
+// MARK: Base64
+
+private func checkBase64(_ input: [UInt8]) {
+    for syntax in [Base64.Syntax.transported, .pem, .jws, .strict] {
+        do throws(Base64Error) {
+            let decoded = try Base64.decode(input.span, as: syntax)
+            check(decoded.count <= input.count / 4 * 3 + 3, "base64 of too many bytes")
+            if syntax == .strict || syntax == .jws {
+                let encoded = Base64.encode(decoded.span, urlSafe: syntax == .jws)
+                check(Array(encoded.utf8) == input, "strict base64 is not the only one of its bytes")
+            } else {
+                check(decoded == simpleDecode(input), "base64 is read otherwise by a simple decoder")
+            }
+        } catch {
+            check(0...input.count ~= error.offset, "\(error) lies outside the input")
+            check(
+                syntax != .strict || simpleDecode(input).map { Array(Base64.encode($0.span).utf8) } != input,
+                "canonical base64 is refused: \(error)")
+        }
+    }
+}
+
+/// Decodes by the book, six bits after six; whitespace is skipped but for spaces between two characters, which are `+`.
+private func simpleDecode(_ input: [UInt8]) -> [UInt8]? {
+    let isFormDecoded = hasInnerSpace(input)
+    let text = isFormDecoded ? trimmed(input, first: input.first, input) : input
+    var bits: UInt32 = 0
+    var bitCount = 0
+    var output: [UInt8] = []
+    for (index, byte) in text.enumerated() {
+        let value: UInt32
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): value = UInt32(byte) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): value = UInt32(byte) - 71
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = UInt32(byte) + 4
+        case UInt8(ascii: "+"), UInt8(ascii: "-"): value = 62
+        case UInt8(ascii: "/"), UInt8(ascii: "_"): value = 63
+        case UInt8(ascii: " ") where isFormDecoded: value = 62
+        case UInt8(ascii: "\\") where index + 1 < text.count && text[index + 1] == UInt8(ascii: "/"): continue
+        case UInt8(ascii: "="), UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): continue
+        default: return nil
+        }
+        bits = bits << 6 | value
+        bitCount += 6
+        if bitCount >= 8 {
+            bitCount -= 8
+            output.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+        }
+    }
+    return output
+}
+
+private let whitespace = Array(" \t\r\n".utf8)
+
+private func hasInnerSpace(_ input: [UInt8]) -> Bool {
+    // A run of spaces with no other whitespace beside it.
+    var index = 0
+    while index < input.count {
+        let start = index
+        while index < input.count, input[index] == UInt8(ascii: " ") { index += 1 }
+        if index > start, start > 0, index < input.count, !whitespace.contains(input[start - 1]),
+            !whitespace.contains(input[index])
+        {
+            return true
+        }
+        index += 1
+    }
+    return false
+}
+
+/// Without whitespace around it; but one space at the very end stays where the text could not end before it.
+private func trimmed(_ input: [UInt8], first: UInt8?, _ whole: [UInt8]) -> [UInt8] {
+    let start = input.firstIndex { !whitespace.contains($0) } ?? input.endIndex
+    let end = (input.lastIndex { !whitespace.contains($0) } ?? -1) + 1
+    guard start < end else { return [] }
+    let inner = Array(input[start..<end])
+    let spaces = input[end...].count { $0 == UInt8(ascii: " ") }
+    let leading = input[..<start].count { $0 == UInt8(ascii: " ") }
+    let characters = inner.count { !["\\", "\r", "\n", "\t"].map { UInt8(ascii: $0) }.contains($0) }
+    if spaces == 1, leading == 0, characters % 4 == 3, !inner.contains(UInt8(ascii: "=")), endsInsideByte(inner) {
+        return inner + [UInt8(ascii: " ")]
+    }
+    return inner
+}
+
+/// Whether the third character of the last group has bits that no byte would hold.
+private func endsInsideByte(_ text: [UInt8]) -> Bool {
+    guard let last = text.last(where: { !whitespace.dropFirst().contains($0) }) else { return false }
+    let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    let value = standard.firstIndex(of: last) ?? (last == UInt8(ascii: "_") ? 63 : 62)
+    return value & 3 != 0
+}
+
+// MARK: JSON
+
+private func checkJSON(_ input: [UInt8]) {
+    do throws(JSONError) {
+        var skipped = 0..<0
+        try JSONCursor.decode(input.span) { (cursor) throws(JSONError) in skipped = try cursor.skipValue() }
+        check(skipped.upperBound <= input.count, "a value outside the text")
+        var writer = JSONWriter()
+        try JSONCursor.decode(input.span) { (cursor) throws(JSONError) in try rewrite(&cursor, &writer) }
+        // What is written again has the same meaning: a second pass gives the same text.
+        let first = writer.bytes
+        var again = JSONWriter()
+        try JSONCursor.decode(first.span) { (cursor) throws(JSONError) in try rewrite(&cursor, &again) }
+        check(again.bytes == first, "JSON changes when it is written again")
+    } catch {
+        check(0...input.count ~= error.offset, "\(error) lies outside the text")
+    }
+}
+
+/// Reads a value by its type and writes it. The depth is bounded: `skipValue` has proved it.
+private func rewrite(_ cursor: inout JSONCursor, _ writer: inout JSONWriter) throws(JSONError) {
+    switch try cursor.peekType() {
+    case .object:
+        writer.beginObject()
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            let bytes = name.bytes
+            check(name.value.utf8.elementsEqual(bytes), "a name has two readings")
+            if !bytes.isEmpty {
+                let offset = name.offset(ofByte: bytes.count - 1)
+                check(name.range.contains(offset), "a byte of a name comes from elsewhere")
+            }
+            writer.name(utf8: bytes.span)
+            try rewrite(&cursor, &writer)
+        }
+        writer.endObject()
+    case .array:
+        writer.beginArray()
+        try cursor.readArray { (cursor) throws(JSONError) in try rewrite(&cursor, &writer) }
+        writer.endArray()
+    case .string:
+        let bytes = try cursor.readString().bytes
+        writer.string(utf8: bytes.span)
+    case .number:
+        let number = try cursor.readNumber()
+        _ = try? number.double()
+        if let value = try? number.int64() { writer.integer(value) } else { writer.raw(number.raw) }
+    case .boolean: writer.bool(try cursor.readBool())
+    case .null:
+        check(try cursor.readIfNull(), "a null is none")
+        writer.null()
+    }
+}
+
+// MARK: Dates
+
+private func checkDate(_ input: [UInt8]) {
+    guard let date = Timestamp(rfc3339: input.span) else { return }
+    // Offsets can carry it out of the four-digit years.
+    guard 0...9999 ~= date.components.year else { return }
+    check(Timestamp(rfc3339: date.description) == date, "a date changes when it is written and read")
+}

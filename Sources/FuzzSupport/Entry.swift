@@ -1,0 +1,76 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Hands what libFuzzer gives on as an array. Always 0: an input is never rejected for the corpus.
+public func withInput(_ start: UnsafePointer<UInt8>?, _ count: Int, _ body: ([UInt8]) -> Void) -> CInt {
+    body(unsafe Array(UnsafeBufferPointer(start: start, count: count)))
+    return 0
+}
+
+/// What must hold for every input. Says what does not, and ends the process so that libFuzzer keeps the input.
+@inline(__always)
+public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
+    if !condition { fail(message()) }
+}
+
+@inline(never)
+private func fail(_ message: String) {
+    // Not `precondition`: an optimised build does not print its message.
+    print("violated: \(message)")
+    _ = fflush(nil)
+    abort()
+}
+
+#if !FUZZ
+/// Runs a target over the files named on the command line, and over those in the folders named there.
+public func replay(_ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt) {
+    let paths = CommandLine.arguments.dropFirst()
+    guard !paths.isEmpty else {
+        print("Usage: \(CommandLine.arguments.first ?? "") FILE|FOLDER…\nWith libFuzzer: see CONTRIBUTING.md.")
+        exit(2)
+    }
+    var count = 0
+    for path in paths {
+        for file in files(in: path) {
+            guard let bytes = contents(of: file) else {
+                print("\(file): cannot be read")
+                exit(2)
+            }
+            _ = unsafe bytes.withUnsafeBufferPointer { unsafe testOneInput($0.baseAddress, $0.count) }
+            count += 1
+        }
+    }
+    print("\(count) inputs, no finding")
+}
+
+private func files(in path: String) -> [String] {
+    guard let folder = unsafe opendir(path) else { return [path] }
+    defer { unsafe _ = closedir(folder) }
+    var names: [String] = []
+    while let entry = unsafe readdir(folder) {
+        let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+            unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+        }
+        if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted().flatMap { files(in: path + "/" + $0) }
+}
+
+private func contents(of path: String) -> [UInt8]? {
+    guard let file = unsafe fopen(path, "rb") else { return nil }
+    defer { unsafe _ = fclose(file) }
+    var bytes: [UInt8] = []
+    while true {
+        let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 16) { buffer, count in
+            unsafe count = fread(buffer.baseAddress, 1, buffer.count, file)
+        }
+        if chunk.isEmpty { return bytes }
+        bytes += chunk
+    }
+}
+#endif

@@ -1,0 +1,126 @@
+/// Edits BER by its structure, so that a change deep inside leaves the lengths around it right.
+///
+/// It has a reader of its own, laxer than the ones under test, which also looks into OCTET STRINGs and BIT STRINGs.
+struct TLVEditor {
+    private(set) var bytes: [UInt8]
+    private(set) var elements: [Element] = []
+
+    struct Element {
+        let start: Int
+        let contentStart: Int
+        let end: Int
+        /// The element around it; −1 for none.
+        let parent: Int
+        let isIndefinite: Bool
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        scan()
+    }
+
+    mutating func replaceAll(with bytes: [UInt8]) {
+        self.bytes = bytes
+        scan()
+    }
+
+    /// Puts `replacement` in an element's place and writes the lengths of those around it anew.
+    mutating func replace(_ index: Int, with replacement: [UInt8]) {
+        var (start, end, parent) = (elements[index].start, elements[index].end, elements[index].parent)
+        var replacement = replacement
+        while parent >= 0 {
+            let outer = elements[parent]
+            let content = Array(bytes[outer.contentStart..<start]) + replacement + bytes[end..<outer.end]
+            replacement =
+                outer.isIndefinite
+                ? bytes[outer.start..<outer.contentStart] + content : Self.element(tag(of: outer), content)
+            (start, end, parent) = (outer.start, outer.end, outer.parent)
+        }
+        bytes.replaceSubrange(start..<end, with: replacement)
+        scan()
+    }
+
+    func encoded(_ index: Int) -> [UInt8] { Array(bytes[elements[index].start..<elements[index].end]) }
+    func content(_ index: Int) -> [UInt8] { Array(bytes[elements[index].contentStart..<elements[index].end]) }
+    func tag(_ index: Int) -> [UInt8] { tag(of: elements[index]) }
+
+    private func tag(of element: Element) -> [UInt8] {
+        var end = element.start + 1
+        if bytes[element.start] & 0x1F == 0x1F {
+            while end < element.contentStart, bytes[end] & 0x80 != 0 { end += 1 }
+            end += 1
+        }
+        return Array(bytes[element.start..<min(end, element.contentStart)])
+    }
+
+    static func element(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
+        var length: [UInt8] = []
+        if content.count < 0x80 {
+            length = [UInt8(content.count)]
+        } else {
+            var rest = content.count
+            while rest > 0 {
+                length.insert(UInt8(truncatingIfNeeded: rest), at: 0)
+                rest >>= 8
+            }
+            length.insert(0x80 | UInt8(length.count), at: 0)
+        }
+        return tag + length + content
+    }
+
+    // MARK: Reading
+
+    private mutating func scan() {
+        elements.removeAll(keepingCapacity: true)
+        scan(0..<bytes.count, parent: -1, depth: 0)
+    }
+
+    private mutating func scan(_ range: Range<Int>, parent: Int, depth: Int) {
+        var position = range.lowerBound
+        while position < range.upperBound, elements.count < 1024 {
+            guard let element = header(position, range.upperBound, parent) else { return }
+            let index = elements.count
+            elements.append(element)
+            let tag = bytes[position]
+            var content = element.contentStart..<element.end
+            if tag == 0x03, !content.isEmpty { content = content.lowerBound + 1..<content.upperBound }
+            if depth < 24, tag & 0x20 != 0 || (tag == 0x03 || tag == 0x04) && holdsElements(content) {
+                scan(content, parent: index, depth: depth + 1)
+            }
+            position = element.end
+        }
+    }
+
+    private func holdsElements(_ range: Range<Int>) -> Bool {
+        var position = range.lowerBound
+        while position < range.upperBound {
+            guard let element = header(position, range.upperBound, -1), !element.isIndefinite else { return false }
+            position = element.end
+        }
+        return !range.isEmpty
+    }
+
+    private func header(_ start: Int, _ limit: Int, _ parent: Int) -> Element? {
+        var position = start + 1
+        if bytes[start] & 0x1F == 0x1F {
+            while position < limit, bytes[position] & 0x80 != 0 { position += 1 }
+            position += 1
+        }
+        guard position < limit else { return nil }
+        let first = bytes[position]
+        position += 1
+        if first == 0x80 {
+            return Element(start: start, contentStart: position, end: limit, parent: parent, isIndefinite: true)
+        }
+        var length = Int(first)
+        if first > 0x80 {
+            let count = Int(first & 0x7F)
+            guard count <= 4, position + count <= limit else { return nil }
+            length = bytes[position..<position + count].reduce(0) { $0 << 8 | Int($1) }
+            position += count
+        }
+        guard length <= limit - position else { return nil }
+        return Element(
+            start: start, contentStart: position, end: position + length, parent: parent, isIndefinite: false)
+    }
+}
