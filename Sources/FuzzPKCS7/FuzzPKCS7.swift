@@ -101,7 +101,7 @@ private func rebuilt(
     if hasCertificates { writer.end() }
     if hasRevocations { writer.begin(.context(1)) }
     var revocations = message.revocationInfos
-    while let revocation = try revocations.next() { writer.write(revocation) }
+    while let revocation = try revocations.next() { writer.write(revocation.element) }
     if hasRevocations { writer.end() }
 
     writer.begin(.set)
