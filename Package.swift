@@ -74,5 +74,9 @@ let package = Package(
         tests(of: "SignatureTrust"),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
+        .testTarget(
+            name: "ReceiptCommandTests",
+            dependencies: ["receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
+            swiftSettings: settings),
     ]
 )

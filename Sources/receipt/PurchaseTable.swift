@@ -22,12 +22,13 @@ extension TextReport {
         if let total = style.width {
             let used = 2 + widths.filter { $0 > 0 }.reduce(0) { $0 + $1 + 2 } - 2
             // The product's id is the one to be cut.
-            if used > total { widths[0] = max(12, widths[0] - (used - total)) }
+            if used > total { widths[0] = min(widths[0], max(12, widths[0] - (used - total))) }
         }
         func line(_ cell: (PurchaseColumn) -> String) -> String {
             var line = ""
             for (column, width) in zip(PurchaseColumn.allCases, widths) where width > 0 {
-                line += "  " + cell(column).keepingEnd(of: width).padded(to: width)
+                let text = cell(column)
+                line += "  " + (column == .notes ? text : text.keepingEnd(of: width).padded(to: width))
             }
             while line.last == " " { line.removeLast() }
             return line

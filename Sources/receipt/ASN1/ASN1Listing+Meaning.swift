@@ -15,6 +15,8 @@ extension ASN1Listing {
         case opaque
         /// The content of the OCTET STRING in attribute 17.
         case purchase
+        /// The segments of a string that begin and, where a length says it, end there.
+        case segments(start: Int, end: Int?)
     }
 
     static func isOneElement(_ bytes: Span<UInt8>, _ depth: Int) -> Bool {
@@ -124,7 +126,17 @@ extension ASN1Listing.State {
         case .attribute(let type, let ofPurchase) where node.tag == .octetString:
             if ofPurchase { return (nil, .none) }
             return (nil, type == .inAppPurchase ? .purchase : 4...7 ~= type.rawValue ? .opaque : .none)
-        default: return (nil, node.tag == .octetString ? .wrapped : .none)
+        case .segments(let start, let end) where node.tag == .octetString:
+            // One segment alone is the whole string; of several none is.
+            guard let segmentEnd = node.content?.upperBound, node.offset == start else { return (nil, .opaque) }
+            let isLast =
+                end.map { $0 == segmentEnd }
+                ?? (segmentEnd + 1 < bytes.count && bytes[segmentEnd] == 0 && bytes[segmentEnd + 1] == 0)
+            return (nil, isLast ? .wrapped : .opaque)
+        default:
+            guard node.isString else { return (nil, .none) }
+            guard node.tag.isConstructed else { return (nil, .wrapped) }
+            return (nil, .segments(start: node.contentOffset, end: node.content?.upperBound))
         }
     }
 

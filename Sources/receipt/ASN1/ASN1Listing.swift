@@ -89,7 +89,9 @@ struct ASN1Listing {
                     let isEntered = state.enters(node, bytes) && walker.enter(element, skipping: node.wrapperCount)
                     print(node, isEntered, note, bytes, indentation, to: &console, offset)
 
-                    guard joining, node.isString else { continue }
+                    // Its only segment was entered: there is nothing to join.
+                    if isEntered { string = nil }
+                    guard joining, node.isString, !isEntered else { continue }
                     if node.tag.isConstructed {
                         if string == nil { string = SegmentedString(depth: node.depth) }
                     } else if let content = node.content {

@@ -1,0 +1,147 @@
+import AppStoreReceiptTesting
+import SignatureTrust
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+
+@Suite struct ReceiptJSONTests {
+    private static func full() throws -> UnverifiedReceipt {
+        func date(_ milliseconds: Int64) -> Timestamp { Timestamp(millisecondsSince1970: milliseconds) }
+        var purchase = ReceiptBuilder.Purchase()
+        purchase.quantity = 2
+        purchase.productID = "p\"q\\"
+        purchase.transactionID = "0070"
+        purchase.purchaseDate = date(1_500_000_000_123)
+        purchase.originalTransactionID = "0069"
+        purchase.originalPurchaseDate = date(1_400_000_000_000)
+        purchase.productType = 3
+        purchase.expiresDate = date(64_092_211_200_000)
+        purchase.itemID = 1_292_258_376
+        purchase.webOrderLineItemID = 710_000_353_660_114
+        purchase.cancellationDate = date(1_500_000_001_000)
+        purchase.isTrialPeriod = true
+        purchase.isInIntroOfferPeriod = false
+        purchase.cancellationReason = 1
+        purchase.promotionalOfferID = "summer"
+        purchase.additionalAttributes = [.utf8String(AttributeType(rawValue: 1709), "")]
+        var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, ReceiptBuilder.Purchase()])
+        builder.writesEmptyAttributes = false
+        builder.attributeOrder = .asGiven
+        builder.receiptType = "ProductionVPP"
+        builder.appItemID = .max
+        builder.applicationVersion = "1.0"
+        builder.opaqueValue = [0x00, 0xFF]
+        builder.sha1Hash = [UInt8](repeating: 0xAB, count: 20)
+        builder.originalCreationDate = date(1_500_000_000_000)
+        builder.serverBuild = 1
+        builder.ageRating = "4+"
+        builder.sellerID = 2
+        builder.creationDate = date(1_500_000_000_001)
+        builder.clientVersion = 3
+        builder.downloadID = 4
+        builder.versionExternalIdentifier = 5
+        builder.originalPurchaseDate = date(-1)
+        builder.originalApplicationVersion = "0.9"
+        builder.expirationDate = date(1_600_000_000_000)
+        builder.platform = 3
+        builder.preorderDate = date(1_300_000_000_000)
+        // One that is outside the table of known ones, one that a purchase could have, an inferred one of the wrong form.
+        builder.additionalAttributes = [
+            .init(AttributeType(rawValue: 99), version: 7, value: [0xDE, 0xAD]),
+            .utf8String(AttributeType(rawValue: 1702), "x"),
+        ]
+        return try UnverifiedReceipt(decoding: try builder.signed(by: TestCertificateAuthority()))
+    }
+
+    @Test func `every field has its key and nothing is lost`() throws {
+        let expected =
+            #"{"receipt_type":"ProductionVPP","app_item_id":9223372036854775807,"bundle_id":"com.example.app","#
+            + #""application_version":"1.0","opaque_value":"00ff","sha1_hash":"\#(String(repeating: "ab", count: 20))","#
+            + #""original_receipt_creation_date":"2017-07-14T02:40:00Z","server_build":1,"age_rating":"4+","seller_id":2,"#
+            + #""receipt_creation_date":"2017-07-14T02:40:00.001Z","client_version":3,"download_id":4,"#
+            + #""version_external_identifier":5,"original_purchase_date":"1969-12-31T23:59:59.999Z","#
+            + #""original_application_version":"0.9","expiration_date":"2020-09-13T12:26:40Z","platform":3,"#
+            + #""preorder_date":"2011-03-13T07:06:40Z","unknown_attributes":[{"type":99,"version":7,"value":"dead"},"#
+            + #"{"type":1702,"version":1,"value":"0c0178"}],"#
+            + #""in_app":[{"quantity":2,"product_id":"p\"q\\","transaction_id":"0070","#
+            + #""purchase_date":"2017-07-14T02:40:00.123Z","original_transaction_id":"0069","#
+            + #""original_purchase_date":"2014-05-13T16:53:20Z","product_type":3,"expires_date":"4001-01-01T00:00:00Z","#
+            + #""item_id":1292258376,"web_order_line_item_id":710000353660114,"cancellation_date":"2017-07-14T02:40:01Z","#
+            + #""is_trial_period":true,"is_in_intro_offer_period":false,"cancellation_reason":1,"#
+            + #""promotional_offer_id":"summer","unknown_attributes":[{"type":1709,"version":1,"value":"0c00"}]},{}]}"#
+        let receipt = try Self.full()
+        #expect(receipt.receipt.json == expected)
+        #expect(receipt.json == #"{"verified":false,"receipt":\#(expected)}"#)
+    }
+
+    @Test func `absent fields are absent keys, but for the list of purchases`() throws {
+        var builder = ReceiptBuilder(bundleID: "b", environment: .xcode)
+        builder.appItemID = nil
+        builder.applicationVersion = nil
+        builder.opaqueValue = nil
+        builder.expirationDate = nil
+        let receipt = try UnverifiedReceipt(decoding: try builder.signed(by: StoreKitTestingSigner()))
+        #expect(
+            receipt.receipt.json
+                == #"{"receipt_type":"Xcode","bundle_id":"b","receipt_creation_date":"2025-06-15T12:00:00Z","in_app":[]}"#
+        )
+    }
+
+    @Test func `the two tables of keys name every attribute with a field, each key once`() {
+        let outer = AttributeType.receiptAttributesByJSONKey
+        let inner = AttributeType.purchaseAttributesByJSONKey
+        func fields(_ numbers: Range<Int64>) -> Set<AttributeType> {
+            Set(numbers.map(AttributeType.init).filter { $0.form != nil })
+        }
+        #expect(Set(outer.values) == fields(0..<64) && outer.count == fields(0..<64).count)
+        #expect(Set(inner.values) == fields(1701..<1733) && inner.count == fields(1701..<1733).count)
+        #expect(outer["bundle_id"] == .bundleID && inner["original_purchase_date"] == .purchaseOriginalPurchaseDate)
+    }
+
+    @Test func `a verified receipt says by what it was verified`() throws {
+        let authority = try TestCertificateAuthority()
+        let verifier = try ReceiptVerifier(
+            bundleID: "b", environments: [.production], trust: .roots([authority.trustAnchor]))
+        let receipt = try verifier.verify(try ReceiptBuilder(bundleID: "b").signed(by: authority))
+        let trust = receipt.trust
+        #expect(
+            receipt.json
+                == #"{"verified":true,"trust":{"authority":"custom-root","anchor":"\#(trust.anchor)","signer":"\#(trust.signer)","#
+                + #""signer_expires":"\#(trust.signerExpiry)","digest":"SHA-256","validated_at":"2025-06-15T12:00:00Z"},"#
+                + #""receipt":\#(receipt.receipt.json)}"#)
+    }
+
+    @Test(arguments: [
+        (
+            ReceiptError.input(InputError(.invalidBase64, form: .json, offset: 7)),
+            #"{"code":"invalid-base64","stage":"input","message":"invalid base64","offset":7,"offset_in":"text","form":"json"}"#
+        ),
+        (
+            .input(InputError(.inputTooLarge, form: .binary, offset: 9)),
+            #"{"code":"input-too-large","stage":"input","message":"an input larger than allowed","offset":9,"offset_in":"binary","form":"binary"}"#
+        ),
+        (
+            .payload(
+                ASN1DecodingError(
+                    .invalidTime, offset: 4211,
+                    path: ASN1Path(ASN1Field(rawValue: 1704), index: 3))),
+            #"{"code":"invalid-time","stage":"payload","message":"an invalid date or time","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
+        ),
+        (
+            .policy(.bundleIDMismatch),
+            #"{"code":"bundle-id-mismatch","stage":"policy","message":"the receipt is for another app: its bundle id is not an accepted one"}"#
+        ),
+    ])
+    func `an error has its code, its stage and its place`(error: ReceiptError, json: String) {
+        #expect(error.json == #"{"verified":false,"error":\#(json)}"#)
+    }
+
+    @Test(arguments: [0, 1, 999, 1_585_714_059_000, -1, -62_167_219_200_000, 253_402_300_799_999, .max / 2])
+    func `a date is written as its description`(milliseconds: Int64) {
+        let date = Timestamp(millisecondsSince1970: milliseconds)
+        var writer = JSONWriter()
+        writer.date(date)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "\"\(date)\"")
+    }
+}
