@@ -19,7 +19,7 @@ import Testing
 
     /// A receipt with one purchase.
     private func purchase(_ attributes: [[UInt8]]) throws(ReceiptError) -> InAppPurchase? {
-        try Self.decode([Self.attribute(17, tlv(0x31, Array(attributes.joined())))]).inAppPurchases.first
+        try Self.decode([Self.attribute(17, tlv(0x31, Array(attributes.joined()))), Self.filler]).inAppPurchases.first
     }
 
     private func error(_ attributes: [[UInt8]]) -> ASN1DecodingError? {
@@ -32,9 +32,16 @@ import Testing
         return nil
     }
 
+    /// The error in a purchase, with or without more behind it: the decoder reads ahead where it can.
     private func error(inPurchase attributes: [[UInt8]]) -> ASN1DecodingError? {
-        error([Self.attribute(17, tlv(0x31, Array(attributes.joined())))])
+        let purchase = Self.attribute(17, tlv(0x31, Array(attributes.joined())))
+        let found = error([purchase, Self.filler])
+        let foundAtEnd = error([purchase])
+        #expect(found?.kind == foundAtEnd?.kind && found?.path == foundAtEnd?.path)
+        return found
     }
+
+    private static let filler = attribute(7, [UInt8](repeating: 0, count: 64))
 
     static let documented = [0, 1, 2, 3, 8, 12, 15, 16, 18, 19, 21]
     static let inferred = [9, 10, 11, 13, 25, 32]
@@ -194,6 +201,37 @@ import Testing
             Issue.record("accepted")
         } catch {
             #expect(error.stage == .payload && error.code == row.1.rawValue)
+        }
+    }
+
+    @Test func `a purchase's attribute ends within the purchase, and its value within it`() {
+        for value in [tlv(0x02, [1]), tlv(0x0C, [UInt8](repeating: 0x61, count: 30))] {
+            let attribute = Self.attribute(value[0] == 2 ? 1701 : 1702, value)
+            for missing in 1..<attribute.count {
+                #expect(error(inPurchase: [attribute.dropLast(missing)])?.path.index == 0)
+            }
+            // The attribute, its OCTET STRING or the element in that says one byte more or less than there is.
+            for lengthIndex in [1, 10, 12] {
+                for difference in [-1, 1] as [Int8] {
+                    var wrong = attribute
+                    wrong[lengthIndex] = UInt8(truncatingIfNeeded: Int(wrong[lengthIndex]) + Int(difference))
+                    #expect(error(inPurchase: [wrong, Self.attribute(1709, [])]) != nil)
+                }
+            }
+        }
+    }
+
+    @Test func `a string is UTF-8 to its last byte`() throws {
+        for count in 1...30 {
+            for index in 0..<count {
+                var text = [UInt8](repeating: 0x61, count: count)
+                text[index] = 0xFF
+                #expect(error(inPurchase: [Self.attribute(1702, tlv(0x0C, text))])?.kind == .invalidString)
+                guard index + 1 < count else { continue }
+                text.replaceSubrange(index...index + 1, with: [0xC3, 0xA4])
+                let purchase = try purchase([Self.attribute(1703, tlv(0x0C, text))])
+                #expect(purchase?.transactionID == String(decoding: text, as: UTF8.self))
+            }
         }
     }
 
