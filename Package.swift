@@ -71,7 +71,7 @@ let package = Package(
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),
-        tests(of: "SignatureTrust"),
+        tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
     ]
