@@ -19,6 +19,10 @@ extension AlgorithmPolicy {
         } catch {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: error.offset)
         }
+        // A salt is shorter than the modulus, and no key comes near this; libcrypto takes no more than 31 bits.
+        guard pss.saltLength <= 1 << 16 else {
+            throw SignatureTrustError(.unsupportedAlgorithm, offset: parameters.offset)
+        }
         let digest = try defaultingToSHA1(pss.hashAlgorithm, parameters.offset)
         let mask = try defaultingToSHA1(pss.maskHashAlgorithm, parameters.offset)
         return SignatureAlgorithm(digest: digest, scheme: .pss(saltLength: pss.saltLength, mgf1: mask))
