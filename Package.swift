@@ -26,6 +26,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
+        .library(name: "AppStoreReceiptFoundation", targets: ["AppStoreReceiptFoundation"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
@@ -41,6 +42,8 @@ let package = Package(
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
         target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles"]),
+        // Apart, since whatever imports Foundation makes every program that links it load Foundation.
+        target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target(
             "AppStoreReceiptTesting",
             ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
@@ -52,6 +55,7 @@ let package = Package(
         tests(of: "LibcryptoHandles"),
         tests(of: "SignatureTrust"),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
+        tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting"),
     ]
 )
