@@ -37,6 +37,7 @@ let package = Package(
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
+        .library(name: "AppStoreReceiptFoundation", targets: ["AppStoreReceiptFoundation"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
@@ -52,6 +53,8 @@ let package = Package(
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
         target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles"]),
+        // Apart, since whatever imports Foundation makes every program that links it load Foundation.
+        target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target(
             "AppStoreReceiptTesting",
             ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
@@ -73,6 +76,7 @@ let package = Package(
         tests(of: "LibcryptoHandles"),
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
+        tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
         .testTarget(
             name: "ReceiptCommandTests",

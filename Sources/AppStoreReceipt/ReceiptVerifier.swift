@@ -1,3 +1,4 @@
+import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 
@@ -11,7 +12,8 @@ import SpanASN1
 public final class ReceiptVerifier: Sendable {
     public let policy: ReceiptPolicy
     public let trust: ReceiptTrust
-    private let container: ReceiptContainer
+    let container: ReceiptContainer
+    let counters: VerifierCounters
 
     /// A verifier for one app.
     ///
@@ -44,6 +46,11 @@ public final class ReceiptVerifier: Sendable {
             throw ReceiptError(error) { _ in .configuration(.unusableTrustAnchor) }
         }
         guard !engine.isEmpty else { throw .configuration(.noTrustAnchor) }
+        do throws(LibcryptoError) {
+            counters = try VerifierCounters()
+        } catch {
+            throw .host(error)
+        }
         let (choice, clock) = (policy.validationDate, policy.clock)
         container = ReceiptContainer(limits: policy.limits, trust: engine) { created in
             switch choice {
@@ -64,23 +71,29 @@ public final class ReceiptVerifier: Sendable {
     public func verify(
         _ input: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {
-        try verify(
-            binary: ReceiptInput.binary(of: input, policy.limits),
-            applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
+        try counters.counting { () throws(ReceiptError) in
+            try verified(ReceiptInput.binary(of: input, policy.limits), applicationVersion, deviceIdentifier)
+        }
     }
 
     /// Verifies a receipt in base64, as an app sends it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
     public func verify(
         base64 text: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {
-        try verify(
-            binary: ReceiptInput.binary(ofBase64: text, policy.limits),
-            applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
+        try counters.counting { () throws(ReceiptError) in
+            try verified(ReceiptInput.binary(ofBase64: text, policy.limits), applicationVersion, deviceIdentifier)
+        }
     }
 
     /// Verifies a binary receipt: DER, or BER as Xcode writes it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
     public func verify(
         binary: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
+    ) throws(ReceiptError) -> VerifiedReceipt {
+        try counters.counting { () throws(ReceiptError) in try verified(binary, applicationVersion, deviceIdentifier) }
+    }
+
+    private func verified(
+        _ binary: [UInt8], _ applicationVersion: String?, _ deviceIdentifier: [UInt8]?
     ) throws(ReceiptError) -> VerifiedReceipt {
         let (receipt, evidence) = try container.open(binary)
         // A container with a trust engine gives evidence or throws.

@@ -1,5 +1,6 @@
 package import LibcryptoHandles
 package import SpanASN1
+import Synchronization
 
 /// A chain of exactly three that was validated: leaf, intermediate, pinned anchor.
 package final class PinnedChain: Sendable {
@@ -42,6 +43,9 @@ package final class PinnedChain: Sendable {
 final class PinnedChainCache: Sendable {
     private let chains: Locked<[PinnedChain]>
     private let capacity: Int
+    private let hits = Atomic<UInt64>(0)
+    private let misses = Atomic<UInt64>(0)
+    private let evictions = Atomic<UInt64>(0)
 
     init(capacity: Int) throws(LibcryptoError) {
         chains = try Locked([])
@@ -60,13 +64,15 @@ final class PinnedChainCache: Sendable {
     func chain(
         from leaf: Span<UInt8>, at seconds: Int64, isAtHand: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
-        chains.withReadLock { chains in
+        let known: PinnedChain? = chains.withReadLock { chains in
             for chain in chains where chain.validSeconds.contains(seconds) && chain.starts(with: leaf) {
                 let intermediate = chain.intermediate
                 if isAtHand(intermediate.span) { return chain }
             }
             return nil
         }
+        if known == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
+        return known
     }
 
     func insert(_ chain: PinnedChain) {
@@ -74,8 +80,17 @@ final class PinnedChainCache: Sendable {
             guard !chains.contains(where: { $0.leaf == chain.leaf && $0.intermediate == chain.intermediate }) else {
                 return
             }
-            if chains.count >= capacity { chains.removeFirst(chains.count - capacity + 1) }
+            if chains.count >= capacity {
+                let surplus = chains.count - capacity + 1
+                chains.removeFirst(surplus)
+                evictions.add(UInt64(surplus), ordering: .relaxed)
+            }
             chains.append(chain)
         }
+    }
+
+    /// How often a chain was asked for and known, or not, and how many were forgotten.
+    var counts: (hits: UInt64, misses: UInt64, evictions: UInt64) {
+        (hits.load(ordering: .relaxed), misses.load(ordering: .relaxed), evictions.load(ordering: .relaxed))
     }
 }

@@ -53,6 +53,9 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
+    /// How often the cache of chains was asked and had the chain, or had not, and how many it has forgotten.
+    package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
+
     /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
     ///
     /// - Returns: the key, and whether the leaf has ended a valid chain before.

@@ -1,0 +1,93 @@
+public import SpanASN1
+
+extension Receipt: Codable {
+    /// The payload as one base64 string: everything that the receipt says, byte for byte.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encodeBase64(storage.bytes[storage.payload])
+    }
+
+    /// Reads a payload and checks every value in it, as it was when the receipt was received.
+    ///
+    /// Nothing is verified by this: whoever could write where the string was kept decides what it says. To trust a receipt again, keep the
+    /// receipt itself and verify it again.
+    public init(from decoder: any Decoder) throws {
+        self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
+    }
+}
+
+extension InAppPurchase: Codable {
+    /// The purchase's record as one base64 string, byte for byte.
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encodeBase64(storage.octets(storage.table.purchases[index].record))
+    }
+
+    /// Reads a record and checks every value in it. It is the only purchase of its receipt, so ``index`` is 0.
+    public init(from decoder: any Decoder) throws {
+        let record = try decoder.decodeBase64()
+        var writer = ASN1Writer()
+        writer.begin(.set)
+        writer.begin(.sequence)
+        writer.writeInteger(AttributeType.inAppPurchase.rawValue)
+        writer.writeInteger(1)
+        writer.begin(.octetString)
+        writer.write(.set, content: record.span)
+        writer.end()
+        writer.end()
+        writer.end()
+        self.init(storage: try Receipt.Storage(payload: writer.finish(), decoder), index: 0)
+    }
+}
+
+extension Receipt.Storage {
+    fileprivate convenience init(payload: [UInt8], _ decoder: any Decoder) throws {
+        guard payload.count <= ReceiptLimits().maximumByteCount else {
+            throw decoder.corrupted(InputError(.inputTooLarge, form: .base64, offset: 0))
+        }
+        let table: ReceiptTable
+        do throws(ASN1DecodingError) {
+            table = try PayloadDecoder.decode(
+                payload.span, baseOffset: 0, maximumPurchaseCount: ReceiptLimits().maximumPurchaseCount)
+        } catch {
+            throw decoder.corrupted(ReceiptError.payload(error))
+        }
+        self.init(bytes: payload, payload: 0..<payload.count, table: table)
+    }
+}
+
+extension Encoder {
+    fileprivate func encodeBase64(_ octets: ArraySlice<UInt8>) throws {
+        var container = singleValueContainer()
+        try container.encode(Base64.encode(octets.span))
+    }
+}
+
+extension Decoder {
+    fileprivate func decodeBase64() throws -> [UInt8] {
+        let text = try singleValueContainer().decode(String.self)
+        do throws(Base64Error) {
+            return try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
+        } catch {
+            throw corrupted(error)
+        }
+    }
+
+    fileprivate func corrupted(_ error: any Error) -> DecodingError {
+        DecodingError.dataCorrupted(
+            .init(codingPath: codingPath, debugDescription: "\(error)", underlyingError: error))
+    }
+}
+
+extension Timestamp: Codable {
+    /// Milliseconds since 1970, a number.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(millisecondsSince1970)
+    }
+
+    public init(from decoder: any Decoder) throws {
+        self.init(millisecondsSince1970: try decoder.singleValueContainer().decode(Int64.self))
+    }
+}
+
+extension ReceiptEnvironment: Codable {}
+extension ProductType: Codable {}

@@ -1,0 +1,34 @@
+// For logs. Strings are quoted and escaped: what they say comes from the receipt, and of an unverified one from anyone.
+
+extension ReceiptContents {
+    /// `"com.example.app" 1.0, Production, made 2025-06-15T12:00:00Z, 3 purchases`
+    public var description: String {
+        let app = [bundleID ?? "?", applicationVersion ?? ""].filter { !$0.isEmpty }.map(\.debugDescription)
+        let count = inAppPurchases.count
+        return [
+            app.joined(separator: " "), receiptType?.debugDescription ?? "of no type",
+            "made \(creationDate?.description ?? "at no time")", count == 1 ? "1 purchase" : "\(count) purchases",
+        ].joined(separator: ", ")
+    }
+}
+
+extension Receipt: CustomStringConvertible {}
+extension VerifiedReceipt: CustomStringConvertible {}
+
+extension UnverifiedReceipt: CustomStringConvertible {
+    public var description: String { "not verified: " + receipt.description }
+}
+
+extension InAppPurchase: CustomStringConvertible {
+    /// `"com.example.pro", transaction "1000", bought 2025-06-01T09:30:00Z, expires 2025-07-01T09:30:00Z`
+    public var description: String {
+        var parts = [
+            productID?.debugDescription ?? "no product", "transaction \(transactionID?.debugDescription ?? "?")",
+        ]
+        if let quantity, quantity != 1 { parts.append("\(quantity) times") }
+        if let purchaseDate { parts.append("bought \(purchaseDate)") }
+        if let expiresDate { parts.append("expires \(expiresDate)") }
+        if let cancellationDate { parts.append("cancelled \(cancellationDate)") }
+        return parts.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,61 @@
+import LibcryptoHandles
+import Synchronization
+
+/// What a verifier has done since it was made, for metrics. See ``ReceiptVerifier/counts``.
+public struct VerifierCounts: Hashable, Sendable {
+    /// Receipts that were verified.
+    public var verified: UInt64 = 0
+    /// Inputs that were refused, by ``ReceiptError/code``. The codes are few, and no input adds one.
+    public var refused: [String: UInt64] = [:]
+    /// Chains that were known already, and so not validated again. All three stay 0 with ``ReceiptTrust/storeKitTesting(_:)``.
+    public var chainCacheHits: UInt64 = 0
+    /// Chains that had to be validated, whether or not they held.
+    public var chainCacheMisses: UInt64 = 0
+    /// Chains that were forgotten to make room for others.
+    public var chainCacheEvictions: UInt64 = 0
+}
+
+/// Counts what one verifier does, on all threads.
+final class VerifierCounters: Sendable {
+    private let verified = Atomic<UInt64>(0)
+    private let refused: Locked<[String: UInt64]>
+
+    init() throws(LibcryptoError) { refused = try Locked([:]) }
+
+    /// Runs `body` and counts how it ends.
+    func counting<Value>(_ body: () throws(ReceiptError) -> Value) throws(ReceiptError) -> Value {
+        let value: Value
+        do throws(ReceiptError) {
+            value = try body()
+        } catch {
+            refused.withLock { $0[error.code, default: 0] += 1 }
+            throw error
+        }
+        verified.add(1, ordering: .relaxed)
+        return value
+    }
+
+    var counts: VerifierCounts {
+        VerifierCounts(verified: verified.load(ordering: .relaxed), refused: refused.withReadLock { copy $0 })
+    }
+}
+
+extension ReceiptVerifier {
+    /// What this verifier has done so far. To be read at any time and from any thread; the numbers are not of one moment.
+    public var counts: VerifierCounts {
+        var counts = counters.counts
+        if let cache = container.trust?.cacheCounts {
+            (counts.chainCacheHits, counts.chainCacheMisses, counts.chainCacheEvictions) = cache
+        }
+        return counts
+    }
+}
+
+extension ReceiptTrustEngine {
+    fileprivate var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64)? {
+        switch self {
+        case .chain(let verifier, _): verifier.cacheCounts
+        case .signer: nil
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import AppStoreReceiptTesting
+import Testing
+
+@testable import AppStoreReceipt
+
+struct VerifierCountersTests {
+    @Test func `verified, refused by code, and what the cache of chains did`() throws {
+        let verifier = try MintedReceipts.verifier()
+        #expect(verifier.counts == VerifierCounts())
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        for _ in 0..<3 { _ = try verifier.verify(receipt) }
+        _ = try verifier.verify(binary: receipt)
+        _ = try verifier.verify(base64: Base64.encode(receipt.span))
+        for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verify(Array(input)) }
+        _ = try? verifier.verify(base64: "?")
+        _ = try? verifier.verify(binary: receipt, applicationVersion: "none")
+        let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
+        _ = try? verifier.verify(stranger)
+
+        let counts = verifier.counts
+        #expect(counts.verified == 5)
+        #expect(
+            counts.refused == [
+                "empty-input": 1, "truncated": 2, "invalid-base64": 1, "application-version-mismatch": 1,
+                "untrusted-chain": 1,
+            ])
+        #expect(counts.chainCacheHits == 5)
+        #expect(counts.chainCacheMisses == 2)
+        #expect(counts.chainCacheEvictions == 0)
+    }
+
+    @Test func `counts are right with many threads`() async throws {
+        let verifier = try MintedReceipts.verifier()
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        await withTaskGroup { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for _ in 0..<50 { _ = try? verifier.verify(task % 2 == 0 ? receipt : [0x30]) }
+                }
+            }
+        }
+        #expect(verifier.counts.verified == 200)
+        #expect(verifier.counts.refused.values.reduce(0, +) == 200)
+        #expect(verifier.counts.chainCacheHits + verifier.counts.chainCacheMisses == 200)
+    }
+}
