@@ -84,9 +84,13 @@ struct OpenSSLComparison {
         case "distrusted-certificate": return "OpenSSL was not told what to distrust"
         case "invalid-key-usage": return "purpose *any* ignores the leaf's key usage"
         case "unexpected-value", "non-minimal-length", "non-minimal-tag", "invalid-bit-string", "invalid-integer",
-            "invalid-object-identifier", "indefinite-length", "unexpected-end-of-contents", "nesting-too-deep":
+            "invalid-object-identifier", "indefinite-length", "unexpected-end-of-contents", "nesting-too-deep",
+            "unexpected-tag":
             return "OpenSSL reads a laxer BER, and does not compare versions"
         case "invalid-signed-attributes": return "OpenSSL asks less of signed attributes than RFC 5652"
+        case "malformed-certificate": return "OpenSSL does not look into extensions that it does not need"
+        case "untrusted-chain" where expectation.file == "certificates/issuer-name-in-another-encoding.der":
+            return "OpenSSL compares names by their characters, whatever the string type"
         default: return nil
         }
     }
