@@ -13,7 +13,9 @@ struct GenerateVectors {
         let isComparison = arguments.first == "--compare-with-openssl"
         if isCheck || isComparison { arguments.removeFirst() }
         guard arguments.count <= 1, arguments.first?.hasPrefix("-") != true else {
-            print("usage: generate-vectors [--check | --compare-with-openssl] [DIRECTORY]\nDIRECTORY is TestVectors if not given.")
+            print(
+                "usage: generate-vectors [--check | --compare-with-openssl] [DIRECTORY]\nDIRECTORY is TestVectors if not given."
+            )
             exit(2)
         }
         let directory = URL(fileURLWithPath: arguments.first ?? "TestVectors")

@@ -54,7 +54,9 @@ struct OpenSSLComparison {
 
     func print() {
         Swift.print("\(count) binary vectors: \(acceptedByBoth) accepted by both, \(refusedByBoth) refused by both\n")
-        for (reason, group) in Dictionary(grouping: disagreements, by: \.reason).sorted(by: { $0.value.count > $1.value.count }) {
+        for (reason, group) in Dictionary(grouping: disagreements, by: \.reason).sorted(by: {
+            $0.value.count > $1.value.count
+        }) {
             Swift.print("\(group.count) × \(reason ?? "WITHOUT A KNOWN REASON")")
             for disagreement in group.sorted(by: { $0.file < $1.file }) {
                 Swift.print(
