@@ -104,6 +104,9 @@ extension SignedData {
         }
         let (key, isKnown) = try key(certificate)
         let algorithm = try algorithms.signatureAlgorithm(of: signer)
+        guard try announces(signer.digestAlgorithm) else {
+            throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
+        }
         let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try algorithm.digest.digest(of: content.content)
         }

@@ -10,12 +10,22 @@ struct GenerateVectors {
     static func main() throws {
         var arguments = CommandLine.arguments.dropFirst()
         let isCheck = arguments.first == "--check"
-        if isCheck { arguments.removeFirst() }
+        let isComparison = arguments.first == "--compare-with-openssl"
+        if isCheck || isComparison { arguments.removeFirst() }
         guard arguments.count <= 1, arguments.first?.hasPrefix("-") != true else {
-            print("usage: generate-vectors [--check] [DIRECTORY]\nDIRECTORY is TestVectors if not given.")
+            print(
+                "usage: generate-vectors [--check | --compare-with-openssl] [DIRECTORY]\nDIRECTORY is TestVectors if not given."
+            )
             exit(2)
         }
         let directory = URL(fileURLWithPath: arguments.first ?? "TestVectors")
+        if isComparison {
+            let file = directory.appendingPathComponent("expectations.json")
+            let comparison = try OpenSSLComparison(
+                JSONDecoder().decode([VectorExpectation].self, from: Data(contentsOf: file)), directory: directory)
+            comparison.print()
+            exit(comparison.disagreements.allSatisfy { $0.reason != nil } ? 0 : 1)
+        }
         let forge = try Forge(directory: directory, makesMissingKeys: !isCheck)
         let (files, problems) = try generate(with: forge)
         guard problems.isEmpty else {

@@ -23,7 +23,8 @@ extension Vector {
             "asn1/length-of-9-octets.der", "21", .container, "length-overflow", .byte(1),
             "The right length would be left if the first of nine octets were dropped.",
             .tree { node in
-                let low = withUnsafeBytes(of: UInt64(node.content.count).bigEndian, Array.init)
+                let count = node.content.count
+                let low = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: count >> $0) }
                 node.length = .octets([0x89, 0x01] + low)
             }),
         refused(

@@ -50,9 +50,9 @@ extension Vector {
             .signer { signer, _ in signer.signatureAlgorithm = .init(.md5WithRSAEncryption) }),
         refused(
             "pkcs7/digest-of-another.der", "11", .signature, "invalid-signature", .node(Path.signer + [4]),
-            "The signer names SHA-1 and signed over SHA-256, as the set of digests says.",
+            "The signer names SHA-1 and signed over SHA-256; both are in the set of digests.",
             .container { container, _ in
-                container.digestAlgorithms = [.init(.sha256)]
+                container.digestAlgorithms = [.init(.sha256), .init(.sha1)]
                 container.signers[0].digestAlgorithm = .init(.sha1)
             }),
         refused(

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SpanASN1
+import SpanPKCS7
 
 // The structure of the message: what is signed, by whom, with which certificate.
 extension Vector {
@@ -49,14 +50,21 @@ extension Vector {
         accepted(
             "pkcs7/version-3.der", nil, "A message with version 3 certificates of another kind may say so.",
             .container { container, _ in container.version = 3 }),
-        accepted(
-            "pkcs7/digest-algorithms-empty.der", "17", "`31 00`: the signer names its digest; the set is a hint.",
+        refused(
+            "pkcs7/digest-algorithms-empty.der", "17", .signature, "algorithm-mismatch", .node(Path.signer + [2]),
+            "`31 00`: the set does not list the signer's digest.",
             .container { container, _ in container.digestAlgorithms = [] }),
-        accepted(
-            "pkcs7/digest-algorithms-of-another.der", "11",
-            "The digest is the signer's, not the first of the set.",
+        refused(
+            "pkcs7/digest-algorithms-of-another.der", "11", .signature, "algorithm-mismatch",
+            .node(Path.signer + [2]), "The set lists another digest than the signer's.",
             .container { container, _ in
                 container.digestAlgorithms = [.init(SigningDigest.sha1.objectIdentifier)]
+            }),
+        accepted(
+            "pkcs7/digest-algorithms-with-another.der", "11",
+            "The set lists two digests; the one that counts is the signer's.",
+            .container { container, _ in
+                container.digestAlgorithms = [.init(.sha1), .init(.sha256)]
             }),
         refused(
             "pkcs7/field-after-signer-infos.der", "9", .container, "trailing-data", .end(Path.signerInfos),
