@@ -92,6 +92,11 @@ public final class ReceiptVerifier: Sendable {
         try counters.counting { () throws(ReceiptError) in try verified(binary, applicationVersion, deviceIdentifier) }
     }
 
+    /// Verifies the binary receipt that `decode` gives; its error is a refusal as any other.
+    func verify(decoding decode: () throws(ReceiptError) -> [UInt8]) throws(ReceiptError) -> VerifiedReceipt {
+        try counters.counting { () throws(ReceiptError) in try verified(decode(), nil, nil) }
+    }
+
     private func verified(
         _ binary: [UInt8], _ applicationVersion: String?, _ deviceIdentifier: [UInt8]?
     ) throws(ReceiptError) -> VerifiedReceipt {

@@ -5,27 +5,30 @@ public import SpanASN1
 /// Periods belong together by their original transaction id, which stays the same over renewals, upgrades and downgrades within a
 /// subscription group. A period is a purchase with an expiry; it gives access from its purchase date until its expiry, or until its
 /// cancellation or the expiry of the receipt itself, whichever comes first. The end itself is not included.
+///
+/// A period that begins ends the one before it. A receipt does not mark periods that an upgrade has ended: Apple marks them in its answers
+/// (`is_upgraded`), and those are the ones that a later period overlaps. Their money has gone into the upgrade.
 public struct Subscription: Hashable, Sendable {
     /// The original transaction id; a record of Xcode's without one has its own transaction id here.
     public let originalTransactionID: String
     /// All periods in the receipt, earliest first. One can lie after the asked date: Apple charges a renewal some hours ahead.
     public let periods: [InAppPurchase]
-    /// The period that decides: of those that run at the asked date, and if none does of those that have begun, the one that began last.
-    /// After an upgrade, that is the product upgraded to.
+    /// The period that decides: of those that had begun by the asked date, the one that began last, and if two began together the one that
+    /// ends last. After an upgrade, it is of the product upgraded to.
     public let currentPeriod: InAppPurchase
     public let state: State
-    /// When access ends, or ended: the end of ``currentPeriod``, and while that is running the end of the periods that follow it without a
-    /// gap.
+    /// When access ends, or ended: the end of ``currentPeriod``, and while that is running the end of the last period that follows it without
+    /// a gap.
     ///
     /// A renewal after the receipt was signed moves it, and the receipt does not know: see ``renewal``.
     public let expiry: Timestamp
 
     public enum State: String, Hashable, Sendable, CaseIterable {
-        /// A period runs at the asked date. It may have a cancellation date, later than that.
+        /// The current period runs. It may have a cancellation date, later than the asked date.
         case active
-        /// The last period has ended.
+        /// The current period has ended.
         case expired
-        /// The last period was cancelled, by the asked date: refunded, or revoked for an upgrade that this receipt does not have.
+        /// The current period was cancelled by the asked date: refunded, or revoked for an upgrade that this receipt does not have.
         case cancelled
     }
 
@@ -94,24 +97,26 @@ extension Subscription {
     /// - Parameter purchases: all periods, in the order of ``VerifiedReceipt/isBefore(_:_:)``.
     fileprivate init?(_ purchases: [InAppPurchase], of receipt: VerifiedReceipt, at date: Timestamp) {
         func end(of period: InAppPurchase) -> Timestamp {
-            min(
+            let end = min(
                 period.expiresDate ?? .distantFuture, period.cancellationDate ?? .distantFuture,
                 receipt.expirationDate ?? .distantFuture)
+            // A renewal can be refunded before it begins.
+            return max(end, receipt.start(of: period))
         }
         let begun = purchases.prefix { receipt.start(of: $0) <= date }
-        guard let last = begun.last, let id = last.subscriptionID else { return nil }
-        let running = begun.last { date < end(of: $0) }
-        let current = running ?? last
-
+        guard let current = begun.last, let id = current.subscriptionID else { return nil }
         var expiry = end(of: current)
-        if running != nil {
-            // In the order of their starts, so that what has a gap before it is followed by nothing without one.
-            for period in purchases where receipt.start(of: period) <= expiry { expiry = max(expiry, end(of: period)) }
+        let isRunning = date < expiry
+        if isRunning {
+            for period in purchases[begun.endIndex...] {
+                guard receipt.start(of: period) <= expiry else { break }
+                expiry = end(of: period)
+            }
         }
         originalTransactionID = id
         periods = purchases
         currentPeriod = current
         self.expiry = expiry
-        state = running != nil ? .active : current.isCancelled(at: date) ? .cancelled : .expired
+        state = isRunning ? .active : current.isCancelled(at: date) ? .cancelled : .expired
     }
 }

@@ -47,23 +47,26 @@ extension VerifiedReceipt {
         return latest.values.sorted { $0.index < $1.index }
     }
 
-    /// Whether any of some products gives access at a date: a subscription whose period is running, or a non-consumable that is owned.
+    /// Whether any of some products gives access at a date: as the current period of an active subscription, or as a non-consumable that is
+    /// owned.
     ///
-    /// Consumables never do, nor do non-renewing subscriptions, whose length only the app knows.
+    /// A product that was upgraded from does not, nor do consumables, nor non-renewing subscriptions, whose length only the app knows.
     ///
     /// - Parameters:
-    ///   - gracePeriod: for how long after its end a period still gives access, unless it was cancelled: for the time in which Apple
+    ///   - gracePeriod: for how long after its end the last period still gives access, unless it was cancelled: for the time in which Apple
     ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
-    public func isActive(
-        productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero
-    ) -> Bool {
+    public func isActive(productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero) -> Bool {
         guard !isExpired(at: date) else { return false }
-        return inAppPurchases.contains { purchase in
-            guard let productID = purchase.productID, productIDs.contains(productID) else { return false }
-            guard let end = purchase.expiresDate else { return isOwnedNonConsumable(purchase, at: date) }
-            return start(of: purchase) <= date && date < end.advanced(by: gracePeriod)
-                && !purchase.isCancelled(at: date)
-        }
+        func isAsked(_ purchase: InAppPurchase) -> Bool { purchase.productID.map(productIDs.contains) ?? false }
+        return inAppPurchases.contains { isOwnedNonConsumable($0, at: date) && isAsked($0) }
+            || subscriptions(at: date).contains { subscription in
+                guard isAsked(subscription.currentPeriod) else { return false }
+                switch subscription.state {
+                case .active: return true
+                case .expired: return date < subscription.expiry.advanced(by: gracePeriod)
+                case .cancelled: return false
+                }
+            }
     }
 
     /// Whether an introductory offer or a free trial of a subscription group shows in the receipt by a date.
@@ -112,7 +115,8 @@ extension VerifiedReceipt {
     }
 
     private func isOwnedNonConsumable(_ purchase: InAppPurchase, at date: Timestamp) -> Bool {
-        purchase.productType == .nonConsumable && start(of: purchase) <= date && !purchase.isCancelled(at: date)
+        purchase.productType == .nonConsumable && purchase.expiresDate == nil && start(of: purchase) <= date
+            && !purchase.isCancelled(at: date)
     }
 }
 

@@ -56,6 +56,13 @@ package struct ReceiptInput: Sendable {
         self.init(form: .base64, decoded: decoded)
     }
 
+    /// Decodes the member `receipt-data` of a JSON text.
+    init(receiptData string: borrowing JSONString, maximumByteCount: Int) throws(InputError) {
+        let decoded = try TextInput.decode(string, maximumByteCount)
+        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .json, offset: string.offset) }
+        self.init(form: .json, decoded: decoded)
+    }
+
     private init(form: InputForm, decoded: [UInt8]) {
         self.form = form
         self.decoded = decoded
@@ -177,9 +184,7 @@ private struct TextInput: ~Escapable {
             throw InputError(.invalidJSON, form: .json, offset: error.offset)
         }
         guard let string = found else { throw InputError(.missingReceiptData, form: .json, offset: start) }
-        let decoded = try Self.decode(string, maximumByteCount)
-        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .json, offset: string.offset) }
-        return decoded
+        return try ReceiptInput(receiptData: string, maximumByteCount: maximumByteCount).decoded
     }
 
     @_lifetime(copy self)
@@ -199,7 +204,7 @@ private struct TextInput: ~Escapable {
     }
 
     /// Base64 knows the one escape that is common, so that the text is seldom copied.
-    private static func decode(_ string: borrowing JSONString, _ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+    static func decode(_ string: borrowing JSONString, _ maximumByteCount: Int) throws(InputError) -> [UInt8] {
         do {
             return try decode(string.raw, at: string.offset + 1, as: .transported, .json, maximumByteCount)
         } catch {

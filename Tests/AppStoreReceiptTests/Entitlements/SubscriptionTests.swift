@@ -40,7 +40,9 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
         let renewed = [period("1", 0..<30), period("2", 30..<60)]
         let lapsed = [period("1", 0..<30), period("2", 40..<70)]
         let upgraded = [period("1", 0..<30, cancelled: 10), period("2", 10..<40, "premium")]
+        // Upgraded as receipts have it: nothing marks the old period.
         let overlapping = [period("1", 0..<30), period("2", 10..<20, "premium")]
+        let refundedAhead = [period("1", 0..<30), period("2", 30..<60, cancelled: 29)]
         let refunded = [period("1", 0..<30), period("2", 30..<60, cancelled: 40)]
         return [
             .init(name: "before the first period", periods: simple, asked: -0.001, expected: nil),
@@ -87,14 +89,23 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
                 name: "upgraded, but the new period is not in the receipt", periods: [upgraded[0]], asked: 20,
                 expected: .init(state: .cancelled, transactionID: "1", expiry: 10, cancelled: 10)),
             .init(
-                name: "overlapping: the one that began last decides", periods: overlapping, asked: 15,
-                expected: .init(state: .active, transactionID: "2", expiry: 30)),
+                name: "overlapping: before the upgrade", periods: overlapping, asked: 9,
+                expected: .init(state: .active, transactionID: "1", expiry: 20)),
             .init(
-                name: "overlapping: the longer one still runs", periods: overlapping, asked: 25,
+                name: "overlapping: the one that began last decides", periods: overlapping, asked: 15,
+                expected: .init(state: .active, transactionID: "2", expiry: 20)),
+            .init(
+                name: "overlapping: the upgrade has ended the longer one", periods: overlapping, asked: 25,
+                expected: .init(state: .expired, transactionID: "2", expiry: 20)),
+            .init(
+                name: "overlapping, in the other order in the receipt", periods: overlapping.reversed(), asked: 15,
+                expected: .init(state: .active, transactionID: "2", expiry: 20)),
+            .init(
+                name: "a renewal refunded before it began: until then", periods: refundedAhead, asked: 29.5,
                 expected: .init(state: .active, transactionID: "1", expiry: 30)),
             .init(
-                name: "overlapping: after both, the one that began last", periods: overlapping, asked: 31,
-                expected: .init(state: .expired, transactionID: "2", expiry: 20)),
+                name: "a renewal refunded before it began: afterwards", periods: refundedAhead, asked: 31,
+                expected: .init(state: .cancelled, transactionID: "2", expiry: 30, cancelled: 29)),
             .init(
                 name: "two that begin together: the one that ends last",
                 periods: [period("1", 0..<30), period("2", 0..<365, "yearly")], asked: 5,
@@ -120,7 +131,7 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
                 expected: .init(state: .active, transactionID: "2", expiry: 60)),
             .init(
                 name: "cancelled before it began", periods: [period("1", 0..<30, cancelled: -1)], asked: 5,
-                expected: .init(state: .cancelled, transactionID: "1", expiry: -1, cancelled: -1)),
+                expected: .init(state: .cancelled, transactionID: "1", expiry: 0, cancelled: -1)),
             .init(
                 name: "a free trial", periods: [period("1", 0..<7, trial: true), period("2", 7..<37)], asked: 3,
                 expected: .init(state: .active, transactionID: "1", expiry: 37, offer: .freeTrial)),
@@ -196,6 +207,16 @@ struct SubscriptionTests {
         #expect(
             receipt.isActive(productIDs: ["basic", "premium", "yearly"], at: day(test.asked))
                 == (test.expected?.state == .active))
+    }
+
+    @Test func `a product that was upgraded from is not active`() throws {
+        let receipt = try MintedReceipts.verified(
+            SubscriptionCase.period("1", 0..<30), SubscriptionCase.period("2", 10..<40, "premium"))
+        for (asked, basic, premium) in [(5.0, true, false), (10, false, true), (35, false, true), (41, false, false)] {
+            #expect(receipt.isActive(productIDs: ["basic"], at: day(asked)) == basic)
+            #expect(receipt.isActive(productIDs: ["premium"], at: day(asked)) == premium)
+            #expect(receipt.isActive(productIDs: ["basic"], at: day(asked), gracePeriod: .seconds(86_400 * 9)) == basic)
+        }
     }
 
     @Test func `subscriptions of different original transactions are apart, in the receipt's order`() throws {

@@ -1,0 +1,30 @@
+/// The `status` of verifyReceipt's answer, as far as this library gives it.
+public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
+    case valid = 0
+    /// The request is no JSON object.
+    case unreadableRequest = 21000
+    /// `receipt-data` is missing or malformed.
+    case malformedReceipt = 21002
+    /// The receipt is not signed by whom it should be; or it is not one of those that the responder is to accept.
+    case notAuthenticated = 21003
+    /// A receipt of the sandbox, sent to production.
+    case sandboxReceipt = 21007
+    /// A receipt of production, sent to the sandbox.
+    case productionReceipt = 21008
+    /// This host cannot verify receipts, or cannot read one that is genuine. Apple's meaning is the same: try again later.
+    case internalError = 21009
+}
+
+extension VerifyReceiptStatus {
+    init(_ error: ReceiptError) {
+        self =
+            switch error {
+            case .input(let error): error.kind == .invalidJSON ? .unreadableRequest : .malformedReceipt
+            case .container: .malformedReceipt
+            case .signature: error.stage == .container ? .malformedReceipt : .notAuthenticated
+            case .creationDate, .payload: .malformedReceipt
+            case .chain, .policy: .notAuthenticated
+            case .configuration, .host: .internalError
+            }
+    }
+}

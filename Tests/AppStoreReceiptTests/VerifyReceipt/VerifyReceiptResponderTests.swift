@@ -1,0 +1,247 @@
+import AppStoreReceiptTesting
+import Foundation
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+
+struct VerifyReceiptResponderTests {
+    static let clock = Timestamp(millisecondsSince1970: 1_750_000_000_123)
+
+    static func responder(_ environment: VerifyReceiptResponder.Environment) throws -> VerifyReceiptResponder {
+        var responder = try VerifyReceiptResponder(environment: environment, trust: MintedReceipts.trust)
+        responder.clock = { clock }
+        return responder
+    }
+
+    static func request(_ receipt: [UInt8], _ others: String = "") -> [UInt8] {
+        Array("{\"receipt-data\":\"\(Base64.encode(receipt.span))\"\(others)}".utf8)
+    }
+
+    static func builder(_ type: ReceiptBuilder.Environment = .production) -> ReceiptBuilder {
+        ReceiptBuilder(
+            bundleID: "com.example.app", environment: type,
+            purchases: [
+                .nonConsumable("com.example.pro", transactionID: "007", purchaseDate: day(0)),
+                SubscriptionCase.period("2", 0..<7, trial: true), SubscriptionCase.period("3", 7..<37),
+            ])
+    }
+
+    static func json(_ body: [UInt8]) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+    }
+
+    // MARK: The answer
+
+    @Test func `an answer has Apple's keys, types and forms`() throws {
+        var builder = ReceiptBuilder(
+            bundleID: "com.example.app",
+            purchases: [
+                {
+                    var purchase = SubscriptionCase.period(
+                        "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
+                        cancelled: 100.5)
+                    purchase.cancellationReason = 1
+                    purchase.quantity = 3
+                    return purchase
+                }()
+            ])
+        builder.creationDate = day(200)
+        builder.originalCreationDate = Timestamp(rfc3339: "2025-07-01T12:00:00.250Z")
+        builder.originalPurchaseDate = day(0)
+        builder.preorderDate = day(1)
+        builder.expirationDate = day(800)
+        let answer = try Self.responder(.production).answer(
+            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        #expect(answer.status == .valid)
+        #expect(try answer.result.get().bundleID == "com.example.app")
+        let expected = #"""
+            {"status":0,"environment":"Production","receipt":{"receipt_type":"Production","adam_id":1234567890,
+            "app_item_id":1234567890,"bundle_id":"com.example.app","application_version":"1.0",
+            "download_id":70000000000001,"version_external_identifier":860000001,
+            "receipt_creation_date":"2025-07-01 12:00:00 Etc/GMT","receipt_creation_date_ms":"1751371200250",
+            "receipt_creation_date_pst":"2025-07-01 05:00:00 America/Los_Angeles",
+            "request_date":"2025-06-15 15:06:40 Etc/GMT","request_date_ms":"1750000000123",
+            "request_date_pst":"2025-06-15 08:06:40 America/Los_Angeles",
+            "original_purchase_date":"2025-01-01 00:00:00 Etc/GMT","original_purchase_date_ms":"1735689600000",
+            "original_purchase_date_pst":"2024-12-31 16:00:00 America/Los_Angeles",
+            "original_application_version":"1.0",
+            "preorder_date":"2025-01-02 00:00:00 Etc/GMT","preorder_date_ms":"1735776000000",
+            "preorder_date_pst":"2025-01-01 16:00:00 America/Los_Angeles",
+            "expiration_date":"2027-03-12 00:00:00 Etc/GMT","expiration_date_ms":"1804809600000",
+            "expiration_date_pst":"2027-03-11 16:00:00 America/Los_Angeles",
+            "in_app":[{"quantity":"3","product_id":"a\"b\\c\u0001é","transaction_id":"0002","original_transaction_id":"1",
+            "purchase_date":"2025-04-01 00:00:00 Etc/GMT","purchase_date_ms":"1743465600000",
+            "purchase_date_pst":"2025-03-31 17:00:00 America/Los_Angeles",
+            "original_purchase_date":"2025-04-01 00:00:00 Etc/GMT","original_purchase_date_ms":"1743465600000",
+            "original_purchase_date_pst":"2025-03-31 17:00:00 America/Los_Angeles",
+            "expires_date":"2025-05-01 00:00:00 Etc/GMT","expires_date_ms":"1746057600000",
+            "expires_date_pst":"2025-04-30 17:00:00 America/Los_Angeles",
+            "web_order_line_item_id":"340000000000001","is_trial_period":"true","is_in_intro_offer_period":"true",
+            "cancellation_date":"2025-04-11 12:00:00 Etc/GMT","cancellation_date_ms":"1744372800000",
+            "cancellation_date_pst":"2025-04-11 05:00:00 America/Los_Angeles","cancellation_reason":"1",
+            "promotional_offer_id":"summer"}]}}
+            """#.split(separator: "\n").joined()
+        #expect(String(decoding: answer.body, as: UTF8.self) == expected)
+    }
+
+    @Test func `the creation date is that of the receipt where there is none of the original`() throws {
+        var builder = Self.builder(.sandbox)
+        builder.originalCreationDate = nil
+        builder.creationDate = day(40)
+        let answer = try Self.responder(.sandbox).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
+        #expect(receipt["receipt_creation_date_ms"] as? String == "\(day(40).millisecondsSince1970)")
+        #expect(receipt["adam_id"] as? Int == 0)
+    }
+
+    @Test func `what no receipt holds is not in the answer`() throws {
+        let answer = try Self.responder(.production).answer(
+            to: Self.request(Self.builder().signed(by: MintedReceipts.authority)))
+        let text = String(decoding: answer.body, as: UTF8.self)
+        for key in [
+            "latest_receipt_info", "latest_receipt", "pending_renewal_info", "is_upgraded", "in_app_ownership_type",
+            "subscription_group_identifier", "app_account_token", "cancellation_date",
+        ] { #expect(!text.contains("\"\(key)"), "\(key)") }
+        // Web order line items are for subscriptions only.
+        #expect(text.split(separator: "web_order_line_item_id").count == 3)
+    }
+
+    @Test(arguments: [ReceiptBuilder.AttributeOrder.der, .asGiven, .shuffled(seed: 7)])
+    func `the order of in_app is the receipt's`(order: ReceiptBuilder.AttributeOrder) throws {
+        var builder = ReceiptBuilder(
+            bundleID: "com.example.app",
+            purchases: (0..<40).map { .consumable("coins", transactionID: "\(($0 * 7) % 40)") })
+        builder.attributeOrder = order
+        let answer = try Self.responder(.production).answer(
+            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
+        let purchases = try #require(receipt["in_app"] as? [[String: Any]])
+        #expect(
+            purchases.map { $0["transaction_id"] as? String }
+                == (try answer.result.get().inAppPurchases.map(\.transactionID)))
+    }
+
+    // MARK: Statuses
+
+    @Test(arguments: [
+        ("", 21000), ("   ", 21000), ("hello", 21000), ("[]", 21000), ("{", 21000), ("null", 21000),
+        ("\"MII=\"", 21000),
+        ("receipt-data=MIIB", 21000), ("{\"receipt-data\":\"MII=\"", 21000), ("{\"receipt-data\":\"MII=\"}x", 21000),
+        ("{\"receipt-data\":\"\",\"receipt-data\":\"\"}", 21000), ("{\"receipt-data\":\"\\q\"}", 21000),
+        (String(repeating: "[", count: 100_000), 21000),
+        ("{\"a\":" + String(repeating: "[", count: 100_000), 21000),
+        ("{}", 21002), ("{\"receipt-data\":null}", 21002), ("{\"receipt-data\":12}", 21002),
+        ("{\"receipt-data\":{\"receipt-data\":\"MII=\"}}", 21002), ("{\"receipt-data\":\"\"}", 21002),
+        ("{\"receipt-data\":\"***\"}", 21002), ("{\"receipt-data\":\"MIIB\"}", 21002),
+        ("{\"receipt-data\":\"e30=\"}", 21002), ("{\"password\":\"x\"}", 21002),
+    ])
+    func `a bad request has its status and nothing else`(body: String, status: Int) throws {
+        let answer = try Self.responder(.production).answer(to: Array(body.utf8))
+        #expect(answer.status.rawValue == status)
+        #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":\(status)}")
+    }
+
+    @Test func `a receipt that another signed, or that was altered, is not authenticated`() throws {
+        let responder = try Self.responder(.production)
+        let stranger = try Self.builder().signed(by: TestCertificateAuthority())
+        #expect(responder.answer(to: Self.request(stranger)).status == .notAuthenticated)
+        var altered = try Self.builder().signed(by: MintedReceipts.authority)
+        let place = try #require(altered.firstRange(of: Array("com.example.pro".utf8)))
+        altered[place.lowerBound] ^= 1
+        #expect(responder.answer(to: Self.request(altered)).status == .notAuthenticated)
+        let cut = try Array(Self.builder().signed(by: MintedReceipts.authority).dropLast(9))
+        #expect(responder.answer(to: Self.request(cut)).status == .malformedReceipt)
+        #expect(responder.verifier.counts.refused.values.reduce(0, +) == 3)
+    }
+
+    @Test(arguments: [
+        (ReceiptBuilder.Environment.production, 0, 21008, "Production"),
+        (.sandbox, 21007, 0, "Sandbox"),
+        (.productionVPP, 0, 21008, "Production"),
+        (.productionVPPSandbox, 21007, 0, "Sandbox"),
+    ])
+    func `production first, the sandbox on 21007, or both at once`(
+        type: ReceiptBuilder.Environment, atProduction: Int, atSandbox: Int, name: String
+    ) throws {
+        let request = Self.request(try Self.builder(type).signed(by: MintedReceipts.authority))
+        for (environment, status) in [
+            (VerifyReceiptResponder.Environment.production, atProduction), (.sandbox, atSandbox), (.either, 0),
+        ] {
+            let answer = try Self.responder(environment).answer(to: request)
+            #expect(answer.status.rawValue == status)
+            if status == 0 {
+                #expect(try Self.json(answer.body)["environment"] as? String == name)
+            } else {
+                #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":\(status)}")
+            }
+        }
+    }
+
+    @Test func `a receipt of an environment that nobody knows is not authenticated`() throws {
+        var builder = Self.builder()
+        builder.receiptType = "Staging"
+        let answer = try Self.responder(.either).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        #expect(answer.status == .notAuthenticated)
+    }
+
+    @Test func `bundle ids are checked if they are given`() throws {
+        let request = Self.request(try Self.builder().signed(by: MintedReceipts.authority))
+        for (bundleIDs, status) in [
+            (nil, VerifyReceiptStatus.valid), (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
+        ] as [(Set<String>?, VerifyReceiptStatus)] {
+            let responder = try VerifyReceiptResponder(
+                environment: .production, trust: MintedReceipts.trust, bundleIDs: bundleIDs)
+            #expect(responder.answer(to: request).status == status)
+        }
+    }
+
+    @Test func `receipts of StoreKit Testing are answered only where they are asked for`() throws {
+        let signer = try StoreKitTestingSigner()
+        var builder = ReceiptBuilder(bundleID: "com.example.app", environment: .xcode)
+        builder.encoding = .ber()
+        let request = Self.request(try builder.signed(by: signer))
+        let responder = try VerifyReceiptResponder(
+            environment: .xcode, trust: .storeKitTesting([signer.trustAnchor]))
+        let answer = responder.answer(to: request)
+        #expect(answer.status == .valid)
+        #expect(try Self.json(answer.body)["environment"] as? String == "Xcode")
+        #expect(try Self.responder(.either).answer(to: request).status == .notAuthenticated)
+    }
+
+    // MARK: Requests
+
+    @Test func `all forms of base64 and other members are accepted`() throws {
+        let receipt = try Self.builder().signed(by: MintedReceipts.authority)
+        let text = Base64.encode(receipt.span)
+        let lines = stride(from: 0, to: text.count, by: 64).map { text.dropFirst($0).prefix(64) }.joined(
+            separator: "\\r\\n")
+        let responder = try Self.responder(.production)
+        for body in [
+            " {\n\"password\": \"x\", \"receipt-data\" : \"\(text)\" , \"exclude-old-transactions\":\"yes\" }\r\n",
+            "{\"receipt-data\":\"\(text.replacingOccurrences(of: "/", with: "\\/"))\"}",
+            "{\"receipt-data\":\"\(text.replacingOccurrences(of: "A", with: "\\u0041"))\"}",
+            "{\"receipt-data\":\"\(lines)\"}",
+            "{\"receipt-data\":\"\(Base64.encode(receipt.span, urlSafe: true))\"}",
+            "{\"receipt\\u002ddata\":\"\(text)\",\"x\":{\"receipt-data\":1,\"y\":[[],{}]}}",
+        ] { #expect(responder.answer(to: Array(body.utf8)).status == .valid) }
+    }
+
+    // MARK: latest_receipt_info
+
+    @Test(arguments: [(false, ["007", "2", "3"]), (true, ["007", "3"])])
+    func `latest_receipt_info is filled if asked for, and marked`(excludesOld: Bool, expected: [String]) throws {
+        var responder = try Self.responder(.production)
+        let request = Self.request(
+            try Self.builder().signed(by: MintedReceipts.authority), ",\"exclude-old-transactions\":\(excludesOld)")
+        #expect(try Self.json(responder.answer(to: request).body)["latest_receipt_info"] == nil)
+        responder.fillsLatestReceiptInfo = true
+        let answer = try Self.json(responder.answer(to: request).body)
+        #expect(answer["latest_receipt_info_source"] as? String == "in_app")
+        let latest = try #require(answer["latest_receipt_info"] as? [[String: Any]])
+        #expect(Set(latest.compactMap { $0["transaction_id"] as? String }) == Set(expected))
+        let inApp = try #require((answer["receipt"] as? [String: Any])?["in_app"] as? [[String: Any]])
+        #expect(inApp.count == 3)
+        if !excludesOld { #expect((latest as NSArray) == (inApp as NSArray)) }
+    }
+}
