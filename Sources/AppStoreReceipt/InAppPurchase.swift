@@ -24,48 +24,35 @@ public struct InAppPurchase: Sendable {
     private var entry: PurchaseEntry { storage.table.purchases[index] }
 
     /// How many were bought [1701].
-    public var quantity: Int64? { entry.has(.quantity) ? entry.quantity : nil }
+    public var quantity: Int64? { entry.number(.quantity) }
     /// The product's identifier [1702].
-    public var productID: String? { entry.has(.productID) ? storage.string(entry.productID) : nil }
+    public var productID: String? { string(.productID) }
     /// The transaction's identifier: what a purchase is granted once for [1703].
-    public var transactionID: String? { entry.has(.transactionID) ? storage.string(entry.transactionID) : nil }
+    public var transactionID: String? { string(.transactionID) }
     /// When it was bought, renewed or restored [1704].
-    public var purchaseDate: Timestamp? {
-        entry.has(.purchaseDate) ? Timestamp(millisecondsSince1970: entry.purchaseDate) : nil
-    }
+    public var purchaseDate: Timestamp? { date(.purchaseDate) }
     /// The identifier of the first transaction of a subscription or of a restored purchase; absent in some of Xcode's records [1705].
-    public var originalTransactionID: String? {
-        entry.has(.originalTransactionID) ? storage.string(entry.originalTransactionID) : nil
-    }
+    public var originalTransactionID: String? { string(.originalTransactionID) }
     /// The purchase date of that transaction; absent in some of Xcode's records [1706].
-    public var originalPurchaseDate: Timestamp? {
-        entry.has(.purchaseOriginalPurchaseDate)
-            ? Timestamp(millisecondsSince1970: entry.originalPurchaseDate) : nil
-    }
+    public var originalPurchaseDate: Timestamp? { date(.purchaseOriginalPurchaseDate) }
     /// What kind of product it is (inferred) [1707].
-    public var productType: ProductType? { entry.has(.productType) ? ProductType(rawValue: entry.productType) : nil }
+    public var productType: ProductType? { entry.number(.productType).map(ProductType.init(rawValue:)) }
     /// When this period of a subscription ends [1708].
-    public var expiresDate: Timestamp? {
-        entry.has(.expiresDate) ? Timestamp(millisecondsSince1970: entry.expiresDate) : nil
-    }
+    public var expiresDate: Timestamp? { date(.expiresDate) }
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
-    public var itemID: Int64? { entry.has(.itemID) ? entry.itemID : nil }
+    public var itemID: Int64? { entry.number(.itemID) }
     /// The id of this period of a subscription; 0 for other products [1711].
-    public var webOrderLineItemID: Int64? { entry.has(.webOrderLineItemID) ? entry.webOrderLineItemID : nil }
+    public var webOrderLineItemID: Int64? { entry.number(.webOrderLineItemID) }
     /// When Apple refunded or revoked it; such a purchase grants nothing from then on [1712].
-    public var cancellationDate: Timestamp? {
-        entry.has(.cancellationDate) ? Timestamp(millisecondsSince1970: entry.cancellationDate) : nil
-    }
+    public var cancellationDate: Timestamp? { date(.cancellationDate) }
     /// Whether this period is a free trial [1713].
     public var isTrialPeriod: Bool? { flag(.isTrialPeriod) }
     /// Whether this period is at an introductory price [1719].
     public var isInIntroOfferPeriod: Bool? { flag(.isInIntroOfferPeriod) }
     /// 1 when cancelled for a problem within the app, 0 for another reason [1720].
-    public var cancellationReason: Int64? { entry.has(.cancellationReason) ? entry.cancellationReason : nil }
+    public var cancellationReason: Int64? { entry.number(.cancellationReason) }
     /// The identifier of the promotional offer [1721].
-    public var promotionalOfferID: String? {
-        entry.has(.promotionalOfferID) ? storage.string(entry.promotionalOfferID) : nil
-    }
+    public var promotionalOfferID: String? { string(.promotionalOfferID) }
 
     /// All attributes of the purchase, raw, in its order.
     public var attributes: ReceiptAttributes {
@@ -78,9 +65,13 @@ public struct InAppPurchase: Sendable {
         return attributes.filter { !entry.shows($0.type) }
     }
 
-    private func flag(_ type: AttributeType) -> Bool? {
-        entry.has(type) ? entry.flags & PurchaseEntry.bit(type) != 0 : nil
+    private func string(_ type: AttributeType) -> String? { entry.string(type).map(storage.string) }
+
+    private func date(_ type: AttributeType) -> Timestamp? {
+        entry.number(type).map { Timestamp(millisecondsSince1970: $0) }
     }
+
+    private func flag(_ type: AttributeType) -> Bool? { entry.number(type).map { $0 != 0 } }
 }
 
 extension InAppPurchase: Hashable {

@@ -6,11 +6,16 @@ struct ByteRange: Sendable {
     var count: UInt32 = 0
 
     init() {}
+    init(bits: UInt64) {
+        start = UInt32(truncatingIfNeeded: bits)
+        count = UInt32(truncatingIfNeeded: bits >> 32)
+    }
     init(_ range: Range<Int>) {
         start = UInt32(truncatingIfNeeded: range.lowerBound)
         count = UInt32(truncatingIfNeeded: range.count)
     }
 
+    var bits: UInt64 { UInt64(start) | UInt64(count) << 32 }
     var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
 }
 
@@ -50,38 +55,6 @@ struct ReceiptTable: Sendable {
     /// Whether a typed field says what an attribute says. The value of an inferred one may have another form than its field.
     func shows(_ type: AttributeType) -> Bool {
         guard 0..<64 ~= type.rawValue, type.form != nil else { return false }
-        return !type.isInferred || has(type)
-    }
-}
-
-/// One in-app purchase, as ``ReceiptTable`` keeps it.
-struct PurchaseEntry: Sendable {
-    /// The content of the purchase's SET.
-    var record = ByteRange()
-    /// Bit *n* for attribute 1701 + *n*.
-    var present: UInt32 = 0
-    /// The values of the two flags, by the same bits.
-    var flags: UInt32 = 0
-    var productID = ByteRange()
-    var transactionID = ByteRange()
-    var originalTransactionID = ByteRange()
-    var promotionalOfferID = ByteRange()
-    var quantity: Int64 = 0
-    var productType: Int64 = 0
-    var itemID: Int64 = 0
-    var webOrderLineItemID: Int64 = 0
-    var cancellationReason: Int64 = 0
-    var purchaseDate: Int64 = 0
-    var originalPurchaseDate: Int64 = 0
-    var expiresDate: Int64 = 0
-    var cancellationDate: Int64 = 0
-
-    static func bit(_ type: AttributeType) -> UInt32 { 1 << UInt32(truncatingIfNeeded: type.rawValue - 1701) }
-    func has(_ type: AttributeType) -> Bool { present & Self.bit(type) != 0 }
-
-    /// See ``ReceiptTable/shows(_:)``.
-    func shows(_ type: AttributeType) -> Bool {
-        guard 1701..<1733 ~= type.rawValue, type.form != nil else { return false }
         return !type.isInferred || has(type)
     }
 }

@@ -24,32 +24,28 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public init?(
         year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
     ) {
-        guard 0...9999 ~= year, 1...12 ~= month, 1...Timestamp.days(inMonth: month, of: year) ~= day,
-            0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second, 0...999 ~= millisecond
+        guard 0...9999 ~= year, 1...12 ~= month, 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second,
+            0...999 ~= millisecond
         else { return nil }
-        let days = Timestamp.daysSince1970(year: year, month: month, day: day)
+        let (century, yearOfCentury) = UInt(bitPattern: year).quotientAndRemainder(dividingBy: 100)
+        let isLeap = (yearOfCentury == 0 ? century : yearOfCentury) & 3 == 0
+        guard day <= 28 || day <= Timestamp.days(inMonth: month, isLeap: isLeap) else { return nil }
+        // The leap days of years 1 to `year`, its own too, and the days before a month as if February had 30.
+        let leapDays = Int(24 &* century &+ century / 4 &+ yearOfCentury / 4)
+        let daysBeforeMonth = Int((367 &* UInt(bitPattern: month) &- 362) / 12)
+        let excess = month > 2 ? 2 : isLeap ? 1 : 0
+        // 719,528 days from the first of January of year 0.
+        let days = 365 &* year &+ leapDays &+ daysBeforeMonth &- excess &+ day &- 719_528
         let seconds = ((days &* 24 &+ hour) &* 60 &+ minute) &* 60 &+ second
         millisecondsSince1970 = Int64(seconds &* 1000 &+ millisecond)
     }
 
     /// The number of days in a month (1–12).
     @inlinable
-    static func days(inMonth month: Int, of year: Int) -> Int {
-        if month == 2 { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28 }
+    static func days(inMonth month: Int, isLeap: Bool) -> Int {
+        if month == 2 { return isLeap ? 29 : 28 }
         // 31 30 31 30 31 30 31 | 31 30 31 30 31: odd up to July, even from August.
-        return 30 + ((month + month / 8) & 1)
-    }
-
-    /// Days since 1970-01-01, counting years from March so that the leap day comes last.
-    @inlinable
-    static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
-        let marchYear = month > 2 ? year : year &- 1
-        let marchMonth = month > 2 ? month &- 3 : month &+ 9
-        // Years −1…9999: shifted by one 400-year era so that every division is of a non-negative number.
-        let shifted = marchYear &+ 400
-        let dayOfYear = (153 &* marchMonth &+ 2) / 5 &+ day &- 1
-        let days = shifted &* 365 &+ shifted / 4 &- shifted / 100 &+ shifted / 400 &+ dayOfYear
-        return days &- 719_468 &- 146_097
+        return 30 &+ ((month &+ month >> 3) & 1)
     }
 
     /// The components of a point in time in UTC.
