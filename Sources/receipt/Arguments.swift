@@ -68,6 +68,7 @@ enum UsageError: Error, Hashable {
     case conflictingOptions(String, String)
     case unexpectedOperand(String)
     case noInput
+    case missingOption(String)
 }
 
 extension UsageError: CustomStringConvertible {
@@ -85,6 +86,7 @@ extension UsageError: CustomStringConvertible {
         case .repeatedOption(let option): "\(option) can be given once only"
         case .conflictingOptions(let first, let second): "\(first) and \(second) exclude each other"
         case .unexpectedOperand(let operand): "one argument too many: '\(operand.printable)'"
+        case .missingOption(let option): "\(option) is needed"
         case .noInput: "no input: name a file, or give '-' to read what you type"
         }
     }

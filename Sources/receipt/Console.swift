@@ -31,6 +31,12 @@ struct Console {
         endLine()
     }
 
+    /// Writes bytes as they are.
+    mutating func write(_ bytes: [UInt8]) {
+        output.append(contentsOf: bytes)
+        flush()
+    }
+
     private mutating func endLine() {
         output.append(UInt8(ascii: "\n"))
         if output.count >= 1 << 16 { flush() }

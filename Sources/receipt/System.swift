@@ -55,6 +55,33 @@ enum System {
         }
     }
 
+    /// Writes a file, over one that is there.
+    static func write(_ bytes: Span<UInt8>, toFile path: String) throws(SystemError) {
+        try write(bytes, to: path, flags: O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode: 0o666)
+    }
+
+    /// Writes a file that must not be there.
+    ///
+    /// - Parameter isPrivate: whether nobody else may read it.
+    static func write(_ bytes: Span<UInt8>, toNewFile path: String, isPrivate: Bool) throws(SystemError) {
+        try write(
+            bytes, to: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: isPrivate ? 0o600 : 0o666)
+    }
+
+    private static func write(
+        _ bytes: Span<UInt8>, to path: String, flags: CInt, mode: mode_t
+    ) throws(SystemError) {
+        let descriptor = unsafe open(path, flags, mode)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor)
+    }
+
+    /// Makes a directory unless it is there.
+    static func makeDirectory(_ path: String) throws(SystemError) {
+        guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError(code: errno) }
+    }
+
     static func isTerminal(_ descriptor: CInt) -> Bool { isatty(descriptor) == 1 }
 
     /// The width of a terminal in characters.

@@ -5,7 +5,7 @@ import Testing
 @testable import generate_vectors
 
 /// `TestVectors/`, as it is in the repository.
-private enum Tree {
+enum Tree {
     static let directory = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("TestVectors")

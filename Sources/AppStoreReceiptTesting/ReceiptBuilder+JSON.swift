@@ -1,0 +1,219 @@
+import AppStoreReceipt
+
+/// Why a text does not specify a receipt, and where.
+public struct ReceiptSpecificationError: Error, Hashable, Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case malformedJSON = "malformed-json"
+        /// A key that is none of a receipt's.
+        case unknownKey = "unknown-key"
+        case repeatedKey = "repeated-key"
+        /// A value of another type, a date that is not RFC 3339, digits that are not hexadecimal.
+        case unexpectedValue = "unexpected-value"
+    }
+
+    public let kind: Kind
+    /// Bytes from the start of the text.
+    public let offset: Int
+
+    public init(kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+extension ReceiptSpecificationError: CustomStringConvertible {
+    public var description: String {
+        let reason =
+            switch kind {
+            case .malformedJSON: "invalid JSON"
+            case .unknownKey: "no receipt has this key"
+            case .repeatedKey: "a key that is repeated"
+            case .unexpectedValue: "a value that this key cannot have"
+            }
+        return "\(reason) at byte \(offset)"
+    }
+}
+
+extension ReceiptBuilder {
+    /// The receipt that a JSON text specifies, by the keys of `receipt decode --format json`.
+    ///
+    /// ```json
+    /// {"bundle_id": "com.example.app", "in_app": [{"product_id": "com.example.app.pro", "transaction_id": "1000"}]}
+    /// ```
+    ///
+    /// What that command prints is accepted as it is, with what is around the receipt. Dates are RFC 3339, octets hexadecimal. What is absent or
+    /// `null` is not written, but a receipt has a type and a creation date in any case: `Production` and ``defaultCreationDate``.
+    /// Purchases and unknown attributes keep their order.
+    public init(json: [UInt8]) throws(ReceiptSpecificationError) {
+        self.init(bundleID: "", environment: .xcode)
+        (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)
+        (deviceIdentifier, expirationDate) = (nil, nil)
+        receiptType = Environment.production.rawValue
+        encoding = .der
+
+        var reader = SpecificationReader(receipt: self)
+        do throws(JSONError) {
+            let start = try SpecificationReader.receiptOffset(json.span)
+            // The whole text is checked; only the receipt in it counts.
+            try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
+            var cursor = JSONCursor(json.span, from: start)
+            try reader.read(&cursor)
+        } catch {
+            if let offset = reader.unknownKeyOffset {
+                throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
+            }
+            throw ReceiptSpecificationError(error)
+        }
+        self = reader.receipt
+    }
+}
+
+extension ReceiptSpecificationError {
+    init(_ error: JSONError) {
+        kind =
+            switch error.kind {
+            case .duplicateMember: .repeatedKey
+            case .unexpectedType, .unexpectedValue, .numberOutOfRange, .missingMember: .unexpectedValue
+            default: .malformedJSON
+            }
+        offset = error.offset
+    }
+}
+
+/// A field of a receipt or of a purchase, by the type of its value.
+private enum Field<Root>: Sendable {
+    case text(any WritableKeyPath<Root, String?> & Sendable)
+    case integer(any WritableKeyPath<Root, Int64?> & Sendable)
+    case date(any WritableKeyPath<Root, Timestamp?> & Sendable)
+    case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
+    case flag(any WritableKeyPath<Root, Bool?> & Sendable)
+}
+
+private struct SpecificationReader {
+    var receipt: ReceiptBuilder
+    var unknownKeyOffset: Int?
+
+    private static let receiptFields: [AttributeType: Field<ReceiptBuilder>] = [
+        .receiptType: .text(\.receiptType), .appItemID: .integer(\.appItemID), .bundleID: .text(\.bundleID),
+        .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
+        .sha1Hash: .octets(\.sha1Hash), .originalCreationDate: .date(\.originalCreationDate),
+        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .integer(\.sellerID),
+        .creationDate: .date(\.creationDate), .clientVersion: .integer(\.clientVersion),
+        .downloadID: .integer(\.downloadID), .versionExternalIdentifier: .integer(\.versionExternalIdentifier),
+        .originalPurchaseDate: .date(\.originalPurchaseDate),
+        .originalApplicationVersion: .text(\.originalApplicationVersion), .expirationDate: .date(\.expirationDate),
+        .platform: .integer(\.platform), .preorderDate: .date(\.preorderDate),
+    ]
+
+    private static let purchaseFields: [AttributeType: Field<ReceiptBuilder.Purchase>] = [
+        .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
+        .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
+        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
+        .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
+        .webOrderLineItemID: .integer(\.webOrderLineItemID), .cancellationDate: .date(\.cancellationDate),
+        .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
+        .cancellationReason: .integer(\.cancellationReason), .promotionalOfferID: .text(\.promotionalOfferID),
+    ]
+
+    /// Where the receipt begins: in the member `receipt` of what the command prints, or at once.
+    static func receiptOffset(_ json: Span<UInt8>) throws(JSONError) -> Int {
+        var cursor = JSONCursor(json)
+        var offset = 0
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            guard name == "receipt" else { return }
+            offset = try cursor.skipValue().lowerBound
+        }
+        return offset
+    }
+
+    mutating func read(_ cursor: inout JSONCursor) throws(JSONError) {
+        var receipt = receipt
+        try read(
+            &cursor, into: &receipt, AttributeType.receiptAttributesByJSONKey, Self.receiptFields,
+            unknown: \.additionalAttributes
+        ) { (reader, cursor, receipt) throws(JSONError) in
+            try cursor.readArray { (cursor) throws(JSONError) in
+                var purchase = ReceiptBuilder.Purchase()
+                try reader.read(
+                    &cursor, into: &purchase, AttributeType.purchaseAttributesByJSONKey, Self.purchaseFields,
+                    unknown: \.additionalAttributes)
+                receipt.purchases.append(purchase)
+            }
+        }
+        self.receipt = receipt
+    }
+
+    private mutating func read<Root>(
+        _ cursor: inout JSONCursor, into root: inout Root, _ types: [String: AttributeType],
+        _ fields: [AttributeType: Field<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
+        purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
+    ) throws(JSONError) {
+        var seen: Set<String> = []
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            let key = name.value
+            guard seen.insert(key).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
+            if key == "unknown_attributes" {
+                return try cursor.readArray { (cursor) throws(JSONError) in
+                    root[keyPath: unknown].append(try Self.attribute(&cursor))
+                }
+            }
+            guard let type = types[key] else {
+                unknownKeyOffset = name.offset
+                throw JSONError(.unexpectedValue, offset: name.offset)
+            }
+            if try cursor.readIfNull() { return }
+            if type == .inAppPurchase { return try purchases(&self, &cursor, &root) }
+            if let field = fields[type] { try Self.read(&cursor, field, into: &root) }
+        }
+    }
+
+    private static func read<Root>(
+        _ cursor: inout JSONCursor, _ field: Field<Root>, into root: inout Root
+    ) throws(JSONError) {
+        switch field {
+        case .text(let path): root[keyPath: path] = try cursor.readString().value
+        case .integer(let path): root[keyPath: path] = try cursor.readInt64()
+        case .flag(let path): root[keyPath: path] = try cursor.readBool()
+        case .octets(let path): root[keyPath: path] = try octets(&cursor)
+        case .date(let path):
+            let string = try cursor.readString()
+            guard let date = Timestamp(rfc3339: string.value) else {
+                throw JSONError(.unexpectedValue, offset: string.offset)
+            }
+            root[keyPath: path] = date
+        }
+    }
+
+    private static func octets(_ cursor: inout JSONCursor) throws(JSONError) -> [UInt8] {
+        let string = try cursor.readString()
+        let digits = string.bytes
+        var octets: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard index + 1 < digits.count, let high = Character(Unicode.Scalar(digits[index])).hexDigitValue,
+                let low = Character(Unicode.Scalar(digits[index + 1])).hexDigitValue
+            else { throw JSONError(.unexpectedValue, offset: string.offset) }
+            octets.append(UInt8(high << 4 | low))
+        }
+        return octets
+    }
+
+    /// `{"type":…,"version":…,"value":…}`
+    private static func attribute(_ cursor: inout JSONCursor) throws(JSONError) -> ReceiptBuilder.Attribute {
+        enum Member: String, CaseIterable { case type, version, value }
+        var start = cursor
+        let offset = try start.skipValue().lowerBound
+        var attribute = ReceiptBuilder.Attribute(.init(rawValue: 0), value: [])
+        var hasType = false
+        try cursor.readObject(of: JSONMembers<Member>()) { (cursor, member) throws(JSONError) in
+            switch member {
+            case .type:
+                attribute.type = .init(rawValue: try cursor.readInt64())
+                hasType = true
+            case .version: attribute.version = try cursor.readInt64()
+            case .value: attribute.value = try octets(&cursor)
+            }
+        }
+        guard hasType else { throw JSONError(.missingMember, offset: offset) }
+        return attribute
+    }
+}

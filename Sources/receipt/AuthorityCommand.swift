@@ -1,0 +1,73 @@
+import AppStoreReceiptTesting
+
+/// `receipt ca`
+struct AuthorityCommand: Command {
+    static let syntax = CommandSyntax(
+        name: "ca",
+        summary: "Makes a certificate authority to mint test receipts with",
+        operands: "",
+        maximumOperandCount: 0,
+        options: [
+            .init(
+                name: "--out", value: "DIR", help: "Where to store it; made if it is not there, and never written over."
+            )
+        ],
+        notes: """
+            DIR gets a root, an intermediate and a leaf (.der), and their private keys (.key).
+            Mint with 'receipt mint --ca DIR', verify with 'receipt verify --root DIR/root.der'.
+            Nothing it signs verifies under Apple's roots; give its root to tests only.
+            """)
+
+    private let directory: String
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        guard let directory = arguments["--out"] else { throw .missingOption("--out DIR") }
+        self.directory = directory
+    }
+
+    func run(_ console: inout Console) -> ExitStatus {
+        let files: [TestCertificateAuthority.File]
+        do throws(MintingError) {
+            files = try TestCertificateAuthority().files()
+        } catch {
+            console.report("cannot make an authority: \(error.rawValue)")
+            return .unusable
+        }
+        var name = directory
+        do throws(SystemError) {
+            try System.makeDirectory(directory)
+            for file in files {
+                name = "\(directory)/\(file.name)"
+                try System.write(file.contents.span, toNewFile: name, isPrivate: file.name.hasSuffix(".key"))
+            }
+        } catch {
+            console.report("\(name.printable): \(error)")
+            return .unusable
+        }
+        console.print("\(directory.printable)/root.der is the root to trust in tests.")
+        return .passed
+    }
+}
+
+extension TestCertificateAuthority {
+    /// Loads what `receipt ca` has stored.
+    static func load(_ directory: String, _ console: inout Console) -> TestCertificateAuthority? {
+        var files: [File] = []
+        for name in ["root", "intermediate", "leaf"].flatMap({ [$0 + ".der", $0 + ".key"] }) {
+            let path = "\(directory)/\(name)"
+            do throws(SystemError) {
+                files.append(File(name: name, contents: try System.read(path, maximumByteCount: 1 << 20)))
+            } catch {
+                console.report(
+                    "\(path.printable): \(error)\n'receipt ca --out \(directory.printable)' makes an authority.")
+                return nil
+            }
+        }
+        do throws(MintingError) {
+            return try TestCertificateAuthority(files: files)
+        } catch {
+            console.report("\(directory.printable): \(error.rawValue)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+
+/// `receipt mint`
+struct MintCommand: Command {
+    static let syntax = CommandSyntax(
+        name: "mint",
+        summary: "Makes a receipt for tests",
+        operands: "[SPEC.json|-]",
+        maximumOperandCount: 1,
+        options: [
+            .init(
+                name: "--ca", value: "DIR",
+                help:
+                    "Sign with the authority that 'receipt ca --out DIR' has made; when left\nout, with one that nobody keeps."
+            ),
+            .init(
+                name: "--purchases", value: "N|SPEC.json",
+                help: "So many purchases of made-up products, in place of a specification; 1\nif nothing is said."),
+            .init(name: "--bundle-id", value: "ID", help: "The app's bundle id, 'com.example.app' if not given."),
+            .init(name: "--out", value: "FILE", help: "Where to write the receipt, in place of standard output."),
+            .init(
+                name: "--format", value: "der|base64",
+                help: "'der' if not given with --out, else 'base64'."),
+        ],
+        notes: """
+            SPEC.json has the keys of 'receipt decode --format json': what that prints, edited or
+            not, can be minted again, and so can its member 'receipt' alone:
+              {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
+            The same authority and specification give the same bytes each time.
+            """)
+
+    private enum Content {
+        case purchases(Int)
+        case specification(FileInput)
+    }
+
+    private let content: Content
+    private let authority: String?
+    private let bundleID: String?
+    private let output: String?
+    private let isBinary: Bool
+
+    /// As many as a verifier accepts if nothing else is said.
+    private static let maximumPurchaseCount = ReceiptLimits().maximumPurchaseCount
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let operand = arguments.operands.first
+        let purchases = arguments["--purchases"]
+        if let purchases {
+            guard operand == nil else { throw .conflictingOptions("--purchases", "SPEC.json") }
+            if let count = Int(purchases) {
+                guard 0...Self.maximumPurchaseCount ~= count else {
+                    throw .invalidValue(
+                        option: "--purchases", value: purchases,
+                        expected: "0 to \(Self.maximumPurchaseCount), or a file",
+                        suggestion: nil)
+                }
+                content = .purchases(count)
+            } else {
+                content = .specification(FileInput(purchases))
+            }
+        } else {
+            content = operand.map { .specification(FileInput($0)) } ?? .purchases(1)
+        }
+        authority = arguments["--ca"]
+        bundleID = arguments["--bundle-id"]
+        output = arguments["--out"]
+        isBinary = arguments["--format"].map { $0 == "der" } ?? (output != nil)
+    }
+
+    func run(_ console: inout Console) -> ExitStatus {
+        guard let builder = makeBuilder(&console), let bytes = sign(builder, &console) else { return .unusable }
+        do throws(SystemError) {
+            let encoded = isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)
+            if let output {
+                try System.write(encoded.span, toFile: output)
+            } else {
+                console.write(encoded)
+            }
+        } catch {
+            console.report("\((output ?? "-").printable): \(error)")
+            return .unusable
+        }
+        return .passed
+    }
+
+    private func makeBuilder(_ console: inout Console) -> ReceiptBuilder? {
+        var builder: ReceiptBuilder
+        switch content {
+        case .purchases(let count):
+            builder = ReceiptBuilder(
+                bundleID: bundleID ?? "com.example.app",
+                purchases: (0..<count).map { index in
+                    let product = "com.example.app.product.\(index % 10)"
+                    return .consumable(product, transactionID: String(200_000_000_000_001 + index))
+                })
+        case .specification(let file):
+            do throws(SystemError) {
+                let text = try file.read()
+                do throws(ReceiptSpecificationError) {
+                    builder = try ReceiptBuilder(json: text)
+                } catch {
+                    console.report("\(file.name.printable): \(error)")
+                    return nil
+                }
+            } catch {
+                console.report("\(file.name.printable): \(error)")
+                return nil
+            }
+        }
+        if let bundleID { builder.bundleID = bundleID }
+        return builder
+    }
+
+    private func sign(_ builder: ReceiptBuilder, _ console: inout Console) -> [UInt8]? {
+        do throws(MintingError) {
+            if let authority {
+                guard let authority = TestCertificateAuthority.load(authority, &console) else { return nil }
+                return try builder.signed(by: authority)
+            }
+            return try builder.signed(by: TestCertificateAuthority())
+        } catch {
+            console.report("cannot mint: \(error.rawValue)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import Testing
+
+@testable import generate_vectors
+
+@Suite struct ReceiptBuilderJSONTests {
+    /// What `receipt decode --format json` prints.
+    private static func json(_ receipt: [UInt8]) throws -> [UInt8] {
+        var writer = JSONWriter()
+        writer.decoding(.success(try UnverifiedReceipt(decoding: receipt)), file: "a file")
+        return writer.bytes
+    }
+
+    private static let receipts: [[UInt8]] = {
+        let vectors = Result {
+            try JSONDecoder().decode([VectorExpectation].self, from: Tree.contents("expectations.json"))
+                .filter { $0.verdict == "accepted" && !$0.file.hasPrefix("requests/") }
+                .map { Array(try Tree.contents($0.file)) }
+        }
+        var receipts = (try? vectors.get()) ?? []
+        if let corpus = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] {
+            let folder = URL(fileURLWithPath: corpus).appendingPathComponent("receipts")
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+                if let data = try? Data(contentsOf: folder.appendingPathComponent(name)) {
+                    receipts.append(Array(data))
+                }
+            }
+        }
+        return receipts
+    }()
+
+    @Test func `a decoded receipt is minted again with all fields, unknown attributes and the order of purchases`()
+        throws
+    {
+        #expect(Self.receipts.count > 80)
+        for receipt in Self.receipts {
+            let json = try Self.json(receipt)
+            let minted = try ReceiptBuilder(json: json).signed(by: Shared.authority.get())
+            let again = try Self.json(minted)
+            let isEqual = again == json
+            #expect(isEqual, "\(String(decoding: json.prefix(300), as: UTF8.self))")
+        }
+    }
+
+    @Test func `a few keys are enough for a receipt that verifies`() throws {
+        let json = #"{"bundle_id": "com.example.app", "in_app": [{"product_id": "pro", "transaction_id": "1"}, {}]}"#
+        let receipt = try Shared.verifier().verify(
+            ReceiptBuilder(json: Array(json.utf8)).signed(by: Shared.authority.get()))
+        #expect(receipt.inAppPurchases.map(\.productID) == ["pro", nil])
+        #expect(receipt.creationDate == ReceiptBuilder.defaultCreationDate)
+        #expect(receipt.applicationVersion == nil)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"bundle_idd": "x"}"#, .unknownKey, 1),
+            (#"{"in_app": [{"bundle_id": "x"}]}"#, .unknownKey, 13),
+            (#"{"bundle_id": "x", "bundle_id": "x"}"#, .repeatedKey, 19),
+            (#"{"bundle_id": 7}"#, .unexpectedValue, 14),
+            (#"{"app_item_id": "7"}"#, .unexpectedValue, 16),
+            (#"{"app_item_id": 1.5}"#, .unexpectedValue, 16),
+            (#"{"app_item_id": 9223372036854775808}"#, .unexpectedValue, 16),
+            (#"{"receipt_creation_date": "yesterday"}"#, .unexpectedValue, 26),
+            (#"{"opaque_value": "0g"}"#, .unexpectedValue, 17),
+            (#"{"opaque_value": "012"}"#, .unexpectedValue, 17),
+            (#"{"in_app": {}}"#, .unexpectedValue, 11),
+            (#"{"in_app": [{"is_trial_period": 1}]}"#, .unexpectedValue, 32),
+            (#"{"unknown_attributes": [{"version": 1}]}"#, .unexpectedValue, 24),
+            (#"{"bundle_id": "x"} {}"#, .malformedJSON, 19),
+            (#"{"bundle_id": "x""#, .malformedJSON, 17),
+            (#"[]"#, .unexpectedValue, 0),
+            (#""#, .malformedJSON, 0),
+            (#"{"receipt": {"bundle_idd": "x"}}"#, .unknownKey, 13),
+            (#"{"receipt": []}"#, .unexpectedValue, 12),
+        ] as [(String, ReceiptSpecificationError.Kind, Int)])
+    func `what is no specification is refused, with the place`(
+        _ json: String, _ kind: ReceiptSpecificationError.Kind, _ offset: Int
+    ) throws {
+        #expect(throws: ReceiptSpecificationError(kind: kind, offset: offset)) {
+            try ReceiptBuilder(json: Array(json.utf8))
+        }
+    }
+
+    @Test func `null is as good as no key`() throws {
+        let builder = try ReceiptBuilder(json: Array(#"{"bundle_id": "x", "platform": null, "in_app": null}"#.utf8))
+        #expect(builder.platform == nil && builder.purchases.isEmpty && builder.bundleID == "x")
+    }
+}
