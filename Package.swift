@@ -67,10 +67,17 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
                 "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
-        fuzz("FuzzSupport", ["AppStoreReceipt"], isExecutable: false),
+        fuzz(
+            "FuzzSupport", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
         fuzz("FuzzRequest", ["AppStoreReceipt"]),
+        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting"]),
+        .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"]),
+        fuzz(
+            "FuzzDifferential",
+            ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "CLibcryptoOracle"]),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),

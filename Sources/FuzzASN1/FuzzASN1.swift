@@ -203,7 +203,8 @@ private func checkGate(_ input: [UInt8], isDER: Bool?) {
     for gate in [BERGate(), BERGate(maximumDepth: 6) { _, tag, _ in tag == .set }] {
         do throws(ASN1DecodingError) {
             let normalized = try gate.normalize(input.span)
-            check(normalized.count <= input.count, "the gate makes more of the input")
+            check(
+                input.count >= 1 << 16 || normalized.count <= input.count, "the gate makes more of the input")
             do throws(ASN1DecodingError) {
                 check(try gate.normalize(normalized.span) == normalized, "the gate changes what it has normalised")
             } catch {

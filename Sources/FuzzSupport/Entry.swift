@@ -19,7 +19,7 @@ public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
 }
 
 @inline(never)
-private func fail(_ message: String) {
+func fail(_ message: String) -> Never {
     // Not `precondition`: an optimised build does not print its message.
     print("violated: \(message)")
     _ = fflush(nil)
@@ -46,6 +46,16 @@ public func replay(_ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt) {
         }
     }
     print("\(count) inputs, no finding")
+}
+
+/// Writes each input into a file of a folder, which must exist.
+public func save(_ inputs: [(name: String, bytes: [UInt8])], in folder: String) {
+    for input in inputs {
+        guard let file = unsafe fopen(folder + "/" + input.name, "wb") else { fail("\(folder) cannot be written") }
+        _ = unsafe fwrite(input.bytes, 1, input.bytes.count, file)
+        _ = unsafe fclose(file)
+    }
+    print("\(inputs.count) inputs in \(folder)")
 }
 
 private func files(in path: String) -> [String] {

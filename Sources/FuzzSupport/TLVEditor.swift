@@ -1,20 +1,22 @@
 /// Edits BER by its structure, so that a change deep inside leaves the lengths around it right.
 ///
 /// It has a reader of its own, laxer than the ones under test, which also looks into OCTET STRINGs and BIT STRINGs.
-struct TLVEditor {
-    private(set) var bytes: [UInt8]
-    private(set) var elements: [Element] = []
+public struct TLVEditor {
+    public private(set) var bytes: [UInt8]
+    public private(set) var elements: [Element] = []
 
-    struct Element {
-        let start: Int
-        let contentStart: Int
-        let end: Int
+    public struct Element {
+        public let start: Int
+        public let contentStart: Int
+        public let end: Int
         /// The element around it; −1 for none.
-        let parent: Int
+        public let parent: Int
+        /// How many are around it.
+        public let depth: Int
         let isIndefinite: Bool
     }
 
-    init(_ bytes: [UInt8]) {
+    public init(_ bytes: [UInt8]) {
         self.bytes = bytes
         scan()
     }
@@ -25,7 +27,7 @@ struct TLVEditor {
     }
 
     /// Puts `replacement` in an element's place and writes the lengths of those around it anew.
-    mutating func replace(_ index: Int, with replacement: [UInt8]) {
+    public mutating func replace(_ index: Int, with replacement: [UInt8]) {
         var (start, end, parent) = (elements[index].start, elements[index].end, elements[index].parent)
         var replacement = replacement
         while parent >= 0 {
@@ -53,7 +55,7 @@ struct TLVEditor {
         return Array(bytes[element.start..<min(end, element.contentStart)])
     }
 
-    static func element(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
+    public static func element(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
         var length: [UInt8] = []
         if content.count < 0x80 {
             length = [UInt8(content.count)]
@@ -78,7 +80,7 @@ struct TLVEditor {
     private mutating func scan(_ range: Range<Int>, parent: Int, depth: Int) {
         var position = range.lowerBound
         while position < range.upperBound, elements.count < 1024 {
-            guard let element = header(position, range.upperBound, parent) else { return }
+            guard let element = header(position, range.upperBound, parent, depth) else { return }
             let index = elements.count
             elements.append(element)
             let tag = bytes[position]
@@ -94,13 +96,13 @@ struct TLVEditor {
     private func holdsElements(_ range: Range<Int>) -> Bool {
         var position = range.lowerBound
         while position < range.upperBound {
-            guard let element = header(position, range.upperBound, -1), !element.isIndefinite else { return false }
+            guard let element = header(position, range.upperBound, -1, 0), !element.isIndefinite else { return false }
             position = element.end
         }
         return !range.isEmpty
     }
 
-    private func header(_ start: Int, _ limit: Int, _ parent: Int) -> Element? {
+    private func header(_ start: Int, _ limit: Int, _ parent: Int, _ depth: Int) -> Element? {
         var position = start + 1
         if bytes[start] & 0x1F == 0x1F {
             while position < limit, bytes[position] & 0x80 != 0 { position += 1 }
@@ -110,7 +112,8 @@ struct TLVEditor {
         let first = bytes[position]
         position += 1
         if first == 0x80 {
-            return Element(start: start, contentStart: position, end: limit, parent: parent, isIndefinite: true)
+            return Element(start: start, contentStart: position, end: limit, parent: parent, depth: depth,
+                isIndefinite: true)
         }
         var length = Int(first)
         if first > 0x80 {
@@ -121,6 +124,7 @@ struct TLVEditor {
         }
         guard length <= limit - position else { return nil }
         return Element(
-            start: start, contentStart: position, end: position + length, parent: parent, isIndefinite: false)
+            start: start, contentStart: position, end: position + length, parent: parent, depth: depth,
+            isIndefinite: false)
     }
 }

@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// How often we and libcrypto agreed, and by which of our error codes we did not. Printed at the end; one thread.
+final class Statistics: @unchecked Sendable {
+    enum Outcome: String, CaseIterable {
+        case bothRead = "both read it"
+        case neitherReads = "neither reads it"
+        /// A finding, unless it is one of ``Exceptions``.
+        case readsLess = "libcrypto does not read what we read"
+        case readsMore = "libcrypto reads what we refuse"
+        case bothVerify = "both verify the receipt"
+        case bothVerifyCMS = "both verify the message"
+        case neitherVerifies = "neither verifies it"
+        /// See `stripped` in FuzzDifferential.
+        case verifiesLess = "libcrypto verifies what we verify only without what is not signed"
+        case verifiesMore = "libcrypto verifies what we refuse"
+    }
+
+    static let shared = Statistics()
+
+    private var counts: [Outcome: Int] = [:]
+    private var codes: [Outcome: [String: Int]] = [:]
+    private init() {
+        // `libFuzzer` ends with `exit`.
+        atexit { Statistics.shared.print() }
+    }
+
+    func count(_ outcome: Outcome, _ code: String? = nil) {
+        counts[outcome, default: 0] += 1
+        if let code { codes[outcome, default: [:]][code, default: 0] += 1 }
+    }
+
+    func print() {
+        for outcome in Outcome.allCases {
+            guard let count = counts[outcome] else { continue }
+            Swift.print("differential: \(count) × \(outcome.rawValue)")
+            for (code, count) in (codes[outcome] ?? [:]).sorted(by: { $0.value > $1.value }) {
+                Swift.print("differential:     \(count) × \(code)")
+            }
+        }
+        counts = [:]
+        _ = fflush(nil)
+    }
+}
