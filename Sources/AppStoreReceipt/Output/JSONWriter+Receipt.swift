@@ -42,23 +42,23 @@ extension JSONWriter {
     /// One element of `in_app`.
     private mutating func purchase(_ entry: PurchaseEntry, _ storage: Receipt.Storage) {
         beginObject()
-        if entry.has(.quantity) { number(.quantity, entry.quantity) }
-        if entry.has(.productID) { text(.productID, entry.productID, storage) }
-        if entry.has(.transactionID) { text(.transactionID, entry.transactionID, storage) }
-        if entry.has(.purchaseDate) { date(.purchaseDate, entry.purchaseDate) }
-        if entry.has(.originalTransactionID) { text(.originalTransactionID, entry.originalTransactionID, storage) }
-        if entry.has(.purchaseOriginalPurchaseDate) {
-            date(.purchaseOriginalPurchaseDate, entry.originalPurchaseDate)
+        if let value = entry.number(.quantity) { number(.quantity, value) }
+        if let value = entry.string(.productID) { text(.productID, value, storage) }
+        if let value = entry.string(.transactionID) { text(.transactionID, value, storage) }
+        if let value = entry.number(.purchaseDate) { date(.purchaseDate, value) }
+        if let value = entry.string(.originalTransactionID) { text(.originalTransactionID, value, storage) }
+        if let value = entry.number(.purchaseOriginalPurchaseDate) {
+            date(.purchaseOriginalPurchaseDate, value)
         }
-        if entry.has(.productType) { number(.productType, entry.productType) }
-        if entry.has(.expiresDate) { date(.expiresDate, entry.expiresDate) }
-        if entry.has(.itemID) { number(.itemID, entry.itemID) }
-        if entry.has(.webOrderLineItemID) { number(.webOrderLineItemID, entry.webOrderLineItemID) }
-        if entry.has(.cancellationDate) { date(.cancellationDate, entry.cancellationDate) }
+        if let value = entry.number(.productType) { number(.productType, value) }
+        if let value = entry.number(.expiresDate) { date(.expiresDate, value) }
+        if let value = entry.number(.itemID) { number(.itemID, value) }
+        if let value = entry.number(.webOrderLineItemID) { number(.webOrderLineItemID, value) }
+        if let value = entry.number(.cancellationDate) { date(.cancellationDate, value) }
         flag(.isTrialPeriod, entry)
         flag(.isInIntroOfferPeriod, entry)
-        if entry.has(.cancellationReason) { number(.cancellationReason, entry.cancellationReason) }
-        if entry.has(.promotionalOfferID) { text(.promotionalOfferID, entry.promotionalOfferID, storage) }
+        if let value = entry.number(.cancellationReason) { number(.cancellationReason, value) }
+        if let value = entry.string(.promotionalOfferID) { text(.promotionalOfferID, value, storage) }
         let record = entry.record.range.shifted(by: storage.payload.lowerBound)
         unknownAttributes(of: storage, in: record) { !entry.shows($0) }
         endObject()
@@ -120,8 +120,8 @@ extension JSONWriter {
     }
 
     private mutating func flag(_ type: AttributeType, _ entry: PurchaseEntry) {
-        guard entry.has(type) else { return }
+        guard let value = entry.number(type) else { return }
         key(type)
-        bool(entry.flags & PurchaseEntry.bit(type) != 0)
+        bool(value != 0)
     }
 }

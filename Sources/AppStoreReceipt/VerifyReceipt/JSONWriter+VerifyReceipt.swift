@@ -65,30 +65,30 @@ extension JSONWriter {
         _ entry: PurchaseEntry, _ storage: Receipt.Storage, _ dates: inout PurchaseDates
     ) {
         beginObject()
-        if entry.has(.quantity) { digits("\"quantity\":\"", entry.quantity) }
-        if entry.has(.productID) { string("product_id", entry.productID, storage) }
-        if entry.has(.transactionID) { string("transaction_id", entry.transactionID, storage) }
-        if entry.has(.originalTransactionID) {
-            string("original_transaction_id", entry.originalTransactionID, storage)
+        if let value = entry.number(.quantity) { digits("\"quantity\":\"", value) }
+        if let value = entry.string(.productID) { string("product_id", value, storage) }
+        if let value = entry.string(.transactionID) { string("transaction_id", value, storage) }
+        if let value = entry.string(.originalTransactionID) {
+            string("original_transaction_id", value, storage)
         }
-        if entry.has(.purchaseDate) { dates.purchase.write(entry.purchaseDate, to: &self) }
-        if entry.has(.purchaseOriginalPurchaseDate) {
-            dates.originalPurchase.write(entry.originalPurchaseDate, to: &self)
+        if let value = entry.number(.purchaseDate) { dates.purchase.write(value, to: &self) }
+        if let value = entry.number(.purchaseOriginalPurchaseDate) {
+            dates.originalPurchase.write(value, to: &self)
         }
-        if entry.has(.expiresDate) { dates.expires.write(entry.expiresDate, to: &self) }
+        if let value = entry.number(.expiresDate) { dates.expires.write(value, to: &self) }
         // 0 for what is no subscription.
-        if entry.webOrderLineItemID != 0 { digits("\"web_order_line_item_id\":\"", entry.webOrderLineItemID) }
-        if entry.has(.isTrialPeriod) {
-            literal(entry.isSet(.isTrialPeriod) ? "\"is_trial_period\":\"true\"" : "\"is_trial_period\":\"false\"")
+        if let value = entry.number(.webOrderLineItemID), value != 0 { digits("\"web_order_line_item_id\":\"", value) }
+        if let value = entry.number(.isTrialPeriod) {
+            literal(value != 0 ? "\"is_trial_period\":\"true\"" : "\"is_trial_period\":\"false\"")
         }
-        if entry.has(.isInIntroOfferPeriod) {
+        if let value = entry.number(.isInIntroOfferPeriod) {
             literal(
-                entry.isSet(.isInIntroOfferPeriod)
+                value != 0
                     ? "\"is_in_intro_offer_period\":\"true\"" : "\"is_in_intro_offer_period\":\"false\"")
         }
-        if entry.has(.cancellationDate) { dates.cancellation.write(entry.cancellationDate, to: &self) }
-        if entry.has(.cancellationReason) { digits("\"cancellation_reason\":\"", entry.cancellationReason) }
-        if entry.has(.promotionalOfferID) { string("promotional_offer_id", entry.promotionalOfferID, storage) }
+        if let value = entry.number(.cancellationDate) { dates.cancellation.write(value, to: &self) }
+        if let value = entry.number(.cancellationReason) { digits("\"cancellation_reason\":\"", value) }
+        if let value = entry.string(.promotionalOfferID) { string("promotional_offer_id", value, storage) }
         endObject()
     }
 
@@ -116,8 +116,4 @@ extension JSONWriter {
         var date = VerifyReceiptDate(name)
         date.write(milliseconds, to: &self)
     }
-}
-
-extension PurchaseEntry {
-    fileprivate func isSet(_ flag: AttributeType) -> Bool { flags & Self.bit(flag) != 0 }
 }
