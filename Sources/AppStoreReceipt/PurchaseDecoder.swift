@@ -43,8 +43,8 @@ struct PurchaseDecoder: ~Escapable {
             let count = words.head >> 8 & 0xFF
             // Zero when all is as it must be. A length above 127 leaves bit 15, one below 11 the upper half.
             let wrong =
-                (words.head & 0xFFFF_00FF_FFFF_80FF) ^ 0x0102_0006_0202_0030
-                | (words.tail & 0x0000_00FF_00FF_FFFF) ^ (count &* 0x1_0001_0000 &- 0xB_0008_FBFF)
+                ((words.head & 0xFFFF_00FF_FFFF_80FF) ^ 0x0102_0006_0202_0030)
+                | ((words.tail & 0x0000_00FF_00FF_FFFF) ^ (count &* 0x1_0001_0000 &- 0xB_0008_FBFF))
             let next = position &+ 2 &+ Int(truncatingIfNeeded: count)
             guard wrong == 0, next <= end,
                 let field = PurchaseField(index: UInt8(truncatingIfNeeded: words.head >> 40) &- 0xA5)
