@@ -69,7 +69,9 @@ package final class ChainValidator: Sendable {
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
         // Levels fit nobody: 1 refuses SHA-1 chains that Apple signed, 0 accepts MD5. Whoever calls has a list of its own.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 0)
-        unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(clamping: secondsSince1970))
+        // libcrypto knows the years 1900 to 9999; beyond them it calls a certificate broken, not expired or not yet valid.
+        let time = min(max(secondsSince1970, -2_208_988_800), 253_402_300_799)
+        unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(time))
         // Two more than allowed: libcrypto counts an untrusted root, and would call a path without an anchor too long.
         let maximum = min(max(maximumIntermediates, 0), 100)
         unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(maximum + 2))

@@ -11,20 +11,20 @@ public struct Fingerprint: Hashable, Sendable {
         }
     }
 
-    /// From 64 hexadecimal digits, with colons between the bytes or not; `nil` for anything else.
+    /// From 64 hexadecimal digits, with a colon between each two bytes or with none; `nil` for anything else.
     public init?(hex: String) {
+        let text = Array(hex.utf8)
+        guard text.count == 64 || text.count == 95 else { return nil }
+        let stride = text.count == 64 ? 2 : 3
         var bytes: [UInt8] = []
-        var high: UInt8?
-        for character in hex where character != ":" {
-            guard character.isASCII, let digit = character.hexDigitValue else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | UInt8(digit))
-                high = nil
-            } else {
-                high = UInt8(digit)
-            }
+        for index in 0..<32 {
+            let start = index * stride
+            guard stride == 2 || index == 0 || text[start - 1] == UInt8(ascii: ":"),
+                let high = Character(Unicode.Scalar(text[start])).hexDigitValue,
+                let low = Character(Unicode.Scalar(text[start + 1])).hexDigitValue
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
         }
-        guard high == nil, bytes.count == 32 else { return nil }
         words = Self.words(bytes.span)
     }
 

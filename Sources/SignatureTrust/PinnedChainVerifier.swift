@@ -93,7 +93,7 @@ package final class PinnedChainVerifier: Sendable {
                 return chain
             } catch {
                 if error.kind.isHostFault { throw error }
-                if error.kind.progress > best.kind.progress { best = error }
+                if error.kind.explainsMore(than: best.kind) { best = error }
             }
         }
         throw best

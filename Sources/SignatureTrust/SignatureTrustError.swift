@@ -123,8 +123,13 @@ extension SignatureTrustError.Kind {
         }
     }
 
+    /// Whether a chain got further that failed so; of two that got as far, always the same one counts.
+    func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
+        (progress, rawValue) > (other.progress, other.rawValue)
+    }
+
     /// How far a chain got before it failed.
-    var progress: Int {
+    private var progress: Int {
         switch self {
         case .untrustedChain: 0
         case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm,

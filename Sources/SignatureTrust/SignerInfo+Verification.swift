@@ -132,14 +132,15 @@ extension SignedData {
     ) throws(SignatureTrustError) -> (index: Int, offset: Int) {
         var found: CertificateView?
         var foundIndex = 0
+        var ambiguousOffset: Int?
         do throws(ASN1DecodingError) {
             var certificates = self.certificates
             var index = 0
             while let certificate = try certificates.next() {
                 if try sid.names(certificate) {
                     if let found {
-                        guard certificate.element.encoded.hasSameBytes(as: found.element.encoded) else {
-                            throw certificate.element.error(.duplicateElement)
+                        if !certificate.element.encoded.hasSameBytes(as: found.element.encoded) {
+                            ambiguousOffset = ambiguousOffset ?? certificate.element.offset
                         }
                     } else {
                         found = certificate
@@ -149,9 +150,11 @@ extension SignedData {
                 index += 1
             }
         } catch {
-            throw error.kind == .duplicateElement
-                ? SignatureTrustError(.ambiguousSignerCertificate, offset: error.offset, path: ASN1Path(.certificates))
-                : SignatureTrustError(malformed: error)
+            throw SignatureTrustError(malformed: error)
+        }
+        if let ambiguousOffset {
+            throw SignatureTrustError(
+                .ambiguousSignerCertificate, offset: ambiguousOffset, path: ASN1Path(.certificates))
         }
         guard let found else {
             throw SignatureTrustError(

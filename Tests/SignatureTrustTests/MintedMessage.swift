@@ -1,0 +1,111 @@
+import AppStoreReceiptTesting
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// A chain to be varied, and keys made once for all tests.
+struct MintedChain {
+    var shape = TestCertificateAuthority.Shape()
+    var rootKey: SigningKey
+    var intermediateKey: SigningKey
+    var leafKey: SigningKey
+
+    private static let keys = Result { () throws(MintingError) in
+        var keys: [SigningKey] = []
+        for _ in 0..<4 { keys.append(try SigningKey(generating: .rsa(bits: 2048))) }
+        return keys
+    }
+
+    static var strangerKey: SigningKey { get throws { try keys.get()[3] } }
+
+    init() throws {
+        let keys = try Self.keys.get()
+        (rootKey, intermediateKey, leafKey) = (keys[0], keys[1], keys[2])
+    }
+
+    /// The chain, with a change before its certificates are issued.
+    static func authority(_ change: (inout MintedChain) throws -> Void = { _ in }) throws -> TestCertificateAuthority {
+        var chain = try MintedChain()
+        try change(&chain)
+        return try TestCertificateAuthority(
+            chain.shape, rootKey: chain.rootKey, intermediateKey: chain.intermediateKey, leafKey: chain.leafKey)
+    }
+
+    /// The same root for all tests.
+    static let genuine = Result { try authority() }
+}
+
+extension SignedDataBuilder {
+    /// A message of Apple's shape by the authority's leaf.
+    init(by authority: TestCertificateAuthority, digest: SigningDigest = .sha256) {
+        self.init(
+            content: Array("content".utf8), certificates: authority.certificates,
+            signers: [Signer(authority.leaf, digest: digest)])
+    }
+}
+
+/// What became of a message.
+enum Verdict: Hashable {
+    case accepted(leaf: [UInt8], intermediate: [UInt8], digest: SignatureDigest)
+    case refused(SignatureTrustError.Kind)
+    case malformed(ASN1DecodingError.Kind)
+
+    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+}
+
+extension PinnedChainVerifier {
+    static func make(
+        anchors: [[UInt8]], cacheCapacity: Int = 64, _ change: (inout PinnedChainPolicy) -> Void = { _ in }
+    ) throws -> PinnedChainVerifier {
+        var policy = PinnedChainPolicy(
+            anchors: try anchors.map { try TrustAnchor(der: $0) }, leafMarker: .receiptSigningMarker,
+            intermediateMarker: .worldwideDeveloperRelationsMarker, algorithms: AlgorithmPolicy(), distrusted: [])
+        change(&policy)
+        return try PinnedChainVerifier(policy: policy, cacheCapacity: cacheCapacity)
+    }
+
+    func verdict(_ bytes: [UInt8], at date: Timestamp = .midsummer) -> Verdict {
+        let message: SignedData
+        do throws(ASN1DecodingError) {
+            message = try SignedData(ContentInfo(bytes.span), maximumCertificateCount: 16)
+        } catch {
+            return .malformed(error.kind)
+        }
+        do throws(SignatureTrustError) {
+            let signature = try verifySignature(of: message)
+            let chain = try chain(of: signature, in: message, at: date)
+            return .accepted(leaf: chain.leaf, intermediate: chain.intermediate, digest: signature.digestAlgorithm)
+        } catch {
+            return .refused(error.kind)
+        }
+    }
+
+    func verdict(_ builder: SignedDataBuilder, at date: Timestamp = .midsummer) throws -> Verdict {
+        verdict(try builder.encoded(), at: date)
+    }
+}
+
+extension Timestamp {
+    /// 2024-07-01T00:00:00Z, within every minted certificate's validity.
+    static let midsummer = Timestamp(millisecondsSince1970: 1_719_792_000_000)
+
+    static func seconds(_ seconds: Int64) -> Timestamp { Timestamp(millisecondsSince1970: seconds * 1000) }
+}
+
+/// SplitMix64 with a random seed, which each test prints.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64 = .random(in: 0 ... .max), _ test: String = #function) {
+        print("\(test): seed \(seed)")
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}
