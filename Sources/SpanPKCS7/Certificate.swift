@@ -21,7 +21,8 @@ public struct Certificate: ~Escapable {
     public let serialNumber: ASN1Element
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
-    private let validityElement: ASN1Element
+    /// `Validity`, a SEQUENCE; ``validity()`` reads it.
+    public let validityElement: ASN1Element
     /// The subject's `Name`, a SEQUENCE.
     public let subject: ASN1Element
     public let subjectPublicKeyInfo: SubjectPublicKeyInfo
