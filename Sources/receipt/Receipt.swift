@@ -2,7 +2,9 @@
 @main
 struct ReceiptCommand {
     static let version = "0.1.0"
-    static let commands: [any Command.Type] = [VerifyCommand.self, DecodeCommand.self, ASN1Command.self, MintCommand.self, AuthorityCommand.self]
+    static let commands: [any Command.Type] = [
+        VerifyCommand.self, DecodeCommand.self, ASN1Command.self, MintCommand.self, AuthorityCommand.self,
+    ]
 
     static func main() {
         var console = Console.standard()

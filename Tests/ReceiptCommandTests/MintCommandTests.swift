@@ -1,0 +1,124 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import Testing
+
+@testable import receipt
+
+@Suite struct MintCommandTests {
+    private let folder: TemporaryFolder
+    /// A stored authority.
+    private let authority: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        authority = folder.url.appending(path: "authority").path(percentEncoded: false)
+        try FileManager.default.createDirectory(atPath: authority, withIntermediateDirectories: true)
+        for file in try Authority.shared.get().files() {
+            _ = try folder.write("authority/" + file.name, file.contents)
+        }
+    }
+
+    private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+
+    private func contents(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: folder.url.appending(path: name)))
+    }
+
+    @Test func `an authority is stored, and what it mints is verified under its root`() throws {
+        let made = run("ca", "--out", path("new"))
+        #expect(made.status == 0 && made.errorOutput.isEmpty)
+        #expect(made.output == "\(path("new"))/root.der is the root to trust in tests.\n")
+        #expect(run("mint", "--ca", path("new"), "--out", path("receipt")).status == 0)
+        #expect(run("verify", "--root", path("new/root.der"), path("receipt")).status == 0)
+        let mode = try FileManager.default.attributesOfItem(atPath: path("new/leaf.key"))[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test func `an authority is never written over`() throws {
+        let result = run("ca", "--out", authority)
+        #expect(result.status == 2)
+        #expect(result.errorOutput == "receipt: \(authority)/root.der: File exists\n")
+        #expect(try contents("authority/root.der") == Authority.shared.get().root.certificate)
+    }
+
+    @Test(arguments: [0, 1, 250])
+    func `as many purchases are made as asked for`(_ count: Int) throws {
+        let result = run("mint", "--ca", authority, "--purchases", String(count), "--out", path("receipt"))
+        #expect(result.status == 0 && result.output.isEmpty && result.errorOutput.isEmpty)
+        let receipt = try UnverifiedReceipt(decoding: contents("receipt"))
+        #expect(Set(receipt.inAppPurchases.map(\.transactionID)).count == count)
+        #expect(receipt.bundleID == "com.example.app")
+    }
+
+    @Test func `the same authority and specification give the same bytes`() throws {
+        for name in ["first", "second"] {
+            #expect(run("mint", "--ca", authority, "--purchases", "5", "--out", path(name)).status == 0)
+        }
+        #expect(try contents("first") == contents("second"))
+    }
+
+    @Test func `what decode prints, edited, is minted again`() throws {
+        _ = run("mint", "--ca", authority, "--purchases", "3", "--out", path("receipt"))
+        let decoded = run("decode", "--format", "json", path("receipt"))
+        let edited = decoded.output.replacing("com.example.app.product.1", with: "com.example.app.gold")
+        let specification = try folder.write("spec.json", edited)
+        for words in [[specification], ["--purchases", specification]] {
+            #expect(run(["mint", "--ca", authority, "--out", path("again")] + words).status == 0)
+            let again = run("decode", "--format", "json", path("again"))
+            #expect(again.output.replacing(path("again"), with: path("receipt")) == edited)
+        }
+        #expect(run("verify", "--root", authority + "/root.der", path("again")).status == 0)
+    }
+
+    @Test func `standard output gets base64, a file DER, unless said otherwise`() throws {
+        let words = ["mint", "--ca", authority]
+        let text = run(words).output
+        let bytes = try #require(Data(base64Encoded: text.trimmingCharacters(in: .newlines)))
+        #expect(run(words + ["--out", path("der")]).status == 0)
+        #expect(try contents("der") == Array(bytes))
+        #expect(run(words + ["--out", path("base64"), "--format", "base64"]).status == 0)
+        #expect(try String(decoding: contents("base64"), as: UTF8.self) == text)
+    }
+
+    @Test func `a bundle id replaces that of the specification`() throws {
+        let specification = try folder.write("spec.json", #"{"bundle_id":"com.example.one"}"#)
+        _ = run("mint", "--ca", authority, "--bundle-id", "com.example.two", "--out", path("receipt"), specification)
+        #expect(try UnverifiedReceipt(decoding: contents("receipt")).bundleID == "com.example.two")
+    }
+
+    @Test func `without an authority a receipt is signed by one that nobody keeps`() throws {
+        #expect(run("mint", "--out", path("receipt")).status == 0)
+        #expect(run("decode", path("receipt")).status == 0)
+        #expect(run("verify", "--root", authority + "/root.der", path("receipt")).status == 1)
+    }
+
+    @Test func `what is wrong is said with its place`() throws {
+        let specification = try folder.write("spec.json", #"{"bundel_id":"x"}"#)
+        let unknown = run("mint", specification)
+        #expect(unknown.status == 2)
+        #expect(unknown.errorOutput == "receipt: \(specification): no receipt has this key at byte 1\n")
+        let missing = run("mint", "--ca", path("nothing"))
+        #expect(missing.status == 2)
+        #expect(missing.errorOutput.hasPrefix("receipt: \(path("nothing"))/root.der: No such file or directory\n"))
+        #expect(missing.errorOutput.contains("receipt ca --out"))
+        _ = try folder.write("authority/leaf.key", "no key")
+        #expect(run("mint", "--ca", authority).errorOutput == "receipt: \(authority): malformed-key\n")
+        #expect(run("mint", "--out", "/no/such/file").status == 2)
+    }
+
+    @Test(arguments: [
+        (["ca"], "--out DIR is needed"),
+        (["ca", "x"], "one argument too many: 'x'"),
+        (["mint", "--purchases", "-1"], "--purchases cannot be '-1'; expected: 0 to 1000000, or a file"),
+        (["mint", "--purchases", "1000001"], "--purchases cannot be '1000001'; expected: 0 to 1000000, or a file"),
+        (["mint", "--purchases", "1", "x"], "--purchases and SPEC.json exclude each other"),
+        (["mint", "--format", "dre"], "--format cannot be 'dre'; did you mean 'der'?"),
+        (["mint", "a", "b"], "one argument too many: 'b'"),
+    ])
+    func `wrong usage is explained`(_ words: [String], _ message: String) {
+        let result = run(words)
+        #expect(result.status == 2)
+        #expect(result.errorOutput == "receipt: \(message)\nTry 'receipt \(words[0]) --help'.\n")
+    }
+}
