@@ -86,6 +86,10 @@ let package = Package(
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
         .testTarget(
+            name: "HardeningTests",
+            dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            swiftSettings: settings),
+        .testTarget(
             name: "ReceiptCommandTests",
             dependencies: ["receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
             swiftSettings: settings),
