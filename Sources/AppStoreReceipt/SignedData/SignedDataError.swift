@@ -236,3 +236,14 @@ extension SignedDataError: CustomStringConvertible {
         return place.isEmpty ? explanation : "\(explanation) (\(place.joined(separator: " ")))"
     }
 }
+
+extension SignedDataError {
+    /// Whose fault this error of a verifier is; the categories are those of receipts.
+    public var category: ReceiptError.Category {
+        switch stage {
+        case .form, .header, .policy: .client
+        case .signature, .date, .chain: .forgery
+        case .payload, .verifier: .host
+        }
+    }
+}
