@@ -4,7 +4,7 @@ public import SpanASN1
 /// A point in time in whole milliseconds since 1970, UTC.
 public typealias Timestamp = SpanASN1.Timestamp
 
-/// Where a receipt comes from.
+/// Where a receipt, or data that Apple signed, comes from.
 public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `Production`, or `ProductionVPP` for volume purchases.
     case production
@@ -12,6 +12,8 @@ public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
     case sandbox
     /// `Xcode`: StoreKit Testing, whose signature authenticates nobody.
     case xcode
+    /// `LocalTesting`: tests of signed data, whose signature authenticates nobody. Receipts have no such environment.
+    case localTesting = "local-testing"
 
     /// From attribute 0; `nil` for a string that is none of the five.
     public init?(receiptType: String) {

@@ -27,10 +27,15 @@ package final class PinnedSignerVerifier: Sendable {
     /// The first step: the message's one signature, with the key of the certificate that its signer names.
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
-            if let index = index(of: signer) { return (keys[index], true) }
-            try algorithms.checkKey(of: signer)
-            return (try signer.publicKey(), false)
+            try key(of: signer)
         }
+    }
+
+    /// The key of a certificate, whose cost is checked before libcrypto reads it, and whether it is one of those given.
+    func key(of signer: CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool) {
+        if let index = index(of: signer) { return (keys[index], true) }
+        try algorithms.checkKey(of: signer)
+        return (try signer.publicKey(), false)
     }
 
     /// The second step: that the signer's certificate is one of those given, and valid at a date.
@@ -40,6 +45,11 @@ package final class PinnedSignerVerifier: Sendable {
         guard let signer = try message.certificate(at: signature.certificateIndex) else {
             throw SignatureTrustError(.missingSignerCertificate)
         }
+        return try check(signer, at: date)
+    }
+
+    /// Checks that a certificate is one of those given, and valid at a date.
+    func check(_ signer: CertificateView, at date: Timestamp) throws(SignatureTrustError) -> PinnedSigner {
         guard index(of: signer) != nil else { throw signer.error(.untrustedChain) }
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.keyUsage() }
         if let usage, !usage.contains(.digitalSignature) { throw signer.error(.invalidKeyUsage) }

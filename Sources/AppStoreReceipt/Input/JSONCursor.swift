@@ -6,6 +6,9 @@ package struct JSONCursor: ~Escapable {
     private let text: Span<UInt8>
     private var position: Int
 
+    /// Where the next character to be read is, in bytes from the start of the text.
+    package var offset: Int { position }
+
     /// How deeply arrays and objects may be nested in a value that is skipped.
     package static let maximumDepth = 64
 

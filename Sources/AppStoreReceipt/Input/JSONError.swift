@@ -1,6 +1,6 @@
 /// Why a text is not the JSON that was asked for, and where. Made without allocating.
-package struct JSONError: Error, Hashable, Sendable {
-    package enum Kind: String, Sendable, CaseIterable {
+public struct JSONError: Error, Hashable, Sendable {
+    public enum Kind: String, Sendable, CaseIterable {
         // Syntax (RFC 8259)
         case truncated
         case unexpectedCharacter = "unexpected-character"
@@ -20,12 +20,33 @@ package struct JSONError: Error, Hashable, Sendable {
         case duplicateMember = "duplicate-member"
     }
 
-    package let kind: Kind
+    public let kind: Kind
     /// Bytes from the start of the text.
-    package let offset: Int
+    public let offset: Int
 
     package init(_ kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
+    }
+}
+
+extension JSONError.Kind {
+    /// What is wrong, as a clause of a sentence.
+    public var explanation: String {
+        switch self {
+        case .truncated: "the JSON text ends too early"
+        case .unexpectedCharacter: "a character that JSON does not allow here"
+        case .invalidString: "a control character in a JSON string"
+        case .invalidEscape: "an invalid escape in a JSON string"
+        case .invalidUTF8: "a JSON string that is not UTF-8"
+        case .invalidNumber: "a number that JSON does not allow"
+        case .nestingTooDeep: "JSON nested too deeply"
+        case .trailingData: "more after the end of the JSON text"
+        case .unexpectedType: "a member with a value of another type than it should have"
+        case .unexpectedValue: "a member with a value that it cannot have"
+        case .numberOutOfRange: "a number that is too large"
+        case .missingMember: "a required member is missing"
+        case .duplicateMember: "a member that is there twice"
+        }
     }
 }

@@ -47,7 +47,7 @@ extension JSONWriter {
         endObject()
     }
 
-    private mutating func beginVerdict(isVerified: Bool, _ file: String?) {
+    mutating func beginVerdict(isVerified: Bool, _ file: String?) {
         beginObject()
         if let file {
             name("file")
@@ -83,7 +83,7 @@ extension JSONWriter {
         endObject()
     }
 
-    private mutating func evidence(_ trust: ReceiptEvidence) {
+    mutating func evidence(_ trust: ReceiptEvidence) {
         beginObject()
         name("authority")
         string(trust.authority.rawValue)

@@ -1,0 +1,258 @@
+// What signed data says of purchases by the Advanced Commerce API. Prices are in thousandths of the currency's unit.
+
+/// The Advanced Commerce part of a transaction.
+public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
+    }
+
+    public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
+    public var estimatedTax: Int64? { members.integer(.estimatedTax) }
+    public var items: [AdvancedCommerceTransactionItem]? { members.objects(.items) }
+    /// How long a period of the subscription lasts, by ISO 8601.
+    public var period: String? { members.string(.period) }
+    /// The UUID of the request that led to this.
+    public var requestReferenceID: String? { members.string(.requestReferenceId) }
+    public var taxCode: String? { members.string(.taxCode) }
+    public var taxExclusivePrice: Int64? { members.integer(.taxExclusivePrice) }
+    /// A decimal number.
+    public var taxRate: String? { members.string(.taxRate) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceTransactionInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .descriptors: .object(AdvancedCommerceDescriptors.self)
+        case .items: .objects(AdvancedCommerceTransactionItem.self)
+        case .estimatedTax, .taxExclusivePrice: .integer
+        default: .string
+        }
+    }
+}
+
+/// The Advanced Commerce part of a renewal.
+public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
+    }
+
+    public var consistencyToken: String? { members.string(.consistencyToken) }
+    public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
+    public var items: [AdvancedCommerceRenewalItem]? { members.objects(.items) }
+    /// How long a period of the subscription lasts, by ISO 8601.
+    public var period: String? { members.string(.period) }
+    public var requestReferenceID: String? { members.string(.requestReferenceId) }
+    public var taxCode: String? { members.string(.taxCode) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceRenewalInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .descriptors: .object(AdvancedCommerceDescriptors.self)
+        case .items: .objects(AdvancedCommerceRenewalItem.self)
+        default: .string
+        }
+    }
+}
+
+/// What a product is called, to the customer.
+public struct AdvancedCommerceDescriptors: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+    public enum Member: String, CaseIterable, Sendable { case description, displayName }
+
+    public var productDescription: String? { members.string(.description) }
+    public var displayName: String? { members.string(.displayName) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceDescriptors.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm { .string }
+}
+
+/// A product bought, by the developer's own number.
+public struct AdvancedCommerceTransactionItem: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case sku = "SKU"
+        case description, displayName, offer, price, refunds, revocationDate
+    }
+
+    public var sku: String? { members.string(.sku) }
+    public var productDescription: String? { members.string(.description) }
+    public var displayName: String? { members.string(.displayName) }
+    public var offer: AdvancedCommerceOffer? { members.object(.offer) }
+    public var price: Int64? { members.integer(.price) }
+    public var refunds: [AdvancedCommerceRefund]? { members.objects(.refunds) }
+    /// When access to this item was revoked.
+    public var revocationDate: Timestamp? { members.date(.revocationDate) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceTransactionItem.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .sku, .description, .displayName: .string
+        case .offer: .object(AdvancedCommerceOffer.self)
+        case .price: .integer
+        case .refunds: .objects(AdvancedCommerceRefund.self)
+        case .revocationDate: .date
+        }
+    }
+}
+
+/// A product that renews.
+public struct AdvancedCommerceRenewalItem: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case sku = "SKU"
+        case description, displayName, offer, price, priceIncreaseInfo
+    }
+
+    public var sku: String? { members.string(.sku) }
+    public var productDescription: String? { members.string(.description) }
+    public var displayName: String? { members.string(.displayName) }
+    public var offer: AdvancedCommerceOffer? { members.object(.offer) }
+    public var price: Int64? { members.integer(.price) }
+    public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo? { members.object(.priceIncreaseInfo) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceRenewalItem.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .sku, .description, .displayName: .string
+        case .offer: .object(AdvancedCommerceOffer.self)
+        case .price: .integer
+        case .priceIncreaseInfo: .object(AdvancedCommercePriceIncreaseInfo.self)
+        }
+    }
+}
+
+/// A discount on a subscription.
+public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+    public enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
+
+    /// Why the offer is made.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let acquisition = Reason(rawValue: "ACQUISITION")
+        public static let winBack = Reason(rawValue: "WIN_BACK")
+        public static let retention = Reason(rawValue: "RETENTION")
+    }
+
+    /// How long one of ``periodCount`` periods lasts, by ISO 8601.
+    public var period: String? { members.string(.period) }
+    public var periodCount: Int64? { members.integer(.periodCount) }
+    public var price: Int64? { members.integer(.price) }
+    public var reason: Reason? { members.value(.reason) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceOffer.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm { self == .period || self == .reason ? .string : .integer }
+}
+
+/// A refund of an item.
+public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
+
+    /// Why the customer was refunded.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let unintendedPurchase = Reason(rawValue: "UNINTENDED_PURCHASE")
+        public static let fulfillmentIssue = Reason(rawValue: "FULFILLMENT_ISSUE")
+        public static let unsatisfiedWithPurchase = Reason(rawValue: "UNSATISFIED_WITH_PURCHASE")
+        public static let legal = Reason(rawValue: "LEGAL")
+        public static let other = Reason(rawValue: "OTHER")
+        public static let modifyItemsRefund = Reason(rawValue: "MODIFY_ITEMS_REFUND")
+        public static let simulateRefundDecline = Reason(rawValue: "SIMULATE_REFUND_DECLINE")
+    }
+
+    /// How much of the price was refunded.
+    public struct Kind: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let full = Kind(rawValue: "FULL")
+        public static let prorated = Kind(rawValue: "PRORATED")
+        public static let custom = Kind(rawValue: "CUSTOM")
+    }
+
+    public var amount: Int64? { members.integer(.refundAmount) }
+    public var date: Timestamp? { members.date(.refundDate) }
+    public var reason: Reason? { members.value(.refundReason) }
+    public var type: Kind? { members.value(.refundType) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommerceRefund.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .refundAmount: .integer
+        case .refundDate: .date
+        case .refundReason, .refundType: .string
+        }
+    }
+}
+
+/// A price increase to come.
+public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+    public enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
+
+    /// What the customer has said to it.
+    public struct Status: RawRepresentable, Hashable, Sendable {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        public static let scheduled = Status(rawValue: "SCHEDULED")
+        public static let pending = Status(rawValue: "PENDING")
+        public static let accepted = Status(rawValue: "ACCEPTED")
+    }
+
+    public var dependentSKUs: [String]? { members.strings(.dependentSKUs) }
+    public var price: Int64? { members.integer(.price) }
+    public var status: Status? { members.value(.status) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension AdvancedCommercePriceIncreaseInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .dependentSKUs: .strings
+        case .price: .integer
+        case .status: .string
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// What Apple says of a customer's copy of the app (`JWSAppTransactionDecodedPayload`; on devices `AppTransaction.jsonRepresentation`).
+public struct AppTransaction: SignedPayload {
+    public let members: SignedMembers<Member>
+
+    /// The names of the fields in JSON.
+    public enum Member: String, CaseIterable, Sendable {
+        case appAppleId, appTransactionId, applicationVersion, bundleId, deviceVerification, deviceVerificationNonce
+        case originalApplicationVersion, originalPlatform, originalPurchaseDate, preorderDate, receiptCreationDate
+        case receiptType, requestDate, versionExternalIdentifier
+    }
+
+    /// The id of the customer's download of the app, the same after refunds and on all devices.
+    public var appTransactionID: String? { members.string(.appTransactionId) }
+    /// The app's Apple id; absent or 0 outside production.
+    public var appAppleID: Int64? { members.integer(.appAppleId) }
+    public var bundleID: String? { members.string(.bundleId) }
+    public var environment: ReceiptEnvironment? { members.string(.receiptType).flatMap(ReceiptEnvironment.init(signedName:)) }
+    /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
+    public var applicationVersion: String? { members.string(.applicationVersion) }
+    /// Apple's id of the app's version.
+    public var versionExternalIdentifier: Int64? { members.integer(.versionExternalIdentifier) }
+    /// The app's version when the customer first got it.
+    public var originalApplicationVersion: String? { members.string(.originalApplicationVersion) }
+    public var originalPlatform: PurchasePlatform? { members.value(.originalPlatform) }
+    public var originalPurchaseDate: Timestamp? { members.date(.originalPurchaseDate) }
+    /// When the customer ordered the app before it came out.
+    public var preorderDate: Timestamp? { members.date(.preorderDate) }
+    /// When Apple signed this (`receiptCreationDate`): the date at which its chain is judged.
+    public var signedDate: Timestamp? { members.date(.receiptCreationDate) }
+    /// When the device asked for it.
+    public var requestDate: Timestamp? { members.date(.requestDate) }
+    /// The SHA-384 digest, in base64, that ties this to a device.
+    public var deviceVerification: String? { members.string(.deviceVerification) }
+    /// The UUID that enters ``deviceVerification``.
+    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+    static let required: [Member] = [.receiptType, .bundleId]
+    static let dateMember = Member.receiptCreationDate
+}
+
+extension AppTransaction.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .originalPurchaseDate, .preorderDate, .receiptCreationDate, .requestDate: .date
+        case .appAppleId, .versionExternalIdentifier: .integer
+        default: .string
+        }
+    }
+}
+
+/// What Apple asks a server that chooses retention messages (`DecodedRealtimeRequestBody`).
+///
+/// It has no bundle id but the app's Apple id, so only a verifier that knows the latter can verify one.
+public struct RealtimeRequest: SignedPayload {
+    public let members: SignedMembers<Member>
+
+    /// The names of the fields in JSON.
+    public enum Member: String, CaseIterable, Sendable {
+        case appAppleId, environment, originalTransactionId, productId, requestIdentifier, signedDate, userLocale
+    }
+
+    /// A UUID of this request.
+    public var requestIdentifier: String? { members.string(.requestIdentifier) }
+    public var originalTransactionID: String? { members.string(.originalTransactionId) }
+    public var productID: String? { members.string(.productId) }
+    /// The language and region of the device.
+    public var userLocale: String? { members.string(.userLocale) }
+    public var appAppleID: Int64? { members.integer(.appAppleId) }
+    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var signedDate: Timestamp? { members.date(.signedDate) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+    static let required: [Member] = [.requestIdentifier, .originalTransactionId, .productId, .appAppleId]
+    static let dateMember = Member.signedDate
+}
+
+extension RealtimeRequest.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .appAppleId: .integer
+        case .signedDate: .date
+        default: .string
+        }
+    }
+}

@@ -1,0 +1,154 @@
+/// Verifies whatever an app sends as evidence of a purchase: an App Store receipt, or what StoreKit 2 signed.
+///
+/// Apps of before iOS 18 send receipts, new ones signed transactions; a backend has both for years, and one handler for them:
+///
+/// ```swift
+/// let verifier = try EvidenceVerifier(bundleID: "com.example.app", environments: [.production])
+///
+/// func unlock(_ purchase: some PurchaseEvidence) {
+///     guard !purchase.isRevoked, let product = purchase.productID, let id = purchase.transactionID else { return }
+///     // Whoever holds a copy can send evidence: each transaction is granted once, to the account that brings it first.
+///     guard ledger.insert(id) else { return }
+///     unlock(product)
+/// }
+///
+/// switch try verifier.verify(anyEvidence: body) {
+/// case .receipt(let receipt): receipt.purchases.forEach(unlock)
+/// case .transaction(let transaction): unlock(transaction)
+/// case .renewalInfo, .appTransaction, .notification, .realtimeRequest: throw NotAPurchase()
+/// }
+/// ```
+public struct EvidenceVerifier: Sendable {
+    public let receipts: ReceiptVerifier
+    public let signedData: SignedDataVerifier
+
+    public init(receipts: ReceiptVerifier, signedData: SignedDataVerifier) {
+        self.receipts = receipts
+        self.signedData = signedData
+    }
+
+    /// A verifier for one app that trusts Apple's roots.
+    ///
+    /// - Parameters:
+    ///   - appAppleID: the app's Apple id, where it is to be checked in signed data.
+    ///   - environments: which evidence to accept; production, sandbox, or both.
+    public init(
+        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>
+    ) throws(EvidenceError) {
+        do throws(ReceiptError) {
+            receipts = try ReceiptVerifier(bundleID: bundleID, environments: environments)
+        } catch {
+            throw .receipt(error)
+        }
+        do throws(SignedDataError) {
+            signedData = try SignedDataVerifier(
+                bundleID: bundleID, appAppleID: appAppleID, environments: environments)
+        } catch {
+            throw .signedData(error)
+        }
+    }
+
+    /// Verifies a receipt in any form, or a JWS; whitespace around it is passed over.
+    public func verify(anyEvidence input: [UInt8]) throws(EvidenceError) -> VerifiedEvidence {
+        let range = SignedDataVerifier.jws(in: input.span)
+        guard let range else {
+            do throws(ReceiptError) {
+                return .receipt(try receipts.verify(input))
+            } catch {
+                throw .receipt(error)
+            }
+        }
+        do throws(SignedDataError) {
+            return try signedData.verifyAny(input.span.extracting(range))
+        } catch {
+            throw .signedData(error)
+        }
+    }
+
+    /// Verifies a receipt in base64, PEM or JSON, or a JWS.
+    public func verify(anyEvidence text: String) throws(EvidenceError) -> VerifiedEvidence {
+        try verify(anyEvidence: Array(text.utf8))
+    }
+}
+
+/// Evidence that was verified.
+public enum VerifiedEvidence: Hashable, Sendable {
+    case receipt(VerifiedReceipt)
+    case transaction(Verified<TransactionInfo>)
+    case renewalInfo(Verified<RenewalInfo>)
+    case appTransaction(Verified<AppTransaction>)
+    case notification(VerifiedNotification)
+    case realtimeRequest(Verified<RealtimeRequest>)
+}
+
+/// Why evidence was not verified.
+public enum EvidenceError: Error, Hashable, Sendable {
+    /// It was taken for a receipt.
+    case receipt(ReceiptError)
+    /// It was taken for signed data.
+    case signedData(SignedDataError)
+
+    /// A stable word for programs.
+    public var code: String {
+        switch self {
+        case .receipt(let error): error.code
+        case .signedData(let error): error.code
+        }
+    }
+}
+
+extension EvidenceError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .receipt(let error): error.description
+        case .signedData(let error): error.description
+        }
+    }
+}
+
+extension SignedDataVerifier {
+    /// Verifies a JWS of any kind that Apple signs, by what its payload has; whitespace around it is passed over.
+    ///
+    /// What is asked for is better said: the other functions refuse a kind that is not expected.
+    public func verifyAny(_ jws: [UInt8]) throws(SignedDataError) -> VerifiedEvidence {
+        try verifyAny(jws.span.extracting(Self.jws(in: jws.span) ?? jws.indices))
+    }
+
+    func verifyAny(_ text: Span<UInt8>) throws(SignedDataError) -> VerifiedEvidence {
+        switch Self.kind(of: text) {
+        case .notificationType: return .notification(try verifyNotification(text))
+        case .requestIdentifier: return .realtimeRequest(try verify(text))
+        case .receiptType: return .appTransaction(try verify(text))
+        case .autoRenewStatus: return .renewalInfo(try verify(text))
+        case .transactionId, nil: return .transaction(try verify(text))
+        }
+    }
+
+    /// Where in an input is a JWS, by its first character: the base64url of every JSON object begins with `e`, and no form of a receipt does.
+    static func jws(in input: Span<UInt8>) -> Range<Int>? {
+        var start = 0
+        var end = input.count
+        while start < end, input[start].isWhitespace { start += 1 }
+        while start < end, input[end - 1].isWhitespace { end -= 1 }
+        return start < end && input[start] == UInt8(ascii: "e") ? start..<end : nil
+    }
+
+    /// The members that tell the kinds apart, as required members do.
+    private enum KindMember: String, CaseIterable {
+        case notificationType, requestIdentifier, receiptType, transactionId, autoRenewStatus
+    }
+
+    private static let kindMembers = JSONMembers<KindMember>()
+
+    /// `nil` for a payload of no kind, which fails as whichever it is read as.
+    private static func kind(of text: Span<UInt8>) -> KindMember? {
+        guard let payload = CompactJWS.payload(of: text) else { return nil }
+        var found: KindMember?
+        try? JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
+            try cursor.readObject(of: kindMembers) { (_, member) throws(JSONError) in
+                if found == nil { found = member }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,76 @@
+/// What a verified purchase is, whatever proves it: granting code is written once, for receipts and signed transactions.
+///
+/// Only verified values conform: ``VerifiedPurchase`` of a receipt, and ``Verified`` transactions.
+public protocol PurchaseEvidence: Sendable {
+    var productID: String? { get }
+    /// What a purchase is granted once for.
+    var transactionID: String? { get }
+    /// The identifier of the first transaction of a subscription or of a restored purchase.
+    var originalTransactionID: String? { get }
+    /// When it was bought, renewed or restored.
+    var purchaseDate: Timestamp? { get }
+    var originalPurchaseDate: Timestamp? { get }
+    /// When this period of a subscription ends.
+    var expiresDate: Timestamp? { get }
+    /// When Apple refunded or revoked it, as far as was known when it was signed. It grants nothing from then on.
+    var revocationDate: Timestamp? { get }
+    /// The UUID that the app gave when it bought; receipts have none.
+    var appAccountToken: String? { get }
+    var environment: ReceiptEnvironment? { get }
+    /// What it was verified by.
+    var trust: ReceiptEvidence { get }
+}
+
+extension PurchaseEvidence {
+    /// Whether Apple has refunded or revoked it.
+    public var isRevoked: Bool { revocationDate != nil }
+
+    /// Whether it grants its product at a time: not revoked, and, for a subscription, within its period. Grace periods, which only renewal
+    /// information knows, are not considered.
+    public func grants(at date: Timestamp) -> Bool {
+        guard !isRevoked else { return false }
+        guard let expiresDate else { return true }
+        return date < expiresDate
+    }
+}
+
+/// A purchase in a verified receipt.
+public struct VerifiedPurchase: PurchaseEvidence, Hashable {
+    public let purchase: InAppPurchase
+    public let environment: ReceiptEnvironment?
+    public let trust: ReceiptEvidence
+
+    init(_ purchase: InAppPurchase, in receipt: VerifiedReceipt) {
+        self.purchase = purchase
+        environment = receipt.environment
+        trust = receipt.trust
+    }
+
+    public var productID: String? { purchase.productID }
+    public var transactionID: String? { purchase.transactionID }
+    public var originalTransactionID: String? { purchase.originalTransactionID }
+    public var purchaseDate: Timestamp? { purchase.purchaseDate }
+    public var originalPurchaseDate: Timestamp? { purchase.originalPurchaseDate }
+    public var expiresDate: Timestamp? { purchase.expiresDate }
+    public var revocationDate: Timestamp? { purchase.cancellationDate }
+    public var appAccountToken: String? { nil }
+}
+
+extension VerifiedReceipt {
+    /// The purchases as evidence, in the order of the receipt.
+    public var purchases: some RandomAccessCollection<VerifiedPurchase> {
+        inAppPurchases.lazy.map { VerifiedPurchase($0, in: self) }
+    }
+}
+
+extension Verified: PurchaseEvidence where Payload == TransactionInfo {
+    public var productID: String? { payload.productID }
+    public var transactionID: String? { payload.transactionID }
+    public var originalTransactionID: String? { payload.originalTransactionID }
+    public var purchaseDate: Timestamp? { payload.purchaseDate }
+    public var originalPurchaseDate: Timestamp? { payload.originalPurchaseDate }
+    public var expiresDate: Timestamp? { payload.expiresDate }
+    public var revocationDate: Timestamp? { payload.revocationDate }
+    public var appAccountToken: String? { payload.appAccountToken }
+    public var environment: ReceiptEnvironment? { payload.environment }
+}

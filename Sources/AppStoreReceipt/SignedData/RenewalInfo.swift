@@ -1,0 +1,110 @@
+/// What Apple says of a subscription's next renewal (`JWSRenewalInfoDecodedPayload`).
+///
+/// It has no bundle id: one that arrives alone belongs to the app whose transactions have its ``originalTransactionID``, and that is for
+/// the caller to check. In a notification it is verified with its transaction.
+public struct RenewalInfo: SignedPayload {
+    public let members: SignedMembers<Member>
+
+    /// The names of the fields in JSON.
+    public enum Member: String, CaseIterable, Sendable {
+        case advancedCommerceInfo, appAccountToken, appTransactionId, autoRenewProductId, autoRenewStatus
+        case commitmentInfo, currency, deviceVerification, deviceVerificationNonce, eligibleWinBackOfferIds
+        case environment, expirationIntent, gracePeriodExpiresDate, isInBillingRetryPeriod, offerDiscountType
+        case offerIdentifier, offerPeriod, offerType, originalTransactionId, priceIncreaseStatus, productId
+        case recentSubscriptionStartDate, renewalBillingPlanType, renewalDate, renewalPrice, signedDate
+    }
+
+    /// The identifier of the subscription's first transaction.
+    public var originalTransactionID: String? { members.string(.originalTransactionId) }
+    /// The product of the current period.
+    public var productID: String? { members.string(.productId) }
+    /// The product of the next period.
+    public var autoRenewProductID: String? { members.string(.autoRenewProductId) }
+    public var autoRenewStatus: AutoRenewStatus? { members.value(.autoRenewStatus) }
+    public var expirationIntent: ExpirationIntent? { members.value(.expirationIntent) }
+    /// Whether Apple is still trying to charge for the next period.
+    public var isInBillingRetryPeriod: Bool? { members.boolean(.isInBillingRetryPeriod) }
+    /// Until when the customer keeps access though the charge failed.
+    public var gracePeriodExpiresDate: Timestamp? { members.date(.gracePeriodExpiresDate) }
+    public var renewalDate: Timestamp? { members.date(.renewalDate) }
+    /// The start of the current run of periods; gaps of up to 60 days do not end one.
+    public var recentSubscriptionStartDate: Timestamp? { members.date(.recentSubscriptionStartDate) }
+    /// When Apple signed this: the date at which its chain is judged.
+    public var signedDate: Timestamp? { members.date(.signedDate) }
+    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+
+    /// In thousandths of ``currency``'s unit.
+    public var renewalPrice: Int64? { members.integer(.renewalPrice) }
+    /// By ISO 4217.
+    public var currency: String? { members.string(.currency) }
+    public var priceIncreaseStatus: PriceIncreaseStatus? { members.value(.priceIncreaseStatus) }
+    public var renewalBillingPlanType: BillingPlanType? { members.value(.renewalBillingPlanType) }
+    /// What the customer commits to at the next renewal.
+    public var commitment: RenewalCommitmentInfo? { members.object(.commitmentInfo) }
+
+    public var offerType: OfferType? { members.value(.offerType) }
+    public var offerID: String? { members.string(.offerIdentifier) }
+    public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
+    /// How long the offer lasts, by ISO 8601: `P1M`.
+    public var offerPeriod: String? { members.string(.offerPeriod) }
+    /// The win-back offers that the customer may have, the best first.
+    public var eligibleWinBackOfferIDs: [String]? { members.strings(.eligibleWinBackOfferIds) }
+
+    /// The id of the customer's download of the app.
+    public var appTransactionID: String? { members.string(.appTransactionId) }
+    /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
+    public var appAccountToken: String? { members.string(.appAccountToken) }
+    public var deviceVerification: String? { members.string(.deviceVerification) }
+    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+    /// Present for purchases by the Advanced Commerce API.
+    public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+    static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
+    static let dateMember = Member.signedDate
+}
+
+extension RenewalInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .date
+        case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice: .integer
+        case .isInBillingRetryPeriod: .boolean
+        case .eligibleWinBackOfferIds: .strings
+        case .advancedCommerceInfo: .object(AdvancedCommerceRenewalInfo.self)
+        case .commitmentInfo: .object(RenewalCommitmentInfo.self)
+        default: .string
+        }
+    }
+}
+
+/// The commitment of a subscription that is paid by the month, from its next renewal on.
+public struct RenewalCommitmentInfo: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType
+        case commitmentRenewalDate, commitmentRenewalPrice
+    }
+
+    public var autoRenewProductID: String? { members.string(.commitmentAutoRenewProductId) }
+    public var autoRenewStatus: AutoRenewStatus? { members.value(.commitmentAutoRenewStatus) }
+    public var renewalBillingPlanType: BillingPlanType? { members.value(.commitmentRenewalBillingPlanType) }
+    public var renewalDate: Timestamp? { members.date(.commitmentRenewalDate) }
+    /// In thousandths of the currency's unit.
+    public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension RenewalCommitmentInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .commitmentAutoRenewProductId, .commitmentRenewalBillingPlanType: .string
+        case .commitmentAutoRenewStatus, .commitmentRenewalPrice: .integer
+        case .commitmentRenewalDate: .date
+        }
+    }
+}

@@ -1,0 +1,73 @@
+public import SignatureTrust
+
+/// Which signed data to accept, and at which date to judge its chain.
+public struct SignedDataPolicy: Sendable {
+    /// The bundle ids to accept; `nil` waives the check. Renewal information has none.
+    public var bundleIDs: Set<String>?
+    /// The app's Apple id; `nil` waives the check. Notifications, app transactions and real-time requests have one, in production at least.
+    public var appAppleID: Int64?
+    public var environments: Set<ReceiptEnvironment>
+    public var validationDate = ValidationDate.signedDate
+    /// How long ago data may have been signed, by ``clock``, in milliseconds; `nil` for any time.
+    public var maximumAge: Int64?
+    /// Whether data is refused that was signed after the time of ``clock``.
+    public var rejectsFutureDates = false
+    /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
+    public var clock: @Sendable () -> Timestamp = { .now }
+    /// Certificates that are not trusted wherever they stand in a chain, the anchor excepted, by SHA-256 of their DER.
+    public var distrusted: Set<Fingerprint> = []
+    /// The size of a JWS, in bytes; notifications have 20,000.
+    public var maximumByteCount = 1 << 20
+
+    /// - Parameters:
+    ///   - bundleIDs: the bundle ids to accept; `nil` waives the check, and data of any app passes.
+    ///   - appAppleID: the app's Apple id; `nil` waives the check.
+    public init(bundleIDs: Set<String>?, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>) {
+        self.bundleIDs = bundleIDs
+        self.appAppleID = appAppleID
+        self.environments = environments
+    }
+
+    /// The date at which a chain is judged.
+    public enum ValidationDate: Hashable, Sendable {
+        /// When the data says it was signed. Signed data outlives the certificates that signed it.
+        case signedDate
+        /// The time of the policy's clock: data whose signer has expired is refused.
+        case now
+        case date(Timestamp)
+    }
+}
+
+extension SignedDataPolicy {
+    /// Checks whom a payload concerns, and when it was signed.
+    func check(_ payload: some SignedClaims) throws(SignedDataError) {
+        for subject in payload.subjects { try check(subject) }
+        guard maximumAge != nil || rejectsFutureDates, let signed = payload.signedDate else { return }
+        let now = clock()
+        if rejectsFutureDates, signed > now { throw SignedDataError(.policy(.signedInTheFuture)) }
+        if let maximumAge {
+            let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(
+                signed.millisecondsSince1970)
+            guard !isOverflow, age <= maximumAge else { throw SignedDataError(.policy(.signedTooLongAgo)) }
+        }
+    }
+
+    private func check(_ subject: SignedSubject) throws(SignedDataError) {
+        if let bundleIDs, subject.hasBundleID {
+            // Strings are equal when they look the same; bundle ids when they are the same.
+            guard let bundleID = subject.bundleID, bundleIDs.contains(where: { $0.utf8.elementsEqual(bundleID.utf8) })
+            else { throw SignedDataError(.policy(.bundleIDMismatch)) }
+        }
+        guard let environment = subject.environment else { throw SignedDataError(.policy(.unknownEnvironment)) }
+        guard environments.contains(environment) else { throw SignedDataError(.policy(.environmentMismatch)) }
+        guard subject.hasAppAppleID else { return }
+        guard let expected = appAppleID else {
+            if bundleIDs != nil, !subject.hasBundleID { throw SignedDataError(.configuration(.noAppAppleID)) }
+            return
+        }
+        // Apple leaves it out, or writes 0, in the sandbox.
+        let mayBeAbsent = environment != .production && subject.hasBundleID
+        if subject.appAppleID ?? 0 == 0, mayBeAbsent { return }
+        guard subject.appAppleID == expected else { throw SignedDataError(.policy(.appAppleIDMismatch)) }
+    }
+}

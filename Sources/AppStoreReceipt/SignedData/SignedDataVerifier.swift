@@ -1,0 +1,300 @@
+import LibcryptoHandles
+import SignatureTrust
+import SpanASN1
+
+/// Verifies offline what Apple signs as JSON Web Signatures: StoreKit 2's transactions, renewals and app transactions, and server
+/// notifications. Make one at start-up and share it: it is immutable but for its cache of chains, which all threads use.
+///
+/// ```swift
+/// let verifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production])
+/// let transaction = try verifier.verifyTransaction(body.jwsRepresentation)
+/// ```
+///
+/// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a pinned root, Apple's
+/// markers on them, judged at the date of signing. `alg` is `ES256` and nothing else; a header that leads to another key is refused.
+public final class SignedDataVerifier: Sendable {
+    public let policy: SignedDataPolicy
+    public let trust: ReceiptTrust
+    private let engine: Engine
+
+    /// A verifier for one app.
+    ///
+    /// - Parameters:
+    ///   - bundleID: the app's bundle identifier.
+    ///   - appAppleID: the app's Apple id, where it is to be checked: it is what ties a real-time request to the app.
+    ///   - environments: which data to accept.
+    ///   - trust: whose signature counts; Apple's by default.
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
+    public convenience init(
+        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
+    ) throws(SignedDataError) {
+        try self.init(
+            policy: SignedDataPolicy(bundleIDs: [bundleID], appAppleID: appAppleID, environments: environments),
+            trust: trust)
+    }
+
+    /// A verifier with a policy of its own.
+    public init(policy: SignedDataPolicy, trust: ReceiptTrust = .apple) throws(SignedDataError) {
+        self.policy = policy
+        self.trust = trust
+        guard !policy.environments.isEmpty else { throw SignedDataError(.configuration(.noEnvironment)) }
+        let environmentsOfTrust: Set<ReceiptEnvironment> =
+            if case .storeKitTesting = trust { [.xcode, .localTesting] } else { [.production, .sandbox] }
+        guard policy.environments.isSubset(of: environmentsOfTrust) else {
+            throw SignedDataError(.configuration(.environmentNotOfTrust))
+        }
+        do throws(SignatureTrustError) {
+            engine = try Engine(trust, policy)
+        } catch {
+            throw SignedDataError(error) { _ in .configuration(.unusableTrustAnchor) }
+        }
+        guard !engine.isEmpty else { throw SignedDataError(.configuration(.noTrustAnchor)) }
+    }
+
+    // MARK: What Apple signs
+
+    /// Verifies a transaction: `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, `signedTransactionInfo` on a server.
+    ///
+    /// A transaction that Apple has revoked is genuine too: see ``TransactionInfo/isRevoked``.
+    ///
+    /// - Throws: the one ``SignedDataError`` that this input deserves.
+    public func verifyTransaction(_ jws: String) throws(SignedDataError) -> Verified<TransactionInfo> {
+        try verify(jws.utf8Span.span)
+    }
+
+    /// Verifies renewal information, which has no bundle id: see ``RenewalInfo``.
+    public func verifyRenewalInfo(_ jws: String) throws(SignedDataError) -> Verified<RenewalInfo> {
+        try verify(jws.utf8Span.span)
+    }
+
+    /// Verifies an app transaction.
+    public func verifyAppTransaction(_ jws: String) throws(SignedDataError) -> Verified<AppTransaction> {
+        try verify(jws.utf8Span.span)
+    }
+
+    /// Verifies a request for a retention message: `signedPayload` of what Apple sends to the endpoint.
+    ///
+    /// - Throws: `no-app-apple-id` when the policy has bundle ids and no Apple id of the app, the only thing that ties the request to it.
+    public func verifyRealtimeRequest(_ jws: String) throws(SignedDataError) -> Verified<RealtimeRequest> {
+        try verify(jws.utf8Span.span)
+    }
+
+    /// Verifies a notification and its signed parts, which must be about the same app and environment: `signedPayload` of what Apple sends.
+    public func verifyNotification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
+        try verifyNotification(jws.utf8Span.span)
+    }
+
+    func verifyNotification(_ jws: Span<UInt8>) throws(SignedDataError) -> VerifiedNotification {
+        let notification: Verified<AppStoreNotification> = try verify(jws)
+        let (data, appData) = (notification.payload.data, notification.payload.appData)
+        return VerifiedNotification(
+            notification: notification,
+            transactionInfo: try verify(
+                .transactionInfo, data?.members.bytes(.signedTransactionInfo), of: notification.payload),
+            renewalInfo: try verify(.renewalInfo, data?.members.bytes(.signedRenewalInfo), of: notification.payload),
+            appTransaction: try verify(
+                .appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo), of: notification.payload))
+    }
+
+    private func verify<Payload: SignedClaims>(
+        _ part: SignedDataError.Part, _ jws: [UInt8]?, of notification: AppStoreNotification
+    ) throws(SignedDataError) -> Verified<Payload>? {
+        guard let jws else { return nil }
+        do throws(SignedDataError) {
+            let verified: Verified<Payload> = try verify(jws.span)
+            guard verified.payload.concerns(sameAs: notification) else {
+                throw SignedDataError(.policy(.partMismatch))
+            }
+            return verified
+        } catch {
+            throw error.within(part)
+        }
+    }
+
+    // MARK: The way of a JWS
+
+    /// One verdict an input, so in this order: form, header, signature, date, chain, payload, policy.
+    func verify<Payload: SignedClaims>(_ text: Span<UInt8>) throws(SignedDataError) -> Verified<Payload> {
+        let jws = try CompactJWS(
+            text, maximumByteCount: min(policy.maximumByteCount, Int(UInt32.max)),
+            certificateCount: engine.certificateCount)
+        do throws(SignatureTrustError) {
+            try engine.verify(ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
+        } catch {
+            throw SignedDataError(error) { .signature($0) }
+        }
+        // The payload is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and takes no memory
+        // but for the members known.
+        let decoded = Result { () throws(JSONError) in try SignedMembers<Payload.Member>(decoding: jws.payload) }
+        let date = try validationDate(decoded, jws.payload, Payload.self)
+        let trust: ReceiptEvidence
+        do throws(SignatureTrustError) {
+            trust = try engine.evidence(for: jws.certificates, at: date)
+        } catch {
+            throw SignedDataError(error) { .chain($0) }
+        }
+        let payload = Payload(members: try Self.complete(decoded, Payload.self))
+        try policy.check(payload)
+        return Verified(payload: payload, trust: trust)
+    }
+
+    private func validationDate<Payload: SignedClaims>(
+        _ decoded: Result<SignedMembers<Payload.Member>, JSONError>, _ payload: [UInt8], _: Payload.Type
+    ) throws(SignedDataError) -> Timestamp {
+        switch policy.validationDate {
+        case .now: return policy.clock()
+        case .date(let date): return date
+        case .signedDate: break
+        }
+        switch decoded {
+        case .success(let members):
+            guard let date = members.date(Payload.dateMember) else {
+                throw SignedDataError(.signedDate(.missing, offset: nil))
+            }
+            return date
+        case .failure(let error):
+            return try Self.signingDate(in: payload, name: Payload.dateMember.rawValue, orThrow: error)
+        }
+    }
+
+    /// Looks for the date in a payload that is faulty elsewhere.
+    private static func signingDate(
+        in payload: [UInt8], name: String, orThrow fault: JSONError
+    ) throws(SignedDataError) -> Timestamp {
+        var found: Timestamp?
+        var dateFault: (fault: SignedDataError.DateFault, offset: Int)?
+        do throws(JSONError) {
+            try JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
+                try cursor.readObject { (cursor, memberName) throws(JSONError) in
+                    guard dateFault == nil, memberName == name else { return }
+                    guard found == nil else {
+                        dateFault = (.repeated, memberName.offset)
+                        return
+                    }
+                    guard try !cursor.readIfNull() else { return }
+                    let offset = cursor.offset
+                    if try cursor.peekType() == .number, let date = try? cursor.readTimestamp() {
+                        found = date
+                    } else {
+                        dateFault = (.unreadable, offset)
+                    }
+                }
+            }
+        } catch {
+            throw SignedDataError(.payload(fault))
+        }
+        if let dateFault { throw SignedDataError(.signedDate(dateFault.fault, offset: dateFault.offset)) }
+        guard let found else { throw SignedDataError(.signedDate(.missing, offset: nil)) }
+        return found
+    }
+
+    private static func complete<Payload: SignedClaims>(
+        _ decoded: Result<SignedMembers<Payload.Member>, JSONError>, _: Payload.Type
+    ) throws(SignedDataError) -> SignedMembers<Payload.Member> {
+        switch decoded {
+        case .failure(let error): throw SignedDataError(.payload(error))
+        case .success(let members):
+            for member in Payload.required where members.value(of: member) == nil {
+                throw SignedDataError(.payload(JSONError(.missingMember, offset: members.range.lowerBound)))
+            }
+            return members
+        }
+    }
+}
+
+extension SignedClaims {
+    /// Whether what two payloads both say of app and environment agrees.
+    fileprivate func concerns(sameAs other: some SignedClaims) -> Bool {
+        for mine in subjects {
+            for theirs in other.subjects {
+                guard mine.environment == theirs.environment else { return false }
+                if mine.hasBundleID, theirs.hasBundleID {
+                    guard let left = mine.bundleID, let right = theirs.bundleID, left.utf8.elementsEqual(right.utf8)
+                    else { return false }
+                }
+                if let left = mine.appAppleID, let right = theirs.appAppleID, left != 0, right != 0, left != right {
+                    return false
+                }
+            }
+        }
+        return true
+    }
+}
+
+/// A notification that was verified, with its signed parts verified too.
+///
+/// All fields of the notification can be read through it: `notification.type`.
+@dynamicMemberLookup
+public struct VerifiedNotification: Hashable, Sendable {
+    public let notification: Verified<AppStoreNotification>
+    public let transactionInfo: Verified<TransactionInfo>?
+    public let renewalInfo: Verified<RenewalInfo>?
+    public let appTransaction: Verified<AppTransaction>?
+
+    public subscript<Value>(dynamicMember field: KeyPath<AppStoreNotification, Value>) -> Value {
+        notification.payload[keyPath: field]
+    }
+}
+
+/// Who may have signed: the two kinds of trust behind one face.
+private enum Engine: Sendable {
+    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
+    case signer(PinnedSignerVerifier)
+
+    init(_ trust: ReceiptTrust, _ policy: SignedDataPolicy) throws(SignatureTrustError) {
+        // ECDSA; RSA is for roots, of which a chain may end in an older one.
+        let algorithms = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
+        func chains(
+            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
+        ) throws(SignatureTrustError) -> Engine {
+            .chain(
+                try PinnedChainVerifier(
+                    policy: PinnedChainPolicy(
+                        anchors: anchors, leafMarker: .receiptSigningMarker,
+                        intermediateMarker: .developerRelationsMarker, algorithms: algorithms,
+                        distrusted: policy.distrusted)), authority)
+        }
+        switch trust {
+        case .apple: self = try chains(to: TrustAnchor.appleRoots, .apple)
+        case .roots(let anchors): self = try chains(to: anchors, .customRoot)
+        case .storeKitTesting(let certificates):
+            self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
+        }
+    }
+
+    var isEmpty: Bool {
+        switch self {
+        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
+        case .signer(let verifier): verifier.isEmpty
+        }
+    }
+
+    /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
+    var certificateCount: Int { if case .chain = self { 3 } else { 1 } }
+
+    func verify(
+        _ signature: ES256Signature, of signed: Span<UInt8>, by certificates: CertificateSequence
+    ) throws(SignatureTrustError) {
+        switch self {
+        case .chain(let verifier, _): try verifier.verify(signature, of: signed, by: certificates)
+        case .signer(let verifier): try verifier.verify(signature, of: signed, by: certificates)
+        }
+    }
+
+    func evidence(
+        for certificates: CertificateSequence, at date: Timestamp
+    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        switch self {
+        case .chain(let verifier, let authority):
+            let chain = try verifier.chain(of: certificates, at: date)
+            return ReceiptEvidence(
+                authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
+                signerExpiry: chain.leafExpiry, digest: .sha256, validationDate: date)
+        case .signer(let verifier):
+            let signer = try verifier.signer(of: certificates, at: date)
+            return ReceiptEvidence(
+                authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
+                signerExpiry: signer.expiry, digest: .sha256, validationDate: date)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+/// The members of a JSON object that Apple signed: the text as received, and where in it each known member is.
+///
+/// Everything was checked when the object was decoded: the syntax of all of it, the type of every known member, and that none of them is
+/// repeated. So reading a member later cannot fail. A member that is `null` counts as absent.
+public struct SignedMembers<Member>: Sendable
+where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
+    struct Entry: Sendable {
+        let member: Member
+        let value: ByteRange
+    }
+
+    let text: [UInt8]
+    /// Where in the text the object is.
+    let range: Range<Int>
+    /// The known members that are there, in their order.
+    let entries: [Entry]
+
+    /// The members that are there and known, in their order.
+    public var known: [Member] { entries.map(\.member) }
+
+    /// The object as JSON, as it was received.
+    public var json: String { String(decoding: text[range], as: UTF8.self) }
+
+    /// The value of a member as JSON, as it was received; `nil` where it is absent.
+    public subscript(member: Member) -> String? {
+        value(of: member).map { String(decoding: text[$0], as: UTF8.self) }
+    }
+
+    /// The members that this library does not know, in their order.
+    public var unknown: [UnknownMember] {
+        let names = Set(Member.allCases.map(\.rawValue))
+        var unknown: [UnknownMember] = []
+        let text = text
+        var cursor = JSONCursor(text.span, from: range.lowerBound)
+        do throws(JSONError) {
+            try cursor.readObject { (cursor, name) throws(JSONError) in
+                let name = name.value
+                let value = try cursor.skipValue()
+                guard !names.contains(name) else { return }
+                unknown.append(UnknownMember(name: name, json: String(decoding: text[value], as: UTF8.self)))
+            }
+        } catch {}
+        return unknown
+    }
+
+    func value(of member: Member) -> Range<Int>? {
+        for entry in entries where entry.member == member { return entry.value.range }
+        return nil
+    }
+}
+
+/// A member of a signed object that this library has no name for.
+public struct UnknownMember: Hashable, Sendable {
+    public let name: String
+    /// The value as it was received.
+    public let json: String
+}
+
+/// Two are equal when their texts are, byte for byte.
+extension SignedMembers: Hashable {
+    public static func == (lhs: SignedMembers, rhs: SignedMembers) -> Bool {
+        lhs.text[lhs.range] == rhs.text[rhs.range]
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(text[range]) }
+}
+
+// MARK: - Reading
+
+extension SignedMembers {
+    private func read<Value>(
+        _ member: Member, _ body: (inout JSONCursor) throws(JSONError) -> Value
+    ) -> Value? {
+        guard let value = value(of: member) else { return nil }
+        let text = text
+        var cursor = JSONCursor(text.span, from: value.lowerBound)
+        do throws(JSONError) { return try body(&cursor) } catch { return nil }
+    }
+
+    func string(_ member: Member) -> String? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readString().value }
+    }
+
+    /// The UTF-8 of a string.
+    func bytes(_ member: Member) -> [UInt8]? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readString().bytes }
+    }
+
+    func integer(_ member: Member) -> Int64? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readInt64() }
+    }
+
+    func date(_ member: Member) -> Timestamp? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readTimestamp() }
+    }
+
+    func boolean(_ member: Member) -> Bool? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readBool() }
+    }
+
+    func strings(_ member: Member) -> [String]? {
+        read(member) { (cursor) throws(JSONError) in
+            var strings: [String] = []
+            try cursor.readArray { (cursor) throws(JSONError) in strings.append(try cursor.readString().value) }
+            return strings
+        }
+    }
+
+    /// A value of one of the types that keep what they do not know.
+    func value<Value: RawRepresentable<String>>(_ member: Member) -> Value? {
+        string(member).flatMap(Value.init(rawValue:))
+    }
+
+    func value<Value: RawRepresentable<Int64>>(_ member: Member) -> Value? {
+        integer(member).flatMap(Value.init(rawValue:))
+    }
+
+    func object<Record: SignedRecord>(_ member: Member) -> Record? {
+        let text = text
+        return read(member) { (cursor) throws(JSONError) in Record(members: try SignedMembers<Record.Member>(text, &cursor)) }
+    }
+
+    func objects<Record: SignedRecord>(_ member: Member) -> [Record]? {
+        let text = text
+        return read(member) { (cursor) throws(JSONError) in
+            var records: [Record] = []
+            try cursor.readArray { (cursor) throws(JSONError) in
+                records.append(Record(members: try SignedMembers<Record.Member>(text, &cursor)))
+            }
+            return records
+        }
+    }
+}
+
+// MARK: - Decoding
+
+/// What a value must be.
+enum SignedForm: Sendable {
+    case string, integer, boolean
+    /// Milliseconds since 1970; Xcode writes fractions of them.
+    case date
+    case strings
+    case object(any SignedRecord.Type)
+    case objects(any SignedRecord.Type)
+}
+
+/// The names of the members of one kind of object, and what they must be.
+protocol SignedMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+    static var names: JSONMembers<Self> { get }
+    var form: SignedForm { get }
+}
+
+/// A JSON object with known members.
+protocol SignedRecord: Hashable, Sendable {
+    associatedtype Member: SignedMember
+    var members: SignedMembers<Member> { get }
+    init(members: SignedMembers<Member>)
+}
+
+extension SignedMembers where Member: SignedMember {
+    /// Decodes a text that is one object.
+    init(decoding text: [UInt8]) throws(JSONError) {
+        self = try JSONCursor.decode(text.span) { (cursor) throws(JSONError) in try SignedMembers(text, &cursor) }
+    }
+
+    init(_ text: [UInt8], _ cursor: inout JSONCursor) throws(JSONError) {
+        // Repeated names are refused, so that there are never more entries than known members.
+        var entries: [Entry] = []
+        guard try cursor.peekType() == .object else { throw JSONError(.unexpectedType, offset: cursor.offset) }
+        let start = cursor.offset
+        try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
+            let start = cursor.offset
+            guard try !cursor.readIfNull() else { return }
+            try cursor.check(member.form)
+            entries.append(Entry(member: member, value: ByteRange(start..<cursor.offset)))
+        }
+        self.init(text: text, range: start..<cursor.offset, entries: entries)
+    }
+}
+
+extension SignedRecord {
+    static func check(_ cursor: inout JSONCursor) throws(JSONError) {
+        try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
+            guard try !cursor.readIfNull() else { return }
+            try cursor.check(member.form)
+        }
+    }
+}
+
+extension JSONCursor {
+    /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
+    fileprivate mutating func check(_ form: SignedForm) throws(JSONError) {
+        switch form {
+        case .string: _ = try readString()
+        case .integer: _ = try readInt64()
+        case .boolean: _ = try readBool()
+        case .date: _ = try readTimestamp()
+        case .strings: try readArray { (cursor) throws(JSONError) in _ = try cursor.readString() }
+        case .object(let type): try type.check(&self)
+        case .objects(let type): try readArray { (cursor) throws(JSONError) in try type.check(&cursor) }
+        }
+    }
+
+    /// Reads milliseconds since 1970, a fraction of which is cut off (Xcode: `1697679936049.7297`).
+    ///
+    /// - Throws: `unexpected-value` for a number with an exponent.
+    mutating func readTimestamp() throws(JSONError) -> Timestamp {
+        let number = try readNumber()
+        if number.isInteger { return Timestamp(millisecondsSince1970: try number.int64()) }
+        let raw = number.raw
+        var end = 0
+        while end < raw.count, raw[end] != UInt8(ascii: ".") { end += 1 }
+        for index in end..<raw.count where raw[index] | 0x20 == UInt8(ascii: "e") {
+            throw JSONError(.unexpectedValue, offset: number.offset)
+        }
+        let whole = JSONNumber(raw.extracting(0..<end), offset: number.offset, isInteger: true)
+        return Timestamp(millisecondsSince1970: try whole.int64())
+    }
+}

@@ -1,0 +1,138 @@
+/// What Apple says of a transaction (`JWSTransactionDecodedPayload`; on devices `Transaction.jsonRepresentation`).
+///
+/// A plain value, whoever signed it; ``SignedDataVerifier`` gives it as a ``Verified`` one. Fields are `nil` where Apple left them out.
+public struct TransactionInfo: SignedPayload {
+    public let members: SignedMembers<Member>
+
+    /// The names of the fields in JSON.
+    public enum Member: String, CaseIterable, Sendable {
+        case advancedCommerceInfo, appAccountToken, appTransactionId, billingPlanType, bundleId, commitmentInfo
+        case currency, deviceVerification, deviceVerificationNonce, environment, expiresDate, inAppOwnershipType
+        case isUpgraded, offerDiscountType, offerIdentifier, offerPeriod, offerType, originalPurchaseDate
+        case originalTransactionId, previousOriginalTransactionId, price, productId, purchaseDate, quantity
+        case revocationDate, revocationPercentage, revocationReason, revocationType, signedDate, storefront
+        case storefrontId, subscriptionGroupIdentifier, transactionId, transactionReason, type, webOrderLineItemId
+    }
+
+    // MARK: Identifiers
+
+    /// What a purchase is granted once for.
+    public var transactionID: String? { members.string(.transactionId) }
+    /// The identifier of the first transaction of a subscription or of a restored purchase.
+    public var originalTransactionID: String? { members.string(.originalTransactionId) }
+    /// That of a subscription before it was migrated.
+    public var previousOriginalTransactionID: String? { members.string(.previousOriginalTransactionId) }
+    /// The id of this period of a subscription, the same on all devices.
+    public var webOrderLineItemID: String? { members.string(.webOrderLineItemId) }
+    /// The id of the customer's download of the app, the same in all transactions of one customer.
+    public var appTransactionID: String? { members.string(.appTransactionId) }
+    /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
+    public var appAccountToken: String? { members.string(.appAccountToken) }
+    public var bundleID: String? { members.string(.bundleId) }
+    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    /// The SHA-384 digest, in base64, that ties a transaction from a device to it.
+    public var deviceVerification: String? { members.string(.deviceVerification) }
+    /// The UUID that enters ``deviceVerification``.
+    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+
+    // MARK: Product
+
+    public var productID: String? { members.string(.productId) }
+    public var type: SignedProductType? { members.value(.type) }
+    public var subscriptionGroupID: String? { members.string(.subscriptionGroupIdentifier) }
+    /// How many were bought, of a consumable.
+    public var quantity: Int64? { members.integer(.quantity) }
+    public var ownershipType: OwnershipType? { members.value(.inAppOwnershipType) }
+    public var reason: TransactionReason? { members.value(.transactionReason) }
+    /// Whether the customer has upgraded to another subscription.
+    public var isUpgraded: Bool? { members.boolean(.isUpgraded) }
+
+    // MARK: Dates
+
+    /// When it was bought, renewed or restored.
+    public var purchaseDate: Timestamp? { members.date(.purchaseDate) }
+    /// When the original transaction was made.
+    public var originalPurchaseDate: Timestamp? { members.date(.originalPurchaseDate) }
+    /// When this period of a subscription ends.
+    public var expiresDate: Timestamp? { members.date(.expiresDate) }
+    /// When Apple signed this: the date at which its chain is judged.
+    public var signedDate: Timestamp? { members.date(.signedDate) }
+
+    // MARK: Price
+
+    /// In thousandths of ``currency``'s unit.
+    public var price: Int64? { members.integer(.price) }
+    /// By ISO 4217.
+    public var currency: String? { members.string(.currency) }
+    /// The country or region of the App Store, by ISO 3166 with three letters.
+    public var storefront: String? { members.string(.storefront) }
+    public var storefrontID: String? { members.string(.storefrontId) }
+    public var billingPlanType: BillingPlanType? { members.value(.billingPlanType) }
+    /// The months that the customer has committed to.
+    public var commitment: TransactionCommitmentInfo? { members.object(.commitmentInfo) }
+
+    // MARK: Offers
+
+    public var offerType: OfferType? { members.value(.offerType) }
+    /// The offer's code, or the identifier of a promotional offer.
+    public var offerID: String? { members.string(.offerIdentifier) }
+    public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
+    /// How long the offer lasts, by ISO 8601: `P1M`.
+    public var offerPeriod: String? { members.string(.offerPeriod) }
+
+    // MARK: Revocation
+
+    /// Whether Apple has refunded or revoked it: such a transaction grants nothing any more.
+    public var isRevoked: Bool { revocationDate != nil }
+    public var revocationDate: Timestamp? { members.date(.revocationDate) }
+    public var revocationReason: RevocationReason? { members.value(.revocationReason) }
+    public var revocationType: RevocationType? { members.value(.revocationType) }
+    /// How much was refunded, in thousandths of a percent.
+    public var revocationPercentage: Int64? { members.integer(.revocationPercentage) }
+
+    // MARK: Advanced Commerce
+
+    /// Present for purchases by the Advanced Commerce API.
+    public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+    static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
+    static let dateMember = Member.signedDate
+}
+
+extension TransactionInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm {
+        switch self {
+        case .expiresDate, .originalPurchaseDate, .purchaseDate, .revocationDate, .signedDate: .date
+        case .offerType, .price, .quantity, .revocationPercentage, .revocationReason: .integer
+        case .isUpgraded: .boolean
+        case .advancedCommerceInfo: .object(AdvancedCommerceTransactionInfo.self)
+        case .commitmentInfo: .object(TransactionCommitmentInfo.self)
+        default: .string
+        }
+    }
+}
+
+/// The commitment of a subscription that is paid by the month.
+public struct TransactionCommitmentInfo: Hashable, Sendable, SignedRecord {
+    public let members: SignedMembers<Member>
+
+    public enum Member: String, CaseIterable, Sendable {
+        case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
+    }
+
+    /// Which of the billing periods this is, from 1.
+    public var billingPeriodNumber: Int64? { members.integer(.billingPeriodNumber) }
+    public var totalBillingPeriods: Int64? { members.integer(.totalBillingPeriods) }
+    public var expiresDate: Timestamp? { members.date(.commitmentExpiresDate) }
+    /// In thousandths of the currency's unit.
+    public var price: Int64? { members.integer(.commitmentPrice) }
+
+    init(members: SignedMembers<Member>) { self.members = members }
+}
+
+extension TransactionCommitmentInfo.Member: SignedMember {
+    static let names = JSONMembers<Self>()
+    var form: SignedForm { self == .commitmentExpiresDate ? .date : .integer }
+}

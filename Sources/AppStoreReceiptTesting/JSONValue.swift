@@ -1,0 +1,90 @@
+import AppStoreReceipt
+
+/// A JSON value to be signed. Members of objects keep their order, and may be there twice.
+public enum JSONValue: Hashable, Sendable {
+    case string(String)
+    case integer(Int64)
+    case boolean(Bool)
+    case null
+    case array([JSONValue])
+    case object([Member])
+    /// Anything, JSON or not, as it is.
+    case raw(String)
+
+    public struct Member: Hashable, Sendable {
+        public var name: String
+        public var value: JSONValue
+
+        public init(_ name: String, _ value: JSONValue) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The first member of an object with this name. Setting it replaces that or appends one; `nil` removes all of the name.
+    public subscript(name: String) -> JSONValue? {
+        get {
+            guard case .object(let members) = self else { return nil }
+            return members.first { $0.name == name }?.value
+        }
+        set {
+            guard case .object(var members) = self else { return }
+            if let newValue {
+                if let index = members.firstIndex(where: { $0.name == name }) {
+                    members[index].value = newValue
+                } else {
+                    members.append(Member(name, newValue))
+                }
+            } else {
+                members.removeAll { $0.name == name }
+            }
+            self = .object(members)
+        }
+    }
+
+    /// Adds a member to an object, also under a name that is there already.
+    public mutating func append(_ name: String, _ value: JSONValue) {
+        guard case .object(let members) = self else { return }
+        self = .object(members + [Member(name, value)])
+    }
+
+    /// Compact JSON.
+    public var bytes: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.bytes
+    }
+
+    private func write(to writer: inout JSONWriter) {
+        switch self {
+        case .string(let value): writer.string(value)
+        case .integer(let value): writer.integer(value)
+        case .boolean(let value): writer.bool(value)
+        case .null: writer.null()
+        case .raw(let text): writer.raw(text.utf8Span.span)
+        case .array(let elements):
+            writer.beginArray()
+            for element in elements { element.write(to: &writer) }
+            writer.endArray()
+        case .object(let members):
+            writer.beginObject()
+            for member in members {
+                writer.name(utf8: member.name.utf8Span.span)
+                member.value.write(to: &writer)
+            }
+            writer.endObject()
+        }
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(stringLiteral value: String) { self = .string(value) }
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(elements.map { Member($0.0, $0.1) })
+    }
+}

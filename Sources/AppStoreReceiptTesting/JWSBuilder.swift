@@ -1,0 +1,194 @@
+import AppStoreReceipt
+public import SpanASN1
+
+/// Mints what Apple signs as JSON Web Signatures, for tests: transactions, renewals, app transactions and notifications.
+///
+/// ```swift
+/// let authority = try TestCertificateAuthority(.ellipticCurve)
+/// let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
+///     .signed(by: authority)
+/// let verifier = try SignedDataVerifier(
+///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
+/// ```
+///
+/// Every part can be set, and set wrong on purpose.
+public struct JWSBuilder: Hashable, Sendable {
+    /// What is signed; an object that members can be set in: `builder.payload["price"] = 1990`.
+    public var payload: JSONValue
+    /// The header's `alg`; `nil` for none. The signature is ECDSA's with SHA-256 whatever this says.
+    public var algorithm: String? = "ES256"
+    /// The header's `x5c` in place of the signer's certificates; an empty array for none.
+    public var certificates: [[UInt8]]?
+    /// More members of the header, after `alg` and `x5c`.
+    public var additionalHeaderMembers: [JSONValue.Member] = []
+
+    public init(payload: JSONValue) { self.payload = payload }
+
+    // MARK: Signing
+
+    /// The JWS in its compact form, with the chain in the header as Apple writes it: leaf, intermediate, root.
+    public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {
+        try signed(certificates: authority.certificates, key: authority.leaf.key)
+    }
+
+    /// The JWS in its compact form, with one certificate as Xcode writes it.
+    public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> String {
+        var builder = self
+        builder.additionalHeaderMembers += [.init("kid", "Apple_Xcode_Key"), .init("typ", "JWT")]
+        return try builder.signed(certificates: [signer.identity.certificate], key: signer.identity.key)
+    }
+
+    /// - Throws: `unsuitable-key` for a key that is not on P-256.
+    public func signed(certificates: [[UInt8]], key: SigningKey) throws(MintingError) -> String {
+        let input = signingInput(certificates: certificates)
+        return input + "." + Self.base64URL(try Self.signature(of: Array(input.utf8), key: key))
+    }
+
+    /// What the signature covers: header and payload, and the dot between.
+    public func signingInput(certificates: [[UInt8]]) -> String {
+        var header = JSONValue.object([])
+        if let algorithm { header.append("alg", .string(algorithm)) }
+        let chain = self.certificates ?? certificates
+        if !chain.isEmpty { header.append("x5c", .array(chain.map { .string(Self.base64($0)) })) }
+        for member in additionalHeaderMembers { header.append(member.name, member.value) }
+        return Self.base64URL(header.bytes) + "." + Self.base64URL(payload.bytes)
+    }
+
+    /// A signature as JWS writes it: r and s, 32 bytes each (RFC 7518, 3.4).
+    public static func signature(of input: [UInt8], key: SigningKey) throws(MintingError) -> [UInt8] {
+        let encoded = try key.sign(input, digest: .sha256)
+        do throws(ASN1DecodingError) {
+            return try ASN1Cursor.decode(encoded.span) { (input) throws(ASN1DecodingError) in
+                try input.read(.sequence) { (fields) throws(ASN1DecodingError) in
+                    var signature: [UInt8] = []
+                    for _ in 0..<2 {
+                        let integer = try fields.read(.integer)
+                        let number = [UInt8](copying: try integer.unsignedIntegerBytes())
+                        guard number.count <= 32 else { throw integer.error(.integerOutOfRange) }
+                        signature += [UInt8](repeating: 0, count: 32 - number.count) + number
+                    }
+                    return signature
+                }
+            }
+        } catch {
+            throw .unsuitableKey
+        }
+    }
+
+    /// Base64url without padding (RFC 7515, 2).
+    public static func base64URL(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        Base64.append(bytes.span, to: &text, urlSafe: true)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        Base64.append(bytes.span, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+// MARK: - What Apple signs
+
+extension JWSBuilder {
+    /// 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
+    public static let defaultDate = Timestamp(millisecondsSince1970: 1_749_988_800_000)
+
+    /// A transaction: a non-consumable product, unless its members are changed.
+    ///
+    /// - Parameter environment: as Apple writes it: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
+    public static func transaction(
+        bundleID: String, productID: String, transactionID: String, environment: String = "Production",
+        signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        JWSBuilder(
+            payload: [
+                "transactionId": .string(transactionID), "originalTransactionId": .string(transactionID),
+                "bundleId": .string(bundleID), "productId": .string(productID),
+                "purchaseDate": .integer(signedDate.millisecondsSince1970 - 1000),
+                "originalPurchaseDate": .integer(signedDate.millisecondsSince1970 - 1000), "quantity": 1,
+                "type": "Non-Consumable", "inAppOwnershipType": "PURCHASED",
+                "signedDate": .integer(signedDate.millisecondsSince1970), "environment": .string(environment),
+                "transactionReason": "PURCHASE", "storefront": "USA", "storefrontId": "143441", "price": 1990,
+                "currency": "USD", "appTransactionId": "700000000000000001",
+            ])
+    }
+
+    /// The renewal information of a subscription.
+    public static func renewalInfo(
+        productID: String, originalTransactionID: String, environment: String = "Production",
+        signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        JWSBuilder(
+            payload: [
+                "originalTransactionId": .string(originalTransactionID), "autoRenewProductId": .string(productID),
+                "productId": .string(productID), "autoRenewStatus": 1, "renewalPrice": 1990, "currency": "USD",
+                "signedDate": .integer(signedDate.millisecondsSince1970), "environment": .string(environment),
+                "recentSubscriptionStartDate": .integer(signedDate.millisecondsSince1970 - 1000),
+                "renewalDate": .integer(signedDate.millisecondsSince1970 + 2_592_000_000),
+                "appTransactionId": "700000000000000001",
+            ])
+    }
+
+    /// An app transaction.
+    public static func appTransaction(
+        bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: String = "Production",
+        signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        JWSBuilder(
+            payload: [
+                "receiptType": .string(environment), "appAppleId": .integer(appAppleID),
+                "bundleId": .string(bundleID), "applicationVersion": "1", "versionExternalIdentifier": 860_000_001,
+                "receiptCreationDate": .integer(signedDate.millisecondsSince1970),
+                "originalPurchaseDate": .integer(signedDate.millisecondsSince1970 - 1000),
+                "originalApplicationVersion": "1", "appTransactionId": "700000000000000001",
+                "originalPlatform": "iOS",
+            ])
+    }
+
+    /// A notification about purchases.
+    ///
+    /// - Parameters:
+    ///   - transaction: a signed transaction to be carried in it.
+    ///   - renewalInfo: signed renewal information to be carried in it.
+    public static func notification(
+        _ type: String, subtype: String? = nil, bundleID: String, appAppleID: Int64? = 1_234_567_890,
+        environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,
+        signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        var data: JSONValue = ["bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment)]
+        data["appAppleId"] = appAppleID.map { .integer($0) }
+        data["signedTransactionInfo"] = transaction.map { .string($0) }
+        data["signedRenewalInfo"] = renewalInfo.map { .string($0) }
+        var builder = notification(type, about: "data", data, signedDate: signedDate)
+        builder.payload["subtype"] = subtype.map { .string($0) }
+        return builder
+    }
+
+    /// A notification with the given object in its member `data`, `appData`, `summary` or `externalPurchaseToken`.
+    public static func notification(
+        _ type: String, about member: String, _ value: JSONValue, signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        JWSBuilder(
+            payload: .object([
+                .init("notificationType", .string(type)),
+                .init("notificationUUID", "00000000-0000-4000-8000-000000000001"), .init(member, value),
+                .init("version", "2.0"), .init("signedDate", .integer(signedDate.millisecondsSince1970)),
+            ]))
+    }
+
+    /// A request for a retention message.
+    public static func realtimeRequest(
+        productID: String, originalTransactionID: String, appAppleID: Int64 = 1_234_567_890,
+        environment: String = "Production", signedDate: Timestamp = defaultDate
+    ) -> JWSBuilder {
+        JWSBuilder(
+            payload: [
+                "originalTransactionId": .string(originalTransactionID), "appAppleId": .integer(appAppleID),
+                "productId": .string(productID), "userLocale": "en-US",
+                "requestIdentifier": "00000000-0000-4000-8000-000000000002", "environment": .string(environment),
+                "signedDate": .integer(signedDate.millisecondsSince1970),
+            ])
+    }
+}

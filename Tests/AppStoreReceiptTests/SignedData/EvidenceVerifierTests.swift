@@ -1,0 +1,77 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Testing
+
+@Suite struct EvidenceVerifierTests {
+    private typealias Minted = MintedSignedData
+
+    private let verifier: EvidenceVerifier
+
+    init() throws {
+        verifier = EvidenceVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
+    }
+
+    /// What a backend keeps: which transactions were granted.
+    private final class Ledger {
+        private(set) var unlocked: [String] = []
+        private var granted: Set<String> = []
+
+        func unlock(_ purchase: some PurchaseEvidence) {
+            guard !purchase.isRevoked, let product = purchase.productID, let id = purchase.transactionID else { return }
+            guard granted.insert(id).inserted else { return }
+            unlocked.append(product)
+        }
+
+        /// The handler of the documentation's example.
+        func handle(_ body: String, _ verifier: EvidenceVerifier) throws {
+            switch try verifier.verify(anyEvidence: body) {
+            case .receipt(let receipt): receipt.purchases.forEach { unlock($0) }
+            case .transaction(let transaction): unlock(transaction)
+            case .renewalInfo, .appTransaction, .notification, .realtimeRequest: break
+            }
+        }
+    }
+
+    @Test func `one handler grants receipts and signed transactions, each transaction once`() throws {
+        let ledger = Ledger()
+        let receipt = try ReceiptBuilder(
+            bundleID: Minted.bundleID,
+            purchases: [
+                .nonConsumable("old", transactionID: "1"), .nonConsumable("pro", transactionID: "1000"),
+            ]
+        ).signed(by: MintedReceipts.authority)
+        var base64 = Array(JWSBuilder.base64URL(receipt))
+        base64.append("\n")
+        try ledger.handle(String(base64), verifier)
+        try ledger.handle(String(base64), verifier)
+        try ledger.handle(Minted.transaction.signed(by: Minted.authority) + "\n", verifier)
+        let new = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "new", transactionID: "1001")
+        try ledger.handle(new.signed(by: Minted.authority), verifier)
+        var revoked = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "refunded", transactionID: "1002")
+        revoked.payload["revocationDate"] = 1_749_988_000_000
+        try ledger.handle(revoked.signed(by: Minted.authority), verifier)
+        #expect(ledger.unlocked == ["old", "pro", "new"])
+    }
+
+    @Test func `an error says which kind the evidence was taken for`() throws {
+        for (input, code, isReceipt) in [
+            ("", "empty-input", true), ("eyJ", "part-count", false), ("MIIB", "truncated", true),
+            ("{\"receipt-data\":\"e30\"}", "", true), ("hello", "unrecognized-form", true),
+        ] {
+            let error = #expect(throws: EvidenceError.self) { try verifier.verify(anyEvidence: input) }
+            if !code.isEmpty { #expect(error?.code == code) }
+            if case .receipt = error { #expect(isReceipt) } else { #expect(!isReceipt) }
+        }
+    }
+
+    @Test func `both kinds of purchases say the same of themselves`() throws {
+        let receipt = try MintedReceipts.verified(.nonConsumable("pro", transactionID: "1000"))
+        let purchase = try #require(receipt.purchases.first)
+        let transaction = try Minted.verifier().verifyTransaction(Minted.transaction.signed(by: Minted.authority))
+        func facts(_ evidence: some PurchaseEvidence) -> [String?] {
+            [evidence.productID, evidence.transactionID, evidence.environment?.rawValue, evidence.expiresDate?.description]
+        }
+        #expect(facts(purchase) == facts(transaction))
+        #expect(purchase.grants(at: .now) && transaction.grants(at: .now))
+    }
+}
