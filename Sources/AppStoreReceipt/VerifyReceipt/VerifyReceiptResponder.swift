@@ -135,6 +135,7 @@ extension ReceiptEnvironment {
         case .production: "Production"
         case .sandbox: "Sandbox"
         case .xcode: "Xcode"
+        case .localTesting: "LocalTesting"
         }
     }
 }
