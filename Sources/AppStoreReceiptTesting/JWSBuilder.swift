@@ -1,4 +1,4 @@
-import AppStoreReceipt
+public import AppStoreReceipt
 public import SpanASN1
 
 /// Mints what Apple signs as JSON Web Signatures, for tests: transactions, renewals, app transactions and notifications.
