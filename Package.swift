@@ -59,7 +59,8 @@ let package = Package(
             "AppStoreReceiptTesting",
             ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
         .executableTarget(
-            name: "receipt", dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
+            name: "receipt",
+            dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "SpanPKCS7"],
             swiftSettings: settings),
         .executableTarget(
             name: "generate-vectors",

@@ -26,6 +26,11 @@ struct Arguments {
                 throw .unknownOption(
                     parts[0], suggestion: nearest(to: parts[0], in: syntax.options.map(\.name) + ["--help"]))
             }
+            guard !option.value.isEmpty else {
+                guard parts.count == 1 else { throw .unexpectedValue(option.name) }
+                options[option.name] = [""]
+                continue
+            }
             // A word that looks like an option is one: the value is missing. With `=` it may be anything.
             let value = parts.count == 2 ? parts[1] : words.first.flatMap { $0.hasPrefix("--") ? nil : $0 } ?? ""
             guard !value.isEmpty else { throw .missingValue(option: option.name, value: option.value) }
@@ -43,6 +48,7 @@ struct Arguments {
         }
     }
 
+    /// The last value given; empty for an option that takes none.
     subscript(option: String) -> String? { options[option]?.last }
 
     func all(_ option: String) -> [String] { options[option] ?? [] }
@@ -64,6 +70,7 @@ enum UsageError: Error, Hashable {
     case unknownOption(String, suggestion: String?)
     case missingValue(option: String, value: String)
     case invalidValue(option: String, value: String, expected: String, suggestion: String?)
+    case unexpectedValue(String)
     case repeatedOption(String)
     case conflictingOptions(String, String)
     case unexpectedOperand(String)
@@ -83,6 +90,7 @@ extension UsageError: CustomStringConvertible {
         case .invalidValue(let option, let value, let expected, let suggestion):
             "\(option) cannot be '\(value.printable)'" + (suggestion == nil ? "; expected: \(expected)" : "")
                 + Self.ask(suggestion)
+        case .unexpectedValue(let option): "\(option) takes no value"
         case .repeatedOption(let option): "\(option) can be given once only"
         case .conflictingOptions(let first, let second): "\(first) and \(second) exclude each other"
         case .unexpectedOperand(let operand): "one argument too many: '\(operand.printable)'"

@@ -13,7 +13,7 @@ struct CommandSyntax: Sendable {
     struct Option: Sendable {
         /// With its two hyphens.
         let name: String
-        /// What stands for the value: `FILE`, or the words to choose from as `a|b`.
+        /// What stands for the value: `FILE`, or the words to choose from as `a|b`; empty for an option without one.
         let value: String
         let help: String
         var isRepeatable = false

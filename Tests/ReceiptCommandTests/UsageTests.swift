@@ -3,13 +3,13 @@ import Testing
 @testable import receipt
 
 @Suite struct UsageTests {
-    @Test(arguments: ["verify", "decode", "asn1"])
+    @Test(arguments: ["verify", "decode", "asn1", "cms"])
     func `every command has help that names its options`(command: String) throws {
         let help = run(command, "--help")
         #expect(help.status == 0 && help.errorOutput.isEmpty)
         #expect(help.output.hasPrefix("Usage: receipt \(command) "))
         for option in ReceiptCommand.commands.first(where: { $0.syntax.name == command })?.syntax.options ?? [] {
-            #expect(help.output.contains("  \(option.name) \(option.value)"))
+            #expect(help.output.contains("  \(option.name)\(option.value.isEmpty ? "" : " ")\(option.value)"))
         }
         #expect(run("help", command).output == help.output)
         #expect(help.lines.allSatisfy { $0.count <= 110 })
@@ -33,6 +33,9 @@ import Testing
         (["verify", "--at", "nwo", "x"], "did you mean 'now'?"),
         (["verify", "--bundle-id=", "x"], "--bundle-id needs a value"),
         (["decode", "--root", "x", "y"], "there is no option '--root'"),
+        (["cms", "--allow-sha1=yes", "x"], "--allow-sha1 takes no value"),
+        (["cms", "--purpose", "mail", "x"], "did you mean 'email'?"),
+        (["cms", "--at", "never", "x"], "--at cannot be 'never'; expected: now, signing, or a date"),
         (["asn1", "a", "b"], "one argument too many: 'b'"),
         (["decode", "--\u{1B}[31m"], "there is no option '--\\u{1B}[31m'"),
     ])

@@ -1,0 +1,205 @@
+import AppStoreReceipt
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// `receipt cms`
+struct CMSCommand: Command {
+    static let syntax = CommandSyntax(
+        name: "cms",
+        summary: "Shows and verifies any signed message (CMS, PKCS#7)",
+        operands: "[FILE|-]",
+        maximumOperandCount: 1,
+        options: [
+            .init(
+                name: "--content", value: "FILE",
+                help: "The content of a message that does not carry it, as it was signed."),
+            .init(
+                name: "--root", value: "FILE",
+                help:
+                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated.\nWithout one nothing is verified.",
+                isRepeatable: true),
+            .init(
+                name: "--intermediate", value: "FILE",
+                help: "Certificates that the message may lack: issuers', or the signer's own;\nmay be repeated.",
+                isRepeatable: true),
+            .init(
+                name: "--at", value: "DATE",
+                help:
+                    "Judge the certificates 'now' (the default), at the time that each signer\nstates ('signing'), or at a date such as 2025-01-31T12:00:00Z."
+            ),
+            .init(
+                name: "--purpose", value: "email|code|time|OID",
+                help: "The signer's certificate must state this purpose; may be repeated.", isRepeatable: true),
+            .init(
+                name: "--crl", value: "FILE",
+                help:
+                    "The revocation lists in FILE (PEM or DER) must cover the signer's\ncertificate; may be repeated.",
+                isRepeatable: true),
+            .init(
+                name: "--revocation", value: "signer|chain",
+                help: "Which certificates the lists must cover: the signer's (the default),\nor the whole chain."),
+            .init(name: "--allow-sha1", value: "", help: "Accept SHA-1."),
+            .init(name: "--out", value: "FILE", help: "Write the content to FILE, once it is verified."),
+            .init(name: "--format", value: "text|json", help: "'json' prints one line."),
+        ],
+        notes: """
+            The message may be binary (DER or BER), PEM with any label, or base64. Every signer must pass.
+            Exit status: 0 when the message was verified, 1 when it was refused or no root was given,
+            2 for wrong usage, an unreadable file, or a host whose libcrypto cannot do the work.
+            """)
+
+    private let input: FileInput
+    private let content: String?
+    private let roots: [String]
+    private let intermediates: [String]
+    private let date: CMSVerifier.ValidationDate
+    private let purposes: Set<ASN1ObjectIdentifier>
+    private let lists: [String]
+    private let revocation: CMSPolicy.RevocationChecking
+    private let allowsSHA1: Bool
+    private let output: String?
+    private let isJSON: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        content = arguments["--content"]
+        roots = arguments.all("--root")
+        intermediates = arguments.all("--intermediate")
+        switch arguments["--at"] ?? "now" {
+        case "now": date = .date(.now)
+        case "signing": date = .signingTime(latest: .now)
+        case let text:
+            guard let given = Timestamp(rfc3339: text) else {
+                throw .invalidValue(
+                    option: "--at", value: text, expected: "now, signing, or a date such as 2025-01-31T12:00:00Z",
+                    suggestion: nearest(to: text, in: ["now", "signing"]))
+            }
+            date = .date(given)
+        }
+        var purposes: Set<ASN1ObjectIdentifier> = []
+        for text in arguments.all("--purpose") {
+            let names: [String: ASN1ObjectIdentifier] = [
+                "email": .emailProtection, "code": .codeSigning, "time": .timeStamping,
+            ]
+            guard let purpose = names[text] ?? ASN1ObjectIdentifier(text) else {
+                throw .invalidValue(
+                    option: "--purpose", value: text,
+                    expected: "email, code, time, or an OBJECT IDENTIFIER such as 1.3.6.1.5.5.7.3.4",
+                    suggestion: nearest(to: text, in: Array(names.keys)))
+            }
+            purposes.insert(purpose)
+        }
+        self.purposes = purposes
+        lists = arguments.all("--crl")
+        switch arguments["--revocation"] {
+        case "chain": revocation = .chain
+        case "signer": revocation = .signer
+        default: revocation = lists.isEmpty ? .none : .signer
+        }
+        allowsSHA1 = arguments["--allow-sha1"] != nil
+        output = arguments["--out"]
+        isJSON = arguments["--format"] == "json"
+        input = try arguments.inputs().first ?? .standardInput
+    }
+
+    func run(_ console: inout Console) -> ExitStatus {
+        let message: [UInt8]
+        let content: [UInt8]?
+        let verifier: CMSVerifier?
+        do throws(CMSFileError) {
+            message = try CMSFile(name: input.name).message()
+            content = try self.content.map { (name) throws(CMSFileError) in try CMSFile(name: name).bytes() }
+            verifier = try makeVerifier()
+        } catch {
+            if isJSON { console.print(utf8: CMSReport.failure(error, file: input.name)) }
+            console.report(error.description)
+            return .unusable
+        }
+        let verdict = CMSReport.Verdict(verifier, message, content, date)
+        let report = CMSReport(file: input.name, outline: CMSReport.outline(message), verdict: verdict)
+        if isJSON { console.print(utf8: report.json()) } else { report.print(to: &console) }
+        if case .verified(let verified) = verdict, let output {
+            do throws(SystemError) {
+                let content = verified.content
+                try System.write(content.span, toFile: output)
+            } catch {
+                console.report("\(output.printable): \(error)")
+                return .unusable
+            }
+        }
+        return verdict.exitStatus
+    }
+
+    /// `nil` without a root.
+    private func makeVerifier() throws(CMSFileError) -> CMSVerifier? {
+        guard !roots.isEmpty else { return nil }
+        var policy = CMSPolicy(anchors: [])
+        for name in roots { policy.anchors += try CMSFile(name: name).trustAnchors() }
+        for name in intermediates {
+            policy.additionalCertificates += try CMSFile(name: name).trustAnchors().map(\.der)
+        }
+        for name in lists { policy.revocationLists += try CMSFile(name: name).revocationLists() }
+        policy.revocation = revocation
+        policy.purposes = purposes
+        policy.algorithms.allowsSHA1 = allowsSHA1
+        do throws(SignatureTrustError) {
+            return try CMSVerifier(policy: policy)
+        } catch {
+            throw .policy(error)
+        }
+    }
+}
+
+/// A file that `receipt cms` reads.
+struct CMSFile {
+    let name: String
+
+    func bytes() throws(CMSFileError) -> [UInt8] {
+        do throws(SystemError) {
+            return try FileInput(name).read()
+        } catch {
+            throw .unreadable(name, error)
+        }
+    }
+
+    /// The message out of the text around it, the first of several.
+    func message() throws(CMSFileError) -> [UInt8] { try parts().first ?? [] }
+
+    func trustAnchors() throws(CMSFileError) -> [TrustAnchor] {
+        do throws(CertificateFileError) {
+            return try CertificateFile(name: name).trustAnchors()
+        } catch {
+            throw .certificates(error)
+        }
+    }
+
+    func revocationLists() throws(CMSFileError) -> [[UInt8]] { try parts() }
+
+    private func parts() throws(CMSFileError) -> [[UInt8]] {
+        let bytes = try bytes()
+        do throws(ASN1InputError) {
+            return try ASN1Input.parts(of: bytes).map(\.bytes)
+        } catch {
+            throw .unreadableText(name, error)
+        }
+    }
+}
+
+enum CMSFileError: Error {
+    case unreadable(String, SystemError)
+    case unreadableText(String, ASN1InputError)
+    case certificates(CertificateFileError)
+    /// No verifier can be made of what the files say.
+    case policy(SignatureTrustError)
+}
+
+extension CMSFileError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .unreadable(let file, let error): "\(file.printable): \(error)"
+        case .unreadableText(let file, let error): "\(file.printable): \(error)"
+        case .certificates(let error): error.description
+        case .policy(let error): "the given certificates and lists cannot be used: \(error)"
+        }
+    }
+}

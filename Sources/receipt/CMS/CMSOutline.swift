@@ -1,0 +1,132 @@
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// What a message says of itself, verified or not, in words.
+struct CMSOutline {
+    struct Certificate {
+        var subject: String
+        var issuer: String
+        /// Hexadecimal.
+        var serialNumber: String
+        var validity: ClosedRange<Timestamp>
+        var key: String
+        var fingerprint: Fingerprint
+    }
+
+    struct RevocationList {
+        var issuer: String
+        var thisUpdate: Timestamp
+        var nextUpdate: Timestamp?
+    }
+
+    struct Signer {
+        var identifier: String
+        var digestAlgorithm: String
+        var signatureAlgorithm: String
+        var signingTime: Timestamp?
+        var signedAttributes: [String]
+        var unsignedAttributes: [String]
+    }
+
+    var type: String
+    var contentByteCount: Int?
+    /// The rest is of signed data.
+    var version: Int?
+    var contentType: String?
+    var certificates: [Certificate] = []
+    var otherCertificates: [String] = []
+    var revocationLists: [RevocationList] = []
+    var signers: [Signer] = []
+
+    /// - Throws: what keeps signed data from being read; a message of another type has its name, and how large its content is.
+    init(_ der: [UInt8]) throws(ASN1DecodingError) {
+        let contentInfo = try ContentInfo(der.span)
+        type = try contentInfo.contentType.objectIdentifier().text
+        contentByteCount = contentInfo.content?.encoded.count
+        guard try contentInfo.isSignedData() else { return }
+        let message = try SignedData(contentInfo)
+        version = message.version
+        contentType = try message.contentType.objectIdentifier().text
+        contentByteCount = message.content?.contentCount
+        var choices = message.certificateChoices
+        while let choice = try choices.next() {
+            if let certificate = try choice.certificate() {
+                try certificates.append(Certificate(certificate))
+            } else {
+                otherCertificates.append(choice.kind.rawValue)
+            }
+        }
+        var infos = message.revocationInfos
+        while let info = try infos.next() {
+            guard let list = try info.revocationList() else { continue }
+            revocationLists.append(
+                RevocationList(
+                    issuer: try list.issuer.distinguishedName(), thisUpdate: list.thisUpdate,
+                    nextUpdate: list.nextUpdate))
+        }
+        var signerInfos = message.signerInfos
+        while let signer = try signerInfos.next() { try signers.append(Signer(signer)) }
+    }
+}
+
+extension CMSOutline.Certificate {
+    init(_ certificate: SpanPKCS7.Certificate) throws(ASN1DecodingError) {
+        subject = try certificate.subject.distinguishedName()
+        issuer = try certificate.issuer.distinguishedName()
+        serialNumber = [UInt8](copying: certificate.serialNumber.content).hexadecimal
+        validity = try certificate.validity()
+        key = try certificate.subjectPublicKeyInfo.text()
+        do throws(SignatureTrustError) {
+            fingerprint = try Fingerprint(of: certificate.element.encoded)
+        } catch {
+            throw certificate.element.error(.unexpectedValue)
+        }
+    }
+}
+
+extension CMSOutline.Signer {
+    fileprivate init(_ signer: SignerInfo) throws(ASN1DecodingError) {
+        switch signer.sid {
+        case .issuerAndSerialNumber(let name):
+            let serialNumber = [UInt8](copying: name.serialNumber.content).hexadecimal
+            identifier = "serial number \(serialNumber) of \(try name.issuer.distinguishedName())"
+        case .subjectKeyIdentifier(let identifier):
+            self.identifier = "key identifier \([UInt8](copying: identifier.content).hexadecimal)"
+        }
+        digestAlgorithm = try signer.digestAlgorithm.algorithm.objectIdentifier().text
+        signatureAlgorithm = try signer.signatureAlgorithm.algorithm.objectIdentifier().text
+        // One that is no time is the verifier's business.
+        signingTime = try? signer.signedAttributes?.signingTime()
+        signedAttributes = try signer.signedAttributes?.names() ?? []
+        unsignedAttributes = try signer.unsignedAttributes?.names() ?? []
+    }
+}
+
+extension AttributeSet {
+    fileprivate func names() throws(ASN1DecodingError) -> [String] {
+        var names: [String] = []
+        var attributes = self.attributes
+        while let attribute = try attributes.next() { names.append(try attribute.type.objectIdentifier().text) }
+        return names
+    }
+}
+
+extension SubjectPublicKeyInfo {
+    /// `RSA 2048`, `P-256`, or the algorithm's name.
+    fileprivate func text() throws(ASN1DecodingError) -> String {
+        if algorithm.is(.rsaEncryption) || algorithm.is(.rsaPSS) {
+            let size = try rsaPublicKey().modulusBitCount
+            return "\(algorithm.is(.rsaPSS) ? "RSASSA-PSS" : "RSA") \(size)"
+        }
+        if algorithm.is(.ecPublicKey), let curve = algorithm.parameters {
+            return curve.tag == .objectIdentifier ? try curve.objectIdentifier().text : "a curve by its parameters"
+        }
+        return try algorithm.algorithm.objectIdentifier().text
+    }
+}
+
+extension ASN1ObjectIdentifier {
+    /// The name, where there is one, or dotted decimal.
+    var text: String { name ?? description }
+}

@@ -1,0 +1,281 @@
+import AppStoreReceipt
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// What became of a signed message, for people and for programs.
+struct CMSReport {
+    enum Verdict {
+        case verified(VerifiedMessage)
+        case refused(CMSVerificationError)
+        /// No root was given.
+        case unverified
+
+        init(
+            _ verifier: CMSVerifier?, _ message: [UInt8], _ content: [UInt8]?, _ date: CMSVerifier.ValidationDate
+        ) {
+            guard let verifier else {
+                self = .unverified
+                return
+            }
+            do throws(CMSVerificationError) {
+                self = .verified(try verifier.verify(message, detachedContent: content, at: date))
+            } catch {
+                self = .refused(error)
+            }
+        }
+
+        var exitStatus: ExitStatus {
+            switch self {
+            case .verified: .passed
+            case .refused(.trust(let error)) where error.kind.isHostFault: .unusable
+            case .refused, .unverified: .refused
+            }
+        }
+    }
+
+    let file: String
+    /// What the message says, or why it cannot be read.
+    let outline: Result<CMSOutline, ASN1DecodingError>
+    let verdict: Verdict
+
+    static func outline(_ received: [UInt8]) -> Result<CMSOutline, ASN1DecodingError> {
+        Result { () throws(ASN1DecodingError) in
+            let message = try ReceivedMessage(received)
+            do throws(ASN1DecodingError) {
+                return try CMSOutline(message.der)
+            } catch {
+                throw ASN1DecodingError(error.kind, offset: message.receivedOffset(of: error.offset), path: error.path)
+            }
+        }
+    }
+}
+
+// MARK: - Text
+
+extension CMSReport {
+    func print(to console: inout Console) {
+        let name = console.style(.bold, file.printable)
+        switch verdict {
+        case .verified(let message):
+            let count = message.signers.count
+            console.print("\(console.style(.green, "VERIFIED"))  \(name), signed by \(count == 1 ? "one" : "\(count)")")
+        case .refused(let error):
+            console.print("\(console.style(.red, "REFUSED"))  \(name): \(error.code)")
+            console.print("  \(error)")
+        case .unverified:
+            console.print(
+                "\(console.style(.yellow, "UNVERIFIED"))  \(name): anyone can have written this; --root says whom to trust"
+            )
+        }
+        switch outline {
+        case .success(let outline): print(outline, to: &console)
+        case .failure(let error):
+            if case .unverified = verdict { console.print("  \(error)") }
+        }
+    }
+
+    private func print(_ outline: CMSOutline, to console: inout Console) {
+        var fields = [("Type", outline.type + (outline.version.map { ", version \($0)" } ?? ""))]
+        if let contentType = outline.contentType {
+            let size = outline.contentByteCount.map { "\($0) bytes" } ?? "none in the message"
+            fields.append(("Content", "\(contentType), \(size)"))
+        } else if let size = outline.contentByteCount {
+            fields.append(("Content", "\(size) bytes"))
+        }
+        for (index, signer) in outline.signers.enumerated() { fields += self.fields(index, signer) }
+        for certificate in outline.certificates { fields += certificate.fields }
+        fields += outline.otherCertificates.map { ("Certificate", "of another kind: \($0)") }
+        for list in outline.revocationLists {
+            let next = list.nextUpdate.map { ", next by \($0.text)" } ?? ""
+            fields.append(("Revocation list", "of \(list.issuer), \(list.thisUpdate.text)\(next)"))
+        }
+        let width = fields.map(\.0.count).max() ?? 0
+        for (label, value) in fields {
+            if label.first?.isUppercase == true, label != "Content" { console.print() }
+            console.print("  \(console.style(.dim, label.padded(to: width)))  \(value.printable)")
+        }
+    }
+
+    private func fields(_ index: Int, _ signer: CMSOutline.Signer) -> [(String, String)] {
+        var fields = [
+            ("Signer \(index)", signer.identifier),
+            ("  algorithms", "\(signer.signatureAlgorithm), \(signer.digestAlgorithm)"),
+        ]
+        if let time = signer.signingTime { fields.append(("  says it signed", time.text)) }
+        if !signer.signedAttributes.isEmpty {
+            fields.append(("  signed attributes", signer.signedAttributes.joined(separator: ", ")))
+        }
+        if !signer.unsignedAttributes.isEmpty {
+            fields.append(("  not signed", signer.unsignedAttributes.joined(separator: ", ")))
+        }
+        guard case .verified(let message) = verdict,
+            let verified = message.signers.first(where: { $0.index == index })
+        else { return fields }
+        fields.append(
+            (
+                "  verified",
+                "\(verified.kind.rawValue) with \(verified.digest.rawValue), chain judged at \(verified.validationDate.text)"
+            ))
+        for (position, certificate) in verified.chain.enumerated() {
+            fields.append((position == 0 ? "  chain" : "", Self.name(of: certificate)))
+        }
+        fields.append(("  certificate", verified.fingerprint.description))
+        fields.append(("  trust anchor", verified.anchorFingerprint.description))
+        return fields
+    }
+
+    /// The subject of a certificate that was verified.
+    fileprivate static func name(of certificate: [UInt8]) -> String {
+        let name = try? SpanPKCS7.Certificate(certificate.span).subject.distinguishedName()
+        return name ?? ""
+    }
+}
+
+extension CMSOutline.Certificate {
+    fileprivate var fields: [(String, String)] {
+        [
+            ("Certificate", subject),
+            ("  issuer", subject == issuer ? "itself" : issuer),
+            ("  serial number", serialNumber),
+            ("  valid", "\(validity.lowerBound.text) to \(validity.upperBound.text)"),
+            ("  key", key),
+            ("  fingerprint", fingerprint.description),
+        ]
+    }
+}
+
+// MARK: - JSON
+
+extension CMSReport {
+    static func failure(_ error: CMSFileError, file: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.failure(code: "unreadable-file", message: error.description, file: file)
+        return writer.bytes
+    }
+
+    /// `{"file":…,"verified":…,"signers":[…],"message":{…}}`, or with `"error"` where it was refused.
+    func json() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("file", file)
+        writer.name("verified")
+        switch verdict {
+        case .verified(let message):
+            writer.bool(true)
+            writer.name("content")
+            writer.beginObject()
+            writer.member("type", message.contentType.text)
+            writer.name("bytes")
+            writer.integer(Int64(message.content.count))
+            writer.endObject()
+            writer.name("signers")
+            writer.beginArray()
+            for signer in message.signers { writer.signer(signer) }
+            writer.endArray()
+        case .refused(let error):
+            writer.bool(false)
+            writer.name("error")
+            writer.beginObject()
+            writer.member("code", error.code)
+            writer.member("message", error.description)
+            if let offset = error.offset {
+                writer.name("offset")
+                writer.integer(Int64(offset))
+            }
+            if case .trust = error, let index = error.path.index {
+                writer.name("signer")
+                writer.integer(Int64(index))
+            }
+            writer.endObject()
+        case .unverified: writer.bool(false)
+        }
+        if case .success(let outline) = outline {
+            writer.name("message")
+            writer.outline(outline)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: StaticString, _ value: String) {
+        self.name(name)
+        string(value)
+    }
+
+    fileprivate mutating func member(_ name: StaticString, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+
+    fileprivate mutating func signer(_ signer: VerifiedSigner) {
+        beginObject()
+        name("index")
+        integer(Int64(signer.index))
+        member("fingerprint", signer.fingerprint.description)
+        member("anchor", signer.anchorFingerprint.description)
+        member("signature", signer.kind.rawValue)
+        member("digest", signer.digest.rawValue)
+        member("validation_date", signer.validationDate.description)
+        if let time = signer.signingTime { member("signing_time", time.description) }
+        member("chain", signer.chain.map(CMSReport.name))
+        endObject()
+    }
+
+    fileprivate mutating func outline(_ outline: CMSOutline) {
+        beginObject()
+        member("type", outline.type)
+        if let version = outline.version {
+            name("version")
+            integer(Int64(version))
+        }
+        if let type = outline.contentType { member("content_type", type) }
+        if let count = outline.contentByteCount {
+            name("content_bytes")
+            integer(Int64(count))
+        }
+        name("signers")
+        beginArray()
+        for signer in outline.signers {
+            beginObject()
+            member("identifier", signer.identifier)
+            member("digest_algorithm", signer.digestAlgorithm)
+            member("signature_algorithm", signer.signatureAlgorithm)
+            if let time = signer.signingTime { member("signing_time", time.description) }
+            member("signed_attributes", signer.signedAttributes)
+            member("unsigned_attributes", signer.unsignedAttributes)
+            endObject()
+        }
+        endArray()
+        name("certificates")
+        beginArray()
+        for certificate in outline.certificates {
+            beginObject()
+            member("subject", certificate.subject)
+            member("issuer", certificate.issuer)
+            member("serial_number", certificate.serialNumber)
+            member("not_before", certificate.validity.lowerBound.description)
+            member("not_after", certificate.validity.upperBound.description)
+            member("key", certificate.key)
+            member("fingerprint", certificate.fingerprint.description)
+            endObject()
+        }
+        endArray()
+        if !outline.otherCertificates.isEmpty { member("other_certificates", outline.otherCertificates) }
+        name("revocation_lists")
+        beginArray()
+        for list in outline.revocationLists {
+            beginObject()
+            member("issuer", list.issuer)
+            member("this_update", list.thisUpdate.description)
+            if let next = list.nextUpdate { member("next_update", next.description) }
+            endObject()
+        }
+        endArray()
+        endObject()
+    }
+}

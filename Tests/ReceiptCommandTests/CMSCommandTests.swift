@@ -1,0 +1,112 @@
+import Foundation
+import Testing
+
+@testable import receipt
+
+@Suite struct CMSCommandTests {
+    private static let vectors = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../TestVectors/pkcs7/openssl").standardizedFileURL.path
+
+    private let root = vector("root.crt.der")
+
+    private static func vector(_ name: String) -> String { "\(vectors)/\(name)" }
+
+    @Test func `a verified message is shown with its signers and their chains`() {
+        let result = run("cms", "--root", root, Self.vector("two-digests.der"))
+        #expect(result.status == 0 && result.errorOutput.isEmpty)
+        #expect(result.output.hasPrefix("VERIFIED  \(Self.vector("two-digests.der")), signed by 2\n"))
+        #expect(result.output.contains("Content              data, 40 bytes\n"))
+        #expect(result.output.contains("RSASSA-PSS with SHA-384"))
+        #expect(result.output.contains("RSA PKCS#1 v1.5 with SHA-256"))
+        #expect(result.lines.count { $0.drop { $0 == " " } == "CN=root,O=Messages for tests,C=DE" } == 2)
+        #expect(
+            result.output.contains("signed attributes  contentType, signingTime, messageDigest, smimeCapabilities\n"))
+    }
+
+    @Test(arguments: [
+        (["tampered-content.der"], "content-digest-mismatch"), (["rsa-sha1.der"], "weak-algorithm"),
+        (["rsa-sha256.der", "--purpose", "code"], "invalid-extended-key-usage"),
+        (["rsa-sha256.der", "--purpose", "1.2.3"], "invalid-extended-key-usage"),
+        (["rsa-sha256.der", "--at", "2024-01-01T00:00:00Z"], "certificate-not-yet-valid"),
+        (["rsa-sha256.der", "--revocation", "signer"], "missing-revocation-list"),
+        (["no-intermediate.der"], "untrusted-chain"), (["detached.der"], "missing-content"),
+        (["truncated.der"], "truncated"), (["certificates.der"], "signer-count"),
+    ])
+    func `a message that is refused ends with status 1 and says why`(words: [String], code: String) {
+        let words = ["cms", "--root", root, Self.vector(words[0])] + words.dropFirst()
+        let result = run(words)
+        #expect(result.status == 1 && result.errorOutput.isEmpty)
+        #expect(result.output.hasPrefix("REFUSED  \(words[3]): \(code)\n"), "\(result.output)")
+        let object = try? run(words + ["--format", "json"]).objects().first
+        #expect(object?["verified"] as? Bool == false)
+        #expect((object?["error"] as? NSDictionary)?["code"] as? String == code)
+    }
+
+    @Test(arguments: [
+        ["rsa-sha1.der", "--allow-sha1"], ["email.der", "--purpose", "email"], ["time.der", "--purpose", "time"],
+        ["code.der", "--purpose", "1.3.6.1.5.5.7.3.3"], ["rsa-sha256.der", "--at", "signing"],
+        ["rsa-sha256.der", "--at", "2030-01-01T00:00:00Z"], ["pem.pem"], ["indefinite.der"],
+        ["no-intermediate.der", "--intermediate", "intermediate.crt.der"],
+        ["detached.der", "--content", "text"],
+        ["rsa-sha256.der", "--crl", "intermediate.crl.der", "--at", "2026-06-01T00:00:00Z"],
+        [
+            "rsa-sha256.der", "--crl", "intermediate.crl.der", "--crl", "root.crl.der", "--revocation", "chain",
+            "--at", "2026-06-01T00:00:00Z",
+        ],
+    ])
+    func `what verification needs is given by options`(words: [String]) throws {
+        let files = words.map { word in
+            FileManager.default.fileExists(atPath: Self.vector(word)) ? Self.vector(word) : word
+        }
+        let result = run(["cms", "--root", root] + files)
+        #expect(result.status == 0, "\(result.output)\(result.errorOutput)")
+        #expect(result.output.hasPrefix("VERIFIED"))
+        let object = try run(["cms", "--root", root, "--format", "json"] + files).objects().first
+        #expect(object?["verified"] as? Bool == true)
+    }
+
+    @Test func `without a root a message is shown, and is not verified`() throws {
+        let result = run("cms", Self.vector("rsa-sha256.der"))
+        #expect(result.status == 1)
+        #expect(result.output.hasPrefix("UNVERIFIED"))
+        #expect(result.output.contains("CN=alice,O=Messages for tests,C=DE"))
+        #expect(run("cms", Self.vector("type-envelopedData.der")).output.contains("Type     envelopedData\n"))
+        #expect(
+            run("cms", Self.vector("certificates-and-list.der")).output.contains("Revocation list  of CN=intermediate,")
+        )
+        #expect(run("cms", Self.vector("truncated.der")).output.contains("an element runs past the end"))
+    }
+
+    @Test func `JSON has the verdict and what the message says of itself`() throws {
+        let object = try #require(
+            try run("cms", "--root", root, "--format=json", Self.vector("two-digests.der")).objects().first)
+        let signers = try #require(object["signers"] as? [NSDictionary])
+        #expect(signers.map { $0["digest"] as? String } == ["SHA-256", "SHA-384"])
+        #expect(signers.allSatisfy { ($0["chain"] as? [String])?.count == 3 })
+        #expect(object["content"] as? NSDictionary == ["type": "data", "bytes": 40])
+        let message = try #require(object["message"] as? NSDictionary)
+        #expect((message["certificates"] as? [NSDictionary])?.count == 3)
+        #expect(message["version"] as? Int == 1)
+    }
+
+    @Test func `the content is written once it is verified, and only then`() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("content").path
+        #expect(run("cms", "--root", root, "--out", file, Self.vector("tampered-content.der")).status == 1)
+        #expect(!FileManager.default.fileExists(atPath: file))
+        #expect(run("cms", "--root", root, "--out", file, Self.vector("rsa-sha256.der")).status == 0)
+        #expect(FileManager.default.contents(atPath: file) == FileManager.default.contents(atPath: Self.vector("text")))
+        let nowhere = run("cms", "--root", root, "--out", "/nowhere/at/all", Self.vector("rsa-sha256.der"))
+        #expect(nowhere.status == 2 && nowhere.errorOutput.contains("/nowhere/at/all"))
+    }
+
+    @Test(arguments: [
+        ["--root", "/no/such/file"], ["--content", "/no/such/file"], ["--crl", "/no/such/file"],
+        ["--crl", vector("root.crt.der")], ["--intermediate", vector("text")],
+    ])
+    func `files that cannot be used end with status 2`(words: [String]) {
+        let result = run(["cms", "--root", root, Self.vector("rsa-sha256.der")] + words)
+        #expect(result.status == 2)
+        #expect(result.output.isEmpty && !result.errorOutput.isEmpty)
+    }
+}
