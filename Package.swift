@@ -68,6 +68,10 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
                 "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
+        .executableTarget(
+            name: "cost-table",
+            dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            path: "Sources/CostTable", swiftSettings: settings),
         fuzz(
             "FuzzSupport", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
             isExecutable: false),
