@@ -129,7 +129,8 @@ extension Attack {
         },
         verifying("many signed attributes") { n in
             var builder = ReceiptBuilder(bundleID: "a")
-            let other = SignedDataBuilder.SignedAttribute.other(ASN1ObjectIdentifier(content: [0x2A, 0x03]), values: [])
+            let other = SignedDataBuilder.SignedAttribute.other(
+                ASN1ObjectIdentifier(content: [0x2A, 0x03]), values: [])
             builder.signedAttributes = [.contentType(nil), .messageDigest(nil)] + Array(repeating: other, count: n / 8)
             return try builder.signed(by: authority.get())
         },

@@ -221,7 +221,9 @@ private func checkGate(_ input: [UInt8], isDER: Bool?) {
                 } catch {
                     check(false, "the gate makes what the walker refuses: \(error)")
                 }
-                if isDER == true { check(!hasConstructedString(input) ? normalized == input : true, "the gate changes DER") }
+                if isDER == true {
+                    check(!hasConstructedString(input) ? normalized == input : true, "the gate changes DER")
+                }
             }
         } catch {
             checkOffset(error, input)

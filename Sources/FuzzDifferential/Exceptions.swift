@@ -19,7 +19,9 @@ enum Exceptions {
             }
             var revocations = message.revocationInfos
             while let revocation = try revocations.next() {
-                guard let list = try revocation.revocationList() else { return "revocation information of another kind" }
+                guard let list = try revocation.revocationList() else {
+                    return "revocation information of another kind"
+                }
                 if let reason = reason(list) { return reason }
             }
             var signers = message.signerInfos

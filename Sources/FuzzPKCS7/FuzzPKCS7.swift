@@ -54,7 +54,8 @@ private func checkGate(_ input: [UInt8]) {
         let offset = BERGate.pkcs7.receivedOffset(ofNormalized: error.offset, in: input.span)
         check(0...input.count ~= offset, "\(error) comes from outside the input")
         check(
-            error.kind != .indefiniteLength && error.kind != .constructedString || readsOpaque(normalized, error.offset),
+            error.kind != .indefiniteLength && error.kind != .constructedString
+                || readsOpaque(normalized, error.offset),
             "the gate leaves BER behind: \(error)")
     } catch {
         check(0...input.count ~= error.offset, "\(error) lies outside the input")
@@ -167,6 +168,7 @@ private func checkCertificate(_ certificate: borrowing Certificate) {
     }
     var extensions = certificate.extensions
     while let next = try? extensions.next() {
-        check(next.value.range.upperBound <= certificate.element.range.upperBound, "an extension outside its certificate")
+        check(
+            next.value.range.upperBound <= certificate.element.range.upperBound, "an extension outside its certificate")
     }
 }

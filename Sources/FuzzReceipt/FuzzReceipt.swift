@@ -141,7 +141,9 @@ private func checkMinted(_ payload: [UInt8]) {
     }
     guard let decoded = decode(der) else { return }
     if case .failure(let error) = derVerdict {
-        check(error.stage == .date || error.stage == .chain || error.stage == .policy, "refused although signed: \(error)")
+        check(
+            error.stage == .date || error.stage == .chain || error.stage == .policy, "refused although signed: \(error)"
+        )
         if let date = decoded.creationDate, error.stage == .chain {
             check(!(1_262_304_000_000..<2_398_377_599_000 ~= date.millisecondsSince1970), "\(error) at \(date)")
         }

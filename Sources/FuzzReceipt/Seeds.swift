@@ -9,7 +9,9 @@ enum Seeds {
     static let all: [(name: String, bytes: [UInt8])] = FuzzAuthority.made {
         let authority = FuzzAuthority.authority
         var seeds: [(String, [UInt8])] = []
-        func add(_ name: String, _ builder: ReceiptBuilder, _ change: (inout SignedDataBuilder) -> Void = { _ in }) throws {
+        func add(_ name: String, _ builder: ReceiptBuilder, _ change: (inout SignedDataBuilder) -> Void = { _ in })
+            throws
+        {
             var signedData = try builder.signedData(by: authority)
             change(&signedData)
             seeds.append((name, try signedData.encoded()))
@@ -18,15 +20,20 @@ enum Seeds {
         try add("sha1", small { $0.digest = .sha1 })
         try add("purchases", small(purchases: purchases))
         try add("sandbox", small(.sandbox, purchases: [purchases[0]]))
-        try add("vpp", small(.productionVPP) { $0.expirationDate = Timestamp(millisecondsSince1970: 1_800_000_000_000) })
+        try add(
+            "vpp", small(.productionVPP) { $0.expirationDate = Timestamp(millisecondsSince1970: 1_800_000_000_000) })
         try add("xcode", small(.xcode, purchases: [purchases[1]]))
         try add("ber", small(purchases: [purchases[0]]) { $0.encoding = .ber() })
         try add("segments", small { $0.encoding = .ber(segmentSize: 50) })
         try add("attributes", small { $0.signedAttributes = SignedDataBuilder.SignedAttribute.required })
-        try add("signing-time", small { builder in
-            builder.encoding = .ber(segmentSize: 100)
-            builder.signedAttributes = [.contentType(nil), .messageDigest(nil), .signingTime(ReceiptBuilder.defaultCreationDate)]
-        })
+        try add(
+            "signing-time",
+            small { builder in
+                builder.encoding = .ber(segmentSize: 100)
+                builder.signedAttributes = [
+                    .contentType(nil), .messageDigest(nil), .signingTime(ReceiptBuilder.defaultCreationDate),
+                ]
+            })
         try add("no-root", small { $0.embedsRoot = false })
         try add("reordered", small()) { $0.certificates = [2, 0, 1, 1].map { authority.certificates[$0] } }
         try add("key-identifier", small()) { $0.signers[0].identifier = .subjectKeyIdentifier }
@@ -55,7 +62,9 @@ enum Seeds {
         builder.encoding = .der
         builder.writesEmptyAttributes = false
         (builder.serverBuild, builder.ageRating, builder.sellerID, builder.clientVersion) = (nil, nil, nil, nil)
-        (builder.downloadID, builder.versionExternalIdentifier, builder.platform, builder.appItemID) = (nil, nil, nil, nil)
+        (builder.downloadID, builder.versionExternalIdentifier, builder.platform, builder.appItemID) = (
+            nil, nil, nil, nil
+        )
         change(&builder)
         return builder
     }

@@ -64,7 +64,8 @@ private func checkRoundTrips(_ input: [UInt8]) {
     json.endObject()
     let pem = Array("-----BEGIN PKCS7-----\n".utf8) + wrapped + Array("\n-----END PKCS7-----\n".utf8)
     // A `+` at the very end leaves a space that says nothing, unless there are others.
-    let formDecoded = text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+    let formDecoded =
+        text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     for (form, encoded) in [
         (InputForm.binary, binary), (.base64, text), (.base64, urlSafe), (.base64, wrapped), (.pem, pem),
         (.json, json.bytes), (.base64, formDecoded),

@@ -7,7 +7,8 @@ public import SignatureTrust
 public enum FuzzAuthority {
     public static let authority = made {
         try TestCertificateAuthority(
-            rootKey: SigningKey(pem: Array(rootKey.utf8)), intermediateKey: SigningKey(pem: Array(intermediateKey.utf8)),
+            rootKey: SigningKey(pem: Array(rootKey.utf8)),
+            intermediateKey: SigningKey(pem: Array(intermediateKey.utf8)),
             leafKey: SigningKey(pem: Array(leafKey.utf8)))
     }
 

@@ -101,7 +101,9 @@ private struct Generator: RandomNumberGenerator {
         case 8: editor.replace(target, with: [tag[0] | 0x20, 0x80] + content + [0, 0])
         case 9: editor.replace(target, with: segments(content))
         case 10: editor.replace(target, with: TLVEditor.element(tag, Self.contents[below(Self.contents.count)]))
-        case 11: editor.replace(target, with: tag + [0x82, UInt8(content.count >> 8 & 0xFF), UInt8(content.count & 0xFF)] + content)
+        case 11:
+            editor.replace(
+                target, with: tag + [0x82, UInt8(content.count >> 8 & 0xFF), UInt8(content.count & 0xFF)] + content)
         case 12: editor.replace(target, with: TLVEditor.element(tag, Array(content.prefix(below(content.count + 1)))))
         case 13: editor.replace(target, with: content)
         default:
@@ -137,7 +139,8 @@ private struct Generator: RandomNumberGenerator {
     private static let wrappers: [UInt8] = [0x04, 0x24, 0x30, 0x31, 0xA0, 0xA1, 0xA3]
     private static let contents: [[UInt8]] = [
         [], [0], [1], [0xFF], [0x7F], [0x80], [0, 0x80], [0, 0], [0xFF, 0xFF], [0x06, 0xA5], [0x06, 0xAC], [17], [12],
-        [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0, 0, 0, 0, 0], [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+        [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
         Array("2025-06-15T12:00:00Z".utf8), Array("2013-08-01T07:00:00.123+0300".utf8), Array("250615120000Z".utf8),
         Array("20250615120000.5Z".utf8), Array("Production".utf8), Array("Xcode".utf8),
         [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01], [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02],

@@ -112,7 +112,8 @@ public struct TLVEditor {
         let first = bytes[position]
         position += 1
         if first == 0x80 {
-            return Element(start: start, contentStart: position, end: limit, parent: parent, depth: depth,
+            return Element(
+                start: start, contentStart: position, end: limit, parent: parent, depth: depth,
                 isIndefinite: true)
         }
         var length = Int(first)

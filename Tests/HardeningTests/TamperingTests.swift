@@ -42,7 +42,9 @@ import Testing
             var signers = message.signerInfos
             while let signer = try signers.next() {
                 regions.append((.signatureAlgorithm, signer.signatureAlgorithm.element.range))
-                if let attributes = signer.unsignedAttributes { regions.append((.unsignedAttributes, attributes.element.range)) }
+                if let attributes = signer.unsignedAttributes {
+                    regions.append((.unsignedAttributes, attributes.element.range))
+                }
             }
             self.regions = regions
         }
@@ -118,7 +120,9 @@ import Testing
         let (sample, verifiers) = try Self.sample { builder in
             builder.signers[0].signedAttributes = SignedDataBuilder.SignedAttribute.required
             // 1.2.3 with one INTEGER
-            builder.signers[0].unsignedAttributes = [[0x30, 0x09, 0x06, 0x02, 0x2A, 0x03, 0x31, 0x03, 0x02, 0x01, 0x05]]
+            builder.signers[0].unsignedAttributes = [
+                [0x30, 0x09, 0x06, 0x02, 0x2A, 0x03, 0x31, 0x03, 0x02, 0x01, 0x05]
+            ]
         }
         let message = try SignedData(ContentInfo(sample.bytes.span))
         for offset in message.signerSet.range {
@@ -149,7 +153,9 @@ import Testing
         let boundaries = Self.boundaries(of: sample.bytes)
         var count = 0
         for offset in boundaries {
-            let neighbours = [offset > 0 ? sample.bytes[offset - 1] : 0, offset < sample.bytes.count ? sample.bytes[offset] : 0]
+            let neighbours = [
+                offset > 0 ? sample.bytes[offset - 1] : 0, offset < sample.bytes.count ? sample.bytes[offset] : 0,
+            ]
             for value in Set([0x00, 0x01, 0x02, 0x04, 0x05, 0x30, 0x31, 0x7F, 0x80, 0xA0, 0xFF] + neighbours) {
                 var bytes = sample.bytes
                 bytes.insert(value, at: offset)

@@ -4,7 +4,7 @@ import SignatureTrust
 import Testing
 
 /// One verifier for all threads; to be run under ThreadSanitizer.
-@Suite struct ConcurrencyTests {
+@Suite struct ThreadTests {
     /// A receipt, and what a verifier that has seen nothing says of it.
     struct Case: Sendable {
         let bytes: [UInt8]
