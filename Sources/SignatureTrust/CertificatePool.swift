@@ -62,6 +62,7 @@ struct CertificatePool {
         of signer: SignerInfo, _ selection: CMSVerifier.SignerSelection
     ) throws(SignatureTrustError) -> Int? {
         var found: Int?
+        var ambiguous: Member?
         for (index, member) in members.enumerated() {
             let isNamed = try member.withView { (view) throws(SignatureTrustError) in
                 try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.sid.names(view) }
@@ -74,10 +75,9 @@ struct CertificatePool {
                 found = index
                 continue
             }
-            guard members[first].der == member.der else {
-                throw SignatureTrustError(.ambiguousSignerCertificate, offset: member.offset)
-            }
+            if members[first].der != member.der { ambiguous = ambiguous ?? member }
         }
+        if let ambiguous { throw SignatureTrustError(.ambiguousSignerCertificate, offset: ambiguous.offset) }
         if found == nil, selection == .every {
             throw SignatureTrustError(.missingSignerCertificate, offset: signer.element.offset)
         }
