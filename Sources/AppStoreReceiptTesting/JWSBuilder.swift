@@ -157,7 +157,9 @@ extension JWSBuilder {
         environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,
         signedDate: Timestamp = defaultDate
     ) -> JWSBuilder {
-        var data: JSONValue = ["bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment)]
+        var data: JSONValue = [
+            "bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment),
+        ]
         data["appAppleId"] = appAppleID.map { .integer($0) }
         data["signedTransactionInfo"] = transaction.map { .string($0) }
         data["signedRenewalInfo"] = renewalInfo.map { .string($0) }

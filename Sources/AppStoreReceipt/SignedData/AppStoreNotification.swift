@@ -63,7 +63,9 @@ public struct NotificationData: Hashable, Sendable, SignedRecord {
     public var bundleID: String? { members.string(.bundleId) }
     /// `CFBundleVersion`.
     public var bundleVersion: String? { members.string(.bundleVersion) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
     /// The state of the subscription when the notification was signed.
     public var status: SubscriptionStatus? { members.value(.status) }
     public var consumptionRequestReason: ConsumptionRequestReason? { members.value(.consumptionRequestReason) }
@@ -86,7 +88,9 @@ public struct NotificationAppData: Hashable, Sendable, SignedRecord {
 
     public var appAppleID: Int64? { members.integer(.appAppleId) }
     public var bundleID: String? { members.string(.bundleId) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
 
     init(members: SignedMembers<Member>) { self.members = members }
 }
@@ -110,7 +114,9 @@ public struct NotificationSummary: Hashable, Sendable, SignedRecord {
     public var appAppleID: Int64? { members.integer(.appAppleId) }
     public var bundleID: String? { members.string(.bundleId) }
     public var productID: String? { members.string(.productId) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
     /// Countries and regions, by ISO 3166 with three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
     public var failedCount: Int64? { members.integer(.failedCount) }

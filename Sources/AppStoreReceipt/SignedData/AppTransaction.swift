@@ -14,7 +14,9 @@ public struct AppTransaction: SignedPayload {
     /// The app's Apple id; absent or 0 outside production.
     public var appAppleID: Int64? { members.integer(.appAppleId) }
     public var bundleID: String? { members.string(.bundleId) }
-    public var environment: ReceiptEnvironment? { members.string(.receiptType).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.receiptType).flatMap(ReceiptEnvironment.init(signedName:))
+    }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var applicationVersion: String? { members.string(.applicationVersion) }
     /// Apple's id of the app's version.
@@ -68,7 +70,9 @@ public struct RealtimeRequest: SignedPayload {
     /// The language and region of the device.
     public var userLocale: String? { members.string(.userLocale) }
     public var appAppleID: Int64? { members.integer(.appAppleId) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
     public var signedDate: Timestamp? { members.date(.signedDate) }
 
     init(members: SignedMembers<Member>) { self.members = members }

@@ -31,7 +31,9 @@ public struct RenewalInfo: SignedPayload {
     public var recentSubscriptionStartDate: Timestamp? { members.date(.recentSubscriptionStartDate) }
     /// When Apple signed this: the date at which its chain is judged.
     public var signedDate: Timestamp? { members.date(.signedDate) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
 
     /// In thousandths of ``currency``'s unit.
     public var renewalPrice: Int64? { members.integer(.renewalPrice) }

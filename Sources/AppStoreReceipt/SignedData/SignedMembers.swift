@@ -117,7 +117,9 @@ extension SignedMembers {
 
     func object<Record: SignedRecord>(_ member: Member) -> Record? {
         let text = text
-        return read(member) { (cursor) throws(JSONError) in Record(members: try SignedMembers<Record.Member>(text, &cursor)) }
+        return read(member) { (cursor) throws(JSONError) in
+            Record(members: try SignedMembers<Record.Member>(text, &cursor))
+        }
     }
 
     func objects<Record: SignedRecord>(_ member: Member) -> [Record]? {
@@ -210,7 +212,7 @@ extension JSONCursor {
         let raw = number.raw
         var end = 0
         while end < raw.count, raw[end] != UInt8(ascii: ".") { end += 1 }
-        for index in end..<raw.count where raw[index] | 0x20 == UInt8(ascii: "e") {
+        for index in raw.indices where raw[index] | 0x20 == UInt8(ascii: "e") {
             throw JSONError(.unexpectedValue, offset: number.offset)
         }
         let whole = JSONNumber(raw.extracting(0..<end), offset: number.offset, isInteger: true)

@@ -29,7 +29,9 @@ public struct TransactionInfo: SignedPayload {
     /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
     public var appAccountToken: String? { members.string(.appAccountToken) }
     public var bundleID: String? { members.string(.bundleId) }
-    public var environment: ReceiptEnvironment? { members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:)) }
+    public var environment: ReceiptEnvironment? {
+        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    }
     /// The SHA-384 digest, in base64, that ties a transaction from a device to it.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that enters ``deviceVerification``.

@@ -69,7 +69,10 @@ import Testing
         let purchase = try #require(receipt.purchases.first)
         let transaction = try Minted.verifier().verifyTransaction(Minted.transaction.signed(by: Minted.authority))
         func facts(_ evidence: some PurchaseEvidence) -> [String?] {
-            [evidence.productID, evidence.transactionID, evidence.environment?.rawValue, evidence.expiresDate?.description]
+            [
+                evidence.productID, evidence.transactionID, evidence.environment?.rawValue,
+                evidence.expiresDate?.description,
+            ]
         }
         #expect(facts(purchase) == facts(transaction))
         #expect(purchase.grants(at: .now) && transaction.grants(at: .now))

@@ -47,8 +47,10 @@ import Testing
         let any = try Minted.verifier { $0.bundleIDs = nil }
         var other = Minted.transaction
         other.payload["bundleId"] = "com.example.other"
-        let jws = try JWSBuilder.notification("REFUND", bundleID: Minted.bundleID, transaction: other.signed(by: authority))
-            .signed(by: authority)
+        let jws = try JWSBuilder.notification(
+            "REFUND", bundleID: Minted.bundleID, transaction: other.signed(by: authority)
+        )
+        .signed(by: authority)
         let error = #expect(throws: SignedDataError.self) { try any.verifyNotification(jws) }
         #expect(error?.code == "part-mismatch" && error?.part == .transactionInfo)
         let own = #expect(throws: SignedDataError.self) { try verifier.verifyNotification(jws) }
@@ -62,7 +64,8 @@ import Testing
         let kind = try failure(
             .notification(
                 "REFUND", bundleID: Minted.bundleID,
-                transaction: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1").signed(by: authority)))
+                transaction: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1").signed(by: authority))
+        )
         #expect(kind?.code == "missing-member" && kind?.part == .transactionInfo)
         let empty = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: ""))
         #expect(empty?.code == "empty-input" && empty?.part == .transactionInfo)
@@ -97,7 +100,8 @@ import Testing
                     "requestIdentifier": "r", "environment": "Sandbox", "appAppleId": 1, "bundleId": "com.example.app",
                     "productId": "pro", "storefrontCountryCodes": ["CAN", "USA"], "failedCount": 1, "succeededCount": 2,
                 ]
-            ).signed(by: authority)).summary
+            ).signed(by: authority)
+        ).summary
         #expect(summary?.storefrontCountryCodes == ["CAN", "USA"] && summary?.failedCount == 1)
         #expect(summary?.succeededCount == 2 && summary?.environment == .sandbox)
 

@@ -18,7 +18,9 @@ struct SignedDataCorpusTests {
             .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
     }
 
-    private func verifier(_ environments: Set<ReceiptEnvironment> = [.production, .sandbox]) throws -> SignedDataVerifier {
+    private func verifier(_ environments: Set<ReceiptEnvironment> = [.production, .sandbox]) throws
+        -> SignedDataVerifier
+    {
         try SignedDataVerifier(policy: SignedDataPolicy(bundleIDs: nil, environments: environments))
     }
 
@@ -86,7 +88,9 @@ struct SignedDataCorpusTests {
     }
 
     @Test func `Xcode's data and that of tests is refused by default`() throws {
-        for (prefix, codes) in [("jws-xcode-", ["certificate-count"]), ("jws-test-", ["untrusted-chain", "signed-date-missing"])] {
+        for (prefix, codes) in [
+            ("jws-xcode-", ["certificate-count"]), ("jws-test-", ["untrusted-chain", "signed-date-missing"]),
+        ] {
             for (name, jws) in try files(prefix) {
                 let error = #expect(throws: SignedDataError.self) { try verifier().verifyAny(Array(jws.utf8)) }
                 #expect(codes.contains(error?.code ?? ""), "\(name): \(error?.code ?? "verified")")
@@ -100,9 +104,10 @@ struct SignedDataCorpusTests {
             let header = try #require(jws.split(separator: ".").first).description
             let padded = header.replacing("-", with: "+").replacing("_", with: "/")
                 .padding(toLength: (header.count + 3) / 4 * 4, withPad: "=", startingAt: 0)
-            let object = try JSONSerialization.jsonObject(with: try #require(Data(base64Encoded: padded)))
+            let bytes = try #require(Data(base64Encoded: padded))
+            let object = try JSONSerialization.jsonObject(with: bytes)
             let certificates = try #require((object as? NSDictionary)?["x5c"] as? [String])
-            let certificate = try #require(Data(base64Encoded: try #require(certificates.first)))
+            let certificate = try #require(certificates.first.flatMap { Data(base64Encoded: $0) })
             let verifier = try SignedDataVerifier(
                 policy: SignedDataPolicy(bundleIDs: nil, environments: [.xcode]),
                 trust: .storeKitTesting([.init(der: Array(certificate))]))
