@@ -19,7 +19,8 @@ struct ReceiptContainer: Sendable {
         do throws(ReceiptError) {
             return try openDER(received)
         } catch {
-            guard case .container(let fault) = error, [.indefiniteLength, .constructedString].contains(fault.kind) else {
+            guard case .container(let fault) = error, [.indefiniteLength, .constructedString].contains(fault.kind)
+            else {
                 throw error
             }
         }
@@ -46,16 +47,21 @@ struct ReceiptContainer: Sendable {
             throw .container(error)
         }
         let payload: ASN1Element
-        let signature: VerifiedSignature?
         do throws(SignatureTrustError) {
             payload = try message.dataContent()
-            signature = try trust?.verifySignature(of: message)
         } catch {
             throw ReceiptError(error) { .signature($0) }
         }
-
-        guard let trust, let signature else {
-            return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: try decode(payload))), nil)
+        guard let trust else {
+            return (
+                Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: try decode(payload))), nil
+            )
+        }
+        let signature: VerifiedSignature
+        do throws(SignatureTrustError) {
+            signature = try trust.verifySignature(of: message)
+        } catch {
+            throw ReceiptError(error) { .signature($0) }
         }
         // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
         // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
@@ -94,6 +100,7 @@ enum ReceiptTrustEngine: Sendable {
     case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
     case signer(PinnedSignerVerifier)
 
+    @_lifetime(copy message)
     func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         switch self {
         case .chain(let verifier, _): try verifier.verifySignature(of: message)
@@ -102,7 +109,7 @@ enum ReceiptTrustEngine: Sendable {
     }
 
     func evidence(
-        for signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
     ) throws(SignatureTrustError) -> ReceiptEvidence {
         switch self {
         case .chain(let verifier, let authority):
@@ -111,7 +118,7 @@ enum ReceiptTrustEngine: Sendable {
                 authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
                 signerExpiry: chain.leafExpiry, digest: signature.digestAlgorithm, validationDate: date)
         case .signer(let verifier):
-            let signer = try verifier.signer(of: signature, in: message, at: date)
+            let signer = try verifier.signer(of: signature, at: date)
             return ReceiptEvidence(
                 authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
                 signerExpiry: signer.expiry, digest: signature.digestAlgorithm, validationDate: date)

@@ -29,6 +29,12 @@ package final class PinnedChain: Sendable {
         anchorFingerprint = try Fingerprint(of: anchor.der.span)
     }
 
+    /// Whether it holds at a date for a message that brings its intermediate.
+    fileprivate func answers(at seconds: Int64, _ isAtHand: (_ intermediate: Span<UInt8>) -> Bool) -> Bool {
+        let intermediate = intermediate
+        return validSeconds.contains(seconds) && isAtHand(intermediate.span)
+    }
+
     fileprivate func starts(with certificate: Span<UInt8>) -> Bool {
         let leaf = leaf
         return leaf.span.isIdentical(to: certificate)
@@ -52,23 +58,27 @@ final class PinnedChainCache: Sendable {
         self.capacity = capacity
     }
 
-    /// The key of a leaf that ended a valid chain at some date.
-    func key(ofLeaf leaf: Span<UInt8>) -> PublicKey? {
+    /// A chain from `leaf` that holds at some date.
+    func chain(from leaf: Span<UInt8>) -> PinnedChain? {
         chains.withReadLock { chains in
-            for chain in chains where chain.starts(with: leaf) { return chain.leafKey }
+            for chain in chains where chain.starts(with: leaf) { return chain }
             return nil
         }
     }
 
     /// A chain from `leaf` that holds at the given date and whose intermediate is at hand.
+    ///
+    /// - Parameter first: one of this cache's chains from `leaf`, which spares looking for it again.
     func chain(
-        from leaf: Span<UInt8>, at seconds: Int64, isAtHand: (_ intermediate: Span<UInt8>) -> Bool
+        from leaf: Span<UInt8>, at seconds: Int64, first: PinnedChain?,
+        isAtHand: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
+        if let first, first.answers(at: seconds, isAtHand) {
+            hits.add(1, ordering: .relaxed)
+            return first
+        }
         let known: PinnedChain? = chains.withReadLock { chains in
-            for chain in chains where chain.validSeconds.contains(seconds) && chain.starts(with: leaf) {
-                let intermediate = chain.intermediate
-                if isAtHand(intermediate.span) { return chain }
-            }
+            for chain in chains where chain.starts(with: leaf) && chain.answers(at: seconds, isAtHand) { return chain }
             return nil
         }
         if known == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }

@@ -1,4 +1,4 @@
-package import LibcryptoHandles
+import LibcryptoHandles
 package import SpanASN1
 import SpanPKCS7
 
@@ -57,12 +57,12 @@ package final class PinnedChainVerifier: Sendable {
     package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
 
     /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
-    ///
-    /// - Returns: the key, and whether the leaf has ended a valid chain before.
-    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool) {
-        if let key = cache.key(ofLeaf: leaf.element.encoded) { return (key, true) }
+    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> SignerKey {
+        if let chain = cache.chain(from: leaf.element.encoded) {
+            return SignerKey(key: chain.leafKey, isKnown: true, chain: chain)
+        }
         try policy.algorithms.checkKey(of: leaf)
-        return (try leaf.publicKey(), false)
+        return SignerKey(key: try leaf.publicKey(), isKnown: false)
     }
 
     /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.
@@ -70,14 +70,18 @@ package final class PinnedChainVerifier: Sendable {
     /// Each candidate is tried alone, so that neither their order nor strangers among them decide anything.
     ///
     /// - Parameters:
+    ///   - known: a chain of this verifier's from `leaf`, to be tried before the cache is asked.
     ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
     ///   - candidates: all of those; asked for only when no known chain answers.
     package func chain(
-        from leaf: CertificateView, at date: Timestamp, isAtHand: (_ certificate: Span<UInt8>) -> Bool,
+        from leaf: CertificateView, at date: Timestamp, known: PinnedChain? = nil,
+        isAtHand: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
         let seconds = date.secondsSince1970
-        if let known = cache.chain(from: leaf.element.encoded, at: seconds, isAtHand: isAtHand) { return known }
+        if let known = cache.chain(from: leaf.element.encoded, at: seconds, first: known, isAtHand: isAtHand) {
+            return known
+        }
 
         try checkTrusted(leaf)
         try policy.algorithms.checkKey(of: leaf)

@@ -25,6 +25,7 @@ package final class PinnedSignerVerifier: Sendable {
     }
 
     /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
             try key(of: signer)
@@ -32,20 +33,17 @@ package final class PinnedSignerVerifier: Sendable {
     }
 
     /// The key of a certificate, whose cost is checked before libcrypto reads it, and whether it is one of those given.
-    func key(of signer: CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool) {
-        if let index = index(of: signer) { return (keys[index], true) }
+    func key(of signer: CertificateView) throws(SignatureTrustError) -> SignerKey {
+        if let index = index(of: signer) { return SignerKey(key: keys[index], isKnown: true) }
         try algorithms.checkKey(of: signer)
-        return (try signer.publicKey(), false)
+        return SignerKey(key: try signer.publicKey(), isKnown: false)
     }
 
     /// The second step: that the signer's certificate is one of those given, and valid at a date.
     package func signer(
-        of signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+        of signature: borrowing VerifiedSignature, at date: Timestamp
     ) throws(SignatureTrustError) -> PinnedSigner {
-        guard let signer = try message.certificate(at: signature.certificateIndex) else {
-            throw SignatureTrustError(.missingSignerCertificate)
-        }
-        return try check(signer, at: date)
+        try check(signature.certificate, at: date)
     }
 
     /// Checks that a certificate is one of those given, and valid at a date.

@@ -1,4 +1,4 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 package import SpanASN1
 package import SpanPKCS7
 
@@ -63,12 +63,30 @@ extension SignerInfo {
 }
 
 /// A message whose one signature was verified with the key of the certificate that the signer names. No trust is implied.
-package struct VerifiedSignature: Sendable {
-    /// The signer's certificate, among those embedded.
-    package let certificateIndex: Int
+package struct VerifiedSignature: ~Escapable {
+    /// The signer's certificate.
+    let certificate: CertificateView
     package let digestAlgorithm: SignatureDigest
-    /// Whether that certificate has ended a valid chain before: then only its owner can have made the message.
-    package let isSignerKnown: Bool
+    let key: SignerKey
+
+    /// Whether the certificate was trusted before: then only its owner can have made the message.
+    package var isSignerKnown: Bool { key.isKnown }
+
+    @_lifetime(copy certificate)
+    init(_ certificate: CertificateView, _ digestAlgorithm: DigestAlgorithm, _ key: SignerKey) {
+        self.certificate = certificate
+        self.digestAlgorithm = SignatureDigest(digestAlgorithm)
+        self.key = key
+    }
+}
+
+/// The key of a signer's certificate.
+package struct SignerKey {
+    package let key: PublicKey
+    /// Whether the certificate was trusted before: it is one of those given, or has ended a chain that is still remembered.
+    package let isKnown: Bool
+    /// That chain, which held at some date.
+    var chain: PinnedChain?
 }
 
 extension SignedData {
@@ -91,18 +109,16 @@ extension SignedData {
 
     /// Verifies the signature of a message that must have exactly one.
     ///
-    /// - Parameter key: gives the key of a certificate and whether it is known already, or refuses to.
+    /// - Parameter key: gives the key of a certificate, or refuses to.
+    @_lifetime(copy self)
     func verifySoleSignature(
         algorithms: AlgorithmPolicy,
-        key: (CertificateView) throws(SignatureTrustError) -> (key: PublicKey, isKnown: Bool)
+        key: (CertificateView) throws(SignatureTrustError) -> SignerKey
     ) throws(SignatureTrustError) -> VerifiedSignature {
         let content = try dataContent()
         let signer = try soleSigner()
-        let (index, offset) = try indexOfCertificate(namedBy: signer.sid)
-        guard let certificate = try certificate(at: index) else {
-            throw SignatureTrustError(.missingSignerCertificate, offset: offset, path: ASN1Path(.signerInfos))
-        }
-        let (key, isKnown) = try key(certificate)
+        let certificate = try certificate(namedBy: signer.sid)
+        let key = try key(certificate)
         let algorithm = try algorithms.signatureAlgorithm(of: signer)
         guard try announces(signer.digestAlgorithm) else {
             throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
@@ -110,9 +126,8 @@ extension SignedData {
         let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try algorithm.digest.digest(of: content.content)
         }
-        try signer.verify(contentDigest: digest, contentType: contentType, key: key, algorithm: algorithm)
-        return VerifiedSignature(
-            certificateIndex: index, digestAlgorithm: SignatureDigest(algorithm.digest), isSignerKnown: isKnown)
+        try signer.verify(contentDigest: digest, contentType: contentType, key: key.key, algorithm: algorithm)
+        return VerifiedSignature(certificate, algorithm.digest, key)
     }
 
     @_lifetime(copy self)
@@ -127,28 +142,23 @@ extension SignedData {
     }
 
     /// The certificate that the signer names. Two that differ may not both answer to it, or their order would decide.
-    private func indexOfCertificate(
-        namedBy sid: SignerIdentifier
-    ) throws(SignatureTrustError) -> (index: Int, offset: Int) {
-        var found: CertificateView?
-        var foundIndex = 0
+    @_lifetime(copy self)
+    private func certificate(namedBy sid: SignerIdentifier) throws(SignatureTrustError) -> CertificateView {
         var ambiguousOffset: Int?
         do throws(ASN1DecodingError) {
-            var certificates = self.certificates
-            var index = 0
-            while let certificate = try certificates.next() {
-                if try sid.names(certificate) {
-                    if let found {
-                        if !certificate.element.encoded.hasSameBytes(as: found.element.encoded) {
-                            ambiguousOffset = ambiguousOffset ?? certificate.element.offset
-                        }
-                    } else {
-                        found = certificate
-                        foundIndex = index
+            var found: CertificateChoice?
+            var choices = certificateChoices
+            while let choice = try choices.next() {
+                guard try sid.names(choice) else { continue }
+                if let found {
+                    if !found.element.encoded.isIdentical(to: choice.element.encoded) {
+                        ambiguousOffset = ambiguousOffset ?? choice.element.offset
                     }
+                } else {
+                    found = choice
                 }
-                index += 1
             }
+            if ambiguousOffset == nil, let certificate = try found?.certificate() { return certificate }
         } catch {
             throw SignatureTrustError(malformed: error)
         }
@@ -156,27 +166,7 @@ extension SignedData {
             throw SignatureTrustError(
                 .ambiguousSignerCertificate, offset: ambiguousOffset, path: ASN1Path(.certificates))
         }
-        guard let found else {
-            throw SignatureTrustError(
-                .missingSignerCertificate, offset: signerSet.offset, path: ASN1Path(.signerInfos))
-        }
-        return (foundIndex, found.element.offset)
-    }
-
-    /// The X.509 certificate at an index among those embedded.
-    @_lifetime(copy self)
-    func certificate(at index: Int) throws(SignatureTrustError) -> CertificateView? {
-        do throws(ASN1DecodingError) {
-            var certificates = self.certificates
-            var remaining = index
-            while let certificate = try certificates.next() {
-                if remaining == 0 { return certificate }
-                remaining -= 1
-            }
-            return nil
-        } catch {
-            throw SignatureTrustError(malformed: error)
-        }
+        throw SignatureTrustError(.missingSignerCertificate, offset: signerSet.offset, path: ASN1Path(.signerInfos))
     }
 
     /// Whether a certificate is embedded, byte for byte.
@@ -207,6 +197,7 @@ extension SignedData {
 
 extension PinnedChainVerifier {
     /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: policy.algorithms) { (leaf) throws(SignatureTrustError) in
             try key(of: leaf)
@@ -215,13 +206,10 @@ extension PinnedChainVerifier {
 
     /// The second step: the chain from that certificate to an anchor at a date.
     package func chain(
-        of signature: VerifiedSignature, in message: SignedData, at date: Timestamp
+        of signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
     ) throws(SignatureTrustError) -> PinnedChain {
-        guard let leaf = try message.certificate(at: signature.certificateIndex) else {
-            throw SignatureTrustError(.missingSignerCertificate)
-        }
-        return try chain(
-            from: leaf, at: date, isAtHand: { message.embeds($0) },
+        try chain(
+            from: signature.certificate, at: date, known: signature.key.chain, isAtHand: { message.embeds($0) },
             candidates: { () throws(SignatureTrustError) in try message.embeddedCertificates() })
     }
 }

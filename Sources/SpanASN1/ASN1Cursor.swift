@@ -4,7 +4,7 @@
 /// and minimal tags; what BER allows beyond that is ``BERGate``'s business. Read a structure through ``decode(_:baseOffset:_:)``
 /// or ``ASN1Element/decode(_:)``, which prove that nothing was left over.
 @frozen
-public struct ASN1Cursor: ~Escapable {
+public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// The bytes this cursor was made from, up to where it must stop.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var position: Int
@@ -52,22 +52,30 @@ public struct ASN1Cursor: ~Escapable {
 
     /// Proves that everything was read.
     @inlinable
+    @inline(__always)
     public func finish() throws(ASN1DecodingError) {
         guard isAtEnd else { throw ASN1DecodingError(.trailingData, offset: offset) }
     }
 
     /// The tag of the next element; `nil` at the end or where there is no well-formed tag.
     @inlinable
+    @inline(__always)
     public func peekTag() -> ASN1Tag? {
         guard position < end else { return nil }
         let octet = bytes[position]
-        if octet & 0x1F != 0x1F { return ASN1Tag(octet: octet) }
+        return octet & 0x1F != 0x1F ? ASN1Tag(octet: octet) : peekLongTag()
+    }
+
+    @usableFromInline
+    @inline(never)
+    func peekLongTag() -> ASN1Tag? {
         var index = position
         return try? Self.readTag(bytes, &index, end, baseOffset)
     }
 
     /// Reads the next element, whatever it is.
     @inlinable
+    @inline(__always)
     @_lifetime(copy self)
     public mutating func read() throws(ASN1DecodingError) -> ASN1Element {
         let start = position
@@ -75,8 +83,7 @@ public struct ASN1Cursor: ~Escapable {
         if end &- start >= 2 {
             let octet = bytes[start]
             let length = Int(bytes[start &+ 1])
-            if octet & 0x1F != 0x1F, length < 0x80, length <= end &- start &- 2 {
-                if octet == 0 { throw ASN1DecodingError(.unexpectedEndOfContents, offset: baseOffset &+ start) }
+            if octet & 0x1F != 0x1F, octet != 0, length < 0x80, length <= end &- start &- 2 {
                 position = start &+ 2 &+ length
                 return ASN1Element(
                     bytes: bytes.extracting(..<position), tag: ASN1Tag(octet: octet), start: start, headerCount: 2,
@@ -87,6 +94,7 @@ public struct ASN1Cursor: ~Escapable {
     }
 
     @usableFromInline
+    @inline(never)
     @_lifetime(copy self)
     mutating func readLong() throws(ASN1DecodingError) -> ASN1Element {
         let start = position
@@ -109,6 +117,7 @@ public struct ASN1Cursor: ~Escapable {
 
     /// Reads the next element, which must have the given tag.
     @inlinable
+    @inline(__always)
     @_lifetime(copy self)
     public mutating func read(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element {
         let element = try read()
@@ -118,6 +127,7 @@ public struct ASN1Cursor: ~Escapable {
 
     /// Reads the next element if it has the given tag; `nil`, and nothing read, if it has another or there is none.
     @inlinable
+    @inline(__always)
     @_lifetime(copy self)
     public mutating func readIfPresent(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element? {
         guard peekTag() == tag else { return nil }

@@ -1,6 +1,6 @@
 /// One element: its tag, and where its header and content lie in the borrowed bytes.
 @frozen
-public struct ASN1Element: ~Escapable {
+public struct ASN1Element: ~Escapable, BitwiseCopyable {
     /// The bytes the element was read from, up to where it ends.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline let start: Int
@@ -93,6 +93,7 @@ public struct ASN1Element: ~Escapable {
 
     /// A string type in the other form is a constructed string; all else is the wrong type.
     @usableFromInline
+    @inline(never)
     func wrongTag(expected: ASN1Tag) -> ASN1DecodingError {
         let isString: Bool
         switch expected {

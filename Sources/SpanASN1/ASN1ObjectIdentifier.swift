@@ -74,10 +74,18 @@ extension ASN1Element {
     public func isObjectIdentifier(
         _ other: ASN1ObjectIdentifier, tagged tag: ASN1Tag = .objectIdentifier
     ) throws(ASN1DecodingError) -> Bool {
-        let arcs = try arcs(tag)
-        guard arcs.count == other.content.count else { return false }
-        for index in arcs.indices where arcs[index] != other.content[index] { return false }
-        return true
+        try require(tag)
+        let isEqual = content.hasSameBytes(as: other.content.span)
+        // What equals an identifier is one.
+        guard isEqual || ASN1Arcs.areValid(content) else { throw error(.invalidObjectIdentifier) }
+        return isEqual
+    }
+
+    /// Proves that this is an OBJECT IDENTIFIER; allocates nothing.
+    ///
+    /// - Throws: as ``objectIdentifier(tagged:)``.
+    public func validateObjectIdentifier(tagged tag: ASN1Tag = .objectIdentifier) throws(ASN1DecodingError) {
+        _ = try arcs(tag)
     }
 
     /// A RELATIVE-OID.

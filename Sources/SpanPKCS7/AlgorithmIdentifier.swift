@@ -26,7 +26,7 @@ public struct AlgorithmIdentifier: ~Escapable {
         var fields = element.contents
         algorithm = try fields.read(.objectIdentifier)
         // What is no identifier at all must not pass for an unknown one.
-        _ = try algorithm.isObjectIdentifier(.data)
+        try algorithm.validateObjectIdentifier()
         parameters = fields.isAtEnd ? nil : try fields.read()
         try fields.finish()
     }

@@ -25,7 +25,7 @@ public struct ContentInfo: ~Escapable {
             var fields = structure.contents
             contentType = try fields.read(.objectIdentifier)
             // What is no identifier at all must not pass for an unknown one.
-            _ = try contentType.isObjectIdentifier(.signedData)
+            try contentType.validateObjectIdentifier()
             if fields.isAtEnd {
                 content = nil
             } else {

@@ -65,7 +65,7 @@ public struct SignedData: ~Escapable {
         do throws(ASN1DecodingError) {
             var encapsulated = try fields.read(.sequence).contents
             contentType = try encapsulated.read(.objectIdentifier)
-            _ = try contentType.isObjectIdentifier(.data)
+            try contentType.validateObjectIdentifier()
             if encapsulated.isAtEnd {
                 content = nil
             } else {

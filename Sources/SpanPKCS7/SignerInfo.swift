@@ -81,6 +81,19 @@ public enum SignerIdentifier: ~Escapable {
             return own.hasSameBytes(as: identifier.content)
         }
     }
+
+    /// The same of a certificate that ``SignedData`` has read: of most only the serial number is read again.
+    public func names(_ choice: borrowing CertificateChoice) throws(ASN1DecodingError) -> Bool {
+        guard choice.kind == .certificate else { return false }
+        guard case .issuerAndSerialNumber(let name) = self else { return try names(Certificate(choice.element)) }
+        var parts = choice.element.contents
+        var fields = try parts.read(.sequence).contents
+        // version, serialNumber, signature, issuer
+        _ = try fields.readIfPresent(.context(0))
+        guard try fields.read(.integer).content.hasSameBytes(as: name.serialNumber.content) else { return false }
+        _ = try fields.read(.sequence)
+        return try fields.read(.sequence).encoded.hasSameBytes(as: name.issuer.encoded)
+    }
 }
 
 /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652, 10.2.4)
@@ -97,14 +110,5 @@ public struct IssuerAndSerialNumber: ~Escapable {
         serialNumber = try fields.read(.integer)
         _ = try serialNumber.integerBytes()
         try fields.finish()
-    }
-}
-
-extension Span<UInt8> {
-    /// Byte-for-byte equality.
-    public func hasSameBytes(as other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
-        return true
     }
 }

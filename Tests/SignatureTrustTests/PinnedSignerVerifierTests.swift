@@ -20,7 +20,7 @@ import Testing
         let message = try SignedData(ContentInfo(bytes.span))
         do throws(SignatureTrustError) {
             let signature = try verifier.verifySignature(of: message)
-            let found = try verifier.signer(of: signature, in: message, at: date)
+            let found = try verifier.signer(of: signature, at: date)
             #expect(try found.fingerprint == Fingerprint(of: signer.certificate.span))
             return nil
         } catch {
