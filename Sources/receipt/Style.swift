@@ -30,15 +30,16 @@ extension String {
     /// receipts are written by strangers, and so are the names of files.
     var printable: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
-        var text = String.UnicodeScalarView()
+        // Scalar by scalar: `append(contentsOf:)` of a view of scalars takes time in the whole text.
+        var text = ""
         for scalar in unicodeScalars {
             if scalar.isUnprintable {
-                text.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".unicodeScalars)
+                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             } else {
-                text.append(scalar)
+                text.unicodeScalars.append(scalar)
             }
         }
-        return String(text)
+        return text
     }
 
     /// The text with spaces after it, up to a width in characters.

@@ -16,6 +16,12 @@ import Testing
         #expect(text.printable == printable)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `escaping takes linear time`() {
+        let text = String(repeating: "\u{1}", count: 1_000_000)
+        #expect(text.printable.utf8.count == 5_000_000)
+    }
+
     @Test func `colour is written only where it is asked for`() {
         #expect(Style()(.red, "x") == "x")
         #expect(Style(isColored: true)(.red, "x") == "\u{1B}[1;31mx\u{1B}[0m")
