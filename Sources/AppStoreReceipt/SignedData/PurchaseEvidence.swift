@@ -14,6 +14,8 @@ public protocol PurchaseEvidence: Sendable {
     var expiresDate: Timestamp? { get }
     /// When Apple refunded or revoked it, as far as was known when it was signed. It grants nothing from then on.
     var revocationDate: Timestamp? { get }
+    /// Whether the customer has upgraded to another product, which ends this period; receipts do not say.
+    var isSuperseded: Bool { get }
     /// The UUID that the app gave when it bought; receipts have none.
     var appAccountToken: String? { get }
     var environment: ReceiptEnvironment? { get }
@@ -25,10 +27,10 @@ extension PurchaseEvidence {
     /// Whether Apple has refunded or revoked it.
     public var isRevoked: Bool { revocationDate != nil }
 
-    /// Whether it grants its product at a time: not revoked, and, for a subscription, within its period. Grace periods, which only renewal
-    /// information knows, are not considered.
+    /// Whether it grants its product at a time: not revoked, not upgraded from, and, for a subscription, within its period. Grace periods,
+    /// which only renewal information knows, are not considered.
     public func grants(at date: Timestamp) -> Bool {
-        guard !isRevoked else { return false }
+        guard !isRevoked, !isSuperseded else { return false }
         guard let expiresDate else { return true }
         return date < expiresDate
     }
@@ -53,6 +55,7 @@ public struct VerifiedPurchase: PurchaseEvidence, Hashable {
     public var originalPurchaseDate: Timestamp? { purchase.originalPurchaseDate }
     public var expiresDate: Timestamp? { purchase.expiresDate }
     public var revocationDate: Timestamp? { purchase.cancellationDate }
+    public var isSuperseded: Bool { false }
     public var appAccountToken: String? { nil }
 }
 
@@ -71,6 +74,7 @@ extension Verified: PurchaseEvidence where Payload == TransactionInfo {
     public var originalPurchaseDate: Timestamp? { payload.originalPurchaseDate }
     public var expiresDate: Timestamp? { payload.expiresDate }
     public var revocationDate: Timestamp? { payload.revocationDate }
+    public var isSuperseded: Bool { payload.isUpgraded == true }
     public var appAccountToken: String? { payload.appAccountToken }
     public var environment: ReceiptEnvironment? { payload.environment }
 }

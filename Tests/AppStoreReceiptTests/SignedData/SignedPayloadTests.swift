@@ -127,6 +127,15 @@ import Testing
         #expect(!verified.grants(at: JWSBuilder.defaultDate))
     }
 
+    @Test(arguments: [true, false])
+    func `a transaction that was upgraded from grants nothing`(isUpgraded: Bool) throws {
+        let verified = try transaction {
+            $0["isUpgraded"] = .boolean(isUpgraded)
+            $0["expiresDate"] = 1_900_000_000_000
+        }
+        #expect(verified.grants(at: JWSBuilder.defaultDate) == !isUpgraded)
+    }
+
     @Test(arguments: [
         ("productId", "1", "unexpected-type"), ("price", #""1""#, "unexpected-type"),
         ("price", "1.5", "unexpected-value"),
