@@ -7,7 +7,7 @@ import SpanASN1
 /// ```swift
 /// let verifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
 /// let receipt = try verifier.verify(base64: body.receiptData)
-/// for purchase in receipt.inAppPurchases { grant(purchase.productID, purchase.transactionID) }
+/// for purchase in receipt.purchases where purchase.grants(at: .now) { grant(purchase.productID, purchase.transactionID) }
 /// ```
 public final class ReceiptVerifier: Sendable {
     public let policy: ReceiptPolicy

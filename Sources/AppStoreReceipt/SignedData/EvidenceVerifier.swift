@@ -6,7 +6,7 @@
 /// let verifier = try EvidenceVerifier(bundleID: "com.example.app", environments: [.production])
 ///
 /// func unlock(_ purchase: some PurchaseEvidence) {
-///     guard !purchase.isRevoked, let product = purchase.productID, let id = purchase.transactionID else { return }
+///     guard purchase.grants(at: .now), let product = purchase.productID, let id = purchase.transactionID else { return }
 ///     // Whoever holds a copy can send evidence: each transaction is granted once, to the account that brings it first.
 ///     guard ledger.insert(id) else { return }
 ///     unlock(product)
