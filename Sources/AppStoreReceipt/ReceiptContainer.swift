@@ -73,16 +73,29 @@ struct ReceiptContainer: Sendable {
         if let table, table.has(.creationDate) {
             created = Timestamp(millisecondsSince1970: table.creationDate)
         } else {
-            created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
+            do throws(ReceiptError) {
+                created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
+            } catch .payload(let fault) {
+                // Too damaged to hold a date. Only of a trusted signer's payload may it be said that it cannot be read.
+                _ = try evidence(trust, signature, message, at: nil)
+                throw .payload(fault)
+            }
         }
-        let evidence: ReceiptEvidence
+        let evidence = try evidence(trust, signature, message, at: validationDate(created))
+        let decoded = if let table { table } else { try decode(payload) }
+        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), evidence)
+    }
+
+    /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
+    private func evidence(
+        _ trust: ReceiptTrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData, at date: Timestamp?
+    ) throws(ReceiptError) -> ReceiptEvidence {
         do throws(SignatureTrustError) {
-            evidence = try trust.evidence(for: signature, in: message, at: validationDate(created))
+            let moment = if let date { date } else { try signature.signerNotBefore() }
+            return try trust.evidence(for: signature, in: message, at: moment)
         } catch {
             throw ReceiptError(error) { .chain($0) }
         }
-        let decoded = if let table { table } else { try decode(payload) }
-        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), evidence)
     }
 
     private func decode(_ payload: ASN1Element) throws(ReceiptError) -> ReceiptTable {

@@ -59,6 +59,8 @@ extension Timestamp {
                 millisecond: millisecond)
         else { return nil }
         self.init(millisecondsSince1970: local.millisecondsSince1970 - Int64(offsetMinutes) * 60_000)
+        // An offset can lead out of the years that can be written.
+        guard 0...9999 ~= components.year else { return nil }
     }
 
     /// A date in the form that nearly all have, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for any other, right or wrong.

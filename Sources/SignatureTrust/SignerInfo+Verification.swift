@@ -72,6 +72,11 @@ package struct VerifiedSignature: ~Escapable {
     /// Whether the certificate was trusted before: then only its owner can have made the message.
     package var isSignerKnown: Bool { key.isKnown }
 
+    /// The first moment at which the signer's certificate is valid: a date to judge it at when the message names none.
+    package func signerNotBefore() throws(SignatureTrustError) -> Timestamp {
+        Timestamp(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
+    }
+
     @_lifetime(copy certificate)
     init(_ certificate: CertificateView, _ digestAlgorithm: DigestAlgorithm, _ key: SignerKey) {
         self.certificate = certificate

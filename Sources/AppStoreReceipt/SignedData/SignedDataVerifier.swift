@@ -181,7 +181,8 @@ public final class SignedDataVerifier: Sendable {
                 }
             }
         } catch {
-            throw SignedDataError(.payload(fault))
+            // Of a stranger's message it may not be said that the payload cannot be read, only that it has no date to judge him at.
+            throw SignedDataError(.signedDate(.unreadable, offset: fault.offset))
         }
         if let dateFault { throw SignedDataError(.signedDate(dateFault.fault, offset: dateFault.offset)) }
         guard let found else { throw SignedDataError(.signedDate(.missing, offset: nil)) }

@@ -26,8 +26,10 @@ public struct VerifyReceiptResponder: Sendable {
     }
 
     public let environment: Environment
-    /// What verifies the receipts; its ``ReceiptVerifier/counts`` count the requests.
-    public let verifier: ReceiptVerifier
+    /// What verifies the receipts, of either environment: not for granting.
+    package let verifier: ReceiptVerifier
+    /// What became of the requests, for metrics.
+    public var counts: VerifierCounts { verifier.counts }
     /// Whether the answer has a `latest_receipt_info` with what is in `in_app`, or with `exclude-old-transactions` the latest period of each
     /// subscription and all else. Off unless set; the answer is marked by `"latest_receipt_info_source":"in_app"`.
     ///
@@ -108,7 +110,10 @@ public struct VerifyReceiptResponder: Sendable {
             }
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: status, body: writer.bytes, result: result)
+        // A receipt of the other environment holds, but whoever asked here must not grant by it.
+        let isElsewhere = status == .sandboxReceipt || status == .productionReceipt
+        return VerifyReceiptAnswer(
+            status: status, body: writer.bytes, result: isElsewhere ? .failure(.policy(.environmentMismatch)) : result)
     }
 
     private func status(of receipt: VerifiedReceipt) -> VerifyReceiptStatus {
@@ -125,7 +130,7 @@ public struct VerifyReceiptAnswer: Sendable {
     public let status: VerifyReceiptStatus
     /// The JSON text to send, with `Content-Type: application/json` and HTTP status 200.
     public let body: [UInt8]
-    /// The receipt if it was verified, whatever ``status`` says of its environment, or why it was not.
+    /// The receipt where ``status`` is 0; else why there is none, `environment-mismatch` for a genuine one of the other environment.
     public let result: Result<VerifiedReceipt, ReceiptError>
 }
 

@@ -152,7 +152,7 @@ struct VerifyReceiptResponderTests {
         #expect(responder.answer(to: Self.request(altered)).status == .notAuthenticated)
         let cut = try Array(Self.builder().signed(by: MintedReceipts.authority).dropLast(9))
         #expect(responder.answer(to: Self.request(cut)).status == .malformedReceipt)
-        #expect(responder.verifier.counts.refused.values.reduce(0, +) == 3)
+        #expect(responder.counts.refused.values.reduce(0, +) == 3)
     }
 
     @Test(arguments: [
