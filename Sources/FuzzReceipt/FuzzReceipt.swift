@@ -101,6 +101,10 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
         let cold = verdict(FuzzAuthority.verifier(), input)
         check(warm == cold, "warm: \(warm)\ncold: \(cold)")
     }
+    for excludes in [false, true] {
+        let answer = responder.answer(for: warm, excludesOldTransactions: excludes)
+        checkJSON(String(decoding: answer.body, as: UTF8.self))
+    }
     switch warm {
     case .success(let verified):
         guard let decoded else { return check(false, "verified what cannot be decoded") }
@@ -109,6 +113,14 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
         checkJSON(verified.json)
     case .failure(let error): checkError(error, input)
     }
+}
+
+private let responder = FuzzAuthority.made {
+    var responder = try VerifyReceiptResponder(
+        environment: .either, policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+    responder.fillsLatestReceiptInfo = true
+    responder.clock = { ReceiptBuilder.defaultCreationDate }
+    return responder
 }
 
 private let signer = FuzzAuthority.made {

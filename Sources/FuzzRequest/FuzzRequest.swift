@@ -10,6 +10,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         checkForms(input)
         checkBase64(input)
         checkJSON(input)
+        checkAnswer(input)
         checkDate(input)
         // The dearest: on some inputs only.
         if input.count % 8 == 0 { checkRoundTrips(input) }
@@ -234,6 +235,24 @@ private func rewrite(_ cursor: inout JSONCursor, _ writer: inout JSONWriter) thr
     case .null:
         check(try cursor.readIfNull(), "a null is none")
         writer.null()
+    }
+}
+
+// MARK: Answers
+
+private let responder = FuzzAuthority.made {
+    try VerifyReceiptResponder(
+        environment: .either, policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+}
+
+/// Whatever the body, the answer is JSON with a status of the list.
+private func checkAnswer(_ input: [UInt8]) {
+    let answer = responder.answer(to: input)
+    check([0, 21000, 21002, 21003].contains(answer.status.rawValue), "status \(answer.status)")
+    do throws(JSONError) {
+        try JSONCursor.decode(answer.body.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
+    } catch {
+        check(false, "\(error) in an answer")
     }
 }
 
