@@ -20,7 +20,8 @@ public struct ReceiptPolicy: Sendable {
     public var validationDate = ValidationDate.creationDate
     /// How old a receipt may be, by its creation date and ``clock``, in milliseconds; `nil` for any age.
     public var maximumAge: Int64?
-    /// Whether a receipt is refused that was made, or has a purchase, after the time of ``clock``.
+    /// Whether a receipt is refused that was made after the time of ``clock``, or in which anything has happened after it was made:
+    /// a purchase, an original purchase, a cancellation. Nothing like it is known of Apple's receipts.
     public var rejectsFutureDates = false
     /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
     public var clock: @Sendable () -> Timestamp = { .now }

@@ -121,17 +121,27 @@ public final class ReceiptVerifier: Sendable {
         guard policy.environments.contains(environment) else { throw .policy(.environmentMismatch) }
         guard policy.maximumAge != nil || policy.rejectsFutureDates else { return }
         let now = policy.clock()
-        if policy.rejectsFutureDates {
-            let latest = receipt.inAppPurchases.compactMap(\.purchaseDate).max()
-            guard max(receipt.creationDate ?? now, latest ?? now) <= now else {
-                throw .policy(.receiptFromTheFuture)
-            }
+        if policy.rejectsFutureDates, let created = receipt.creationDate {
+            guard created <= now, receipt.isMadeLast else { throw .policy(.receiptFromTheFuture) }
         }
         if let maximumAge = policy.maximumAge, let created = receipt.creationDate {
             let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(
                 created.millisecondsSince1970)
             guard !isOverflow, age <= maximumAge else { throw .policy(.receiptTooOld) }
         }
+    }
+}
+
+extension Receipt {
+    /// Whether nothing that it says has happened, happened after it was made. (When a subscription or a receipt expires may lie in its future.)
+    fileprivate var isMadeLast: Bool {
+        // Attributes 8 and 18 may have fractions of a second, which 12 has not.
+        guard let last = creationDate?.secondsSince1970 else { return false }
+        func isPast(_ date: Timestamp?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
+        return isPast(originalCreationDate) && isPast(originalPurchaseDate)
+            && inAppPurchases.allSatisfy {
+                isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.cancellationDate)
+            }
     }
 }
 

@@ -86,24 +86,42 @@ import Testing
         }
     }
 
-    @Test func `nothing in a receipt may lie in the future, if that is asked for`() throws {
-        let created = ReceiptBuilder.defaultCreationDate
-        func code(_ now: Int64, purchase: Int64? = nil) throws -> String? {
+    @Test func `nothing in a receipt may lie in the future, by its own date and the given clock, if that is asked for`()
+        throws
+    {
+        let created = ReceiptBuilder.defaultCreationDate.millisecondsSince1970
+        func code(_ now: Int64, isAsked: Bool = true, _ change: (inout ReceiptBuilder) -> Void = { _ in }) throws
+            -> String?
+        {
             try self.code(
                 {
-                    $0.rejectsFutureDates = true
-                    $0.clock = { Timestamp(millisecondsSince1970: created.millisecondsSince1970 + now) }
-                },
-                {
-                    guard let purchase else { return }
-                    $0.purchases[0].purchaseDate = Timestamp(
-                        millisecondsSince1970: created.millisecondsSince1970 + purchase)
-                })
+                    $0.rejectsFutureDates = isAsked
+                    $0.clock = { Timestamp(millisecondsSince1970: created + now) }
+                }, change)
         }
         #expect(try code(0) == nil && code(1000) == nil)
-        #expect(try code(-1000) == "receipt-from-the-future")
-        #expect(try code(5000, purchase: 6000) == "receipt-from-the-future")
-        #expect(try code(5000, purchase: 0) == nil)
+        #expect(try code(-1) == "receipt-from-the-future" && code(-1, isAsked: false) == nil)
+        let dates: [WritableKeyPath<ReceiptBuilder, Timestamp?>] = [
+            \.originalCreationDate, \.originalPurchaseDate, \.purchases[0].purchaseDate,
+            \.purchases[0].originalPurchaseDate,
+            \.purchases[0].cancellationDate,
+        ]
+        for date in dates {
+            for (offset, expected) in [(0, nil), (999, nil), (1000, "receipt-from-the-future")] as [(Int64, String?)] {
+                let change = { (builder: inout ReceiptBuilder) in
+                    builder[keyPath: date] = Timestamp(millisecondsSince1970: created + offset)
+                }
+                // Whatever the clock says, the receipt cannot know what comes after it.
+                #expect(try code(1_000_000, change) == expected)
+                #expect(try code(1_000_000, isAsked: false, change) == nil)
+            }
+        }
+        // These are meant to.
+        #expect(
+            try code(0) {
+                $0.expirationDate = Timestamp(millisecondsSince1970: created + 1000)
+                $0.purchases[0].expiresDate = Timestamp(millisecondsSince1970: created + 1000)
+            } == nil)
     }
 
     /// PITFALLS 14 and 20b.
