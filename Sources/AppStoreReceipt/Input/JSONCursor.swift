@@ -315,16 +315,21 @@ extension Span<UInt8> {
             guard specials == 0 else { break }
             position += 32
         }
-        while count - position >= 8 {
-            let chunk = extracting(position..<position + 8)
+        @inline(__always)
+        func isPlain(_ chunk: Span<UInt8>) -> Bool {
             var word: UInt64 = 0
             for index in 0..<8 { word |= UInt64(chunk[index]) << UInt64(8 * index) }
             let ones: UInt64 = 0x0101_0101_0101_0101
             // A byte below n borrows from its highest bit when n is subtracted.
             let borrows = (word &- ones * 0x20) | ((word ^ ones * 0x22) &- ones) | ((word ^ ones * 0x5C) &- ones)
-            guard (borrows | word) & ones * 0x80 == 0 else { break }
+            return (borrows | word) & ones * 0x80 == 0
+        }
+        while count - position >= 8 {
+            guard isPlain(extracting(position..<position + 8)) else { break }
             position += 8
         }
+        // What is left, and some before it once more.
+        if count - start >= 8, count - position < 8, isPlain(extracting(count - 8..<count)) { return count }
         while position < count, special(self[position]) == 0 { position += 1 }
         return position
     }

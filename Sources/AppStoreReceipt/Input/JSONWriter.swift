@@ -115,6 +115,12 @@ package struct JSONWriter: ~Copyable {
         append(value)
     }
 
+    /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
+    package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+        separate()
+        bytes.append(addingCapacity: capacity, initializingWith: body)
+    }
+
     /// A member whose name, with its quotation marks, and value are JSON already.
     package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()

@@ -2,38 +2,51 @@ import SpanASN1
 
 // A receipt in the words of verifyReceipt, key by key in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
 // forms. What is absent in the receipt is absent here.
-//
-// An answer can have 10,000 purchases, so names and values go from the receipt's bytes into the answer's, with no string in between.
 extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, requestDate: Timestamp) {
         let storage = receipt.storage
         let table = storage.table
-        beginObject()
-        if table.has(.receiptType) { string("receipt_type", table.receiptType, storage) }
-        if table.has(.appItemID) {
-            number("adam_id", table.appItemID)
-            number("app_item_id", table.appItemID)
+        var dates = VerifyReceiptDates()
+        func string(_ name: StaticString, _ value: ByteRange, _ writer: inout JSONWriter) {
+            writer.name(name)
+            writer.string(utf8: storage.octets(value).span)
         }
-        if table.has(.bundleID) { string("bundle_id", table.bundleID, storage) }
-        if table.has(.applicationVersion) { string("application_version", table.applicationVersion, storage) }
-        if table.has(.downloadID) { number("download_id", table.downloadID) }
+        func number(_ name: StaticString, _ value: Int64, _ writer: inout JSONWriter) {
+            writer.name(name)
+            writer.integer(value)
+        }
+        func date(_ name: VerifyReceiptDateName, _ value: Int64, _ writer: inout JSONWriter) {
+            writer.raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
+                dates.append(value, name, to: &output)
+                output.removeLast(1)
+            }
+        }
+        beginObject()
+        if table.has(.receiptType) { string("receipt_type", table.receiptType, &self) }
+        if table.has(.appItemID) {
+            number("adam_id", table.appItemID, &self)
+            number("app_item_id", table.appItemID, &self)
+        }
+        if table.has(.bundleID) { string("bundle_id", table.bundleID, &self) }
+        if table.has(.applicationVersion) { string("application_version", table.applicationVersion, &self) }
+        if table.has(.downloadID) { number("download_id", table.downloadID, &self) }
         if table.has(.versionExternalIdentifier) {
-            number("version_external_identifier", table.versionExternalIdentifier)
+            number("version_external_identifier", table.versionExternalIdentifier, &self)
         }
         // Apple's answer has the creation date of the original receipt, where there is one.
         if table.has(.originalCreationDate) {
-            date("receipt_creation_date", table.originalCreationDate)
+            date(.receiptCreation, table.originalCreationDate, &self)
         } else if table.has(.creationDate) {
-            date("receipt_creation_date", table.creationDate)
+            date(.receiptCreation, table.creationDate, &self)
         }
-        date("request_date", requestDate.millisecondsSince1970)
-        if table.has(.originalPurchaseDate) { date("original_purchase_date", table.originalPurchaseDate) }
+        date(.request, requestDate.millisecondsSince1970, &self)
+        if table.has(.originalPurchaseDate) { date(.originalPurchase, table.originalPurchaseDate, &self) }
         if table.has(.originalApplicationVersion) {
-            string("original_application_version", table.originalApplicationVersion, storage)
+            string("original_application_version", table.originalApplicationVersion, &self)
         }
-        if table.has(.preorderDate) { date("preorder_date", table.preorderDate) }
-        if table.has(.expirationDate) { date("expiration_date", table.expirationDate) }
+        if table.has(.preorderDate) { date(.preorder, table.preorderDate, &self) }
+        if table.has(.expirationDate) { date(.expiration, table.expirationDate, &self) }
         name("in_app")
         verifyReceiptPurchases(of: receipt, nil)
         endObject()
@@ -44,76 +57,86 @@ extension JSONWriter {
     /// - Parameter indices: which purchases to write; `nil` for all.
     mutating func verifyReceiptPurchases(of receipt: Receipt, _ indices: [Int]?) {
         let storage = receipt.storage
-        var dates = PurchaseDates()
+        let bytes = storage.bytes
+        let payload = storage.payload
+        var dates = VerifyReceiptDates()
         beginArray()
-        if let indices {
-            for index in indices { purchase(storage.table.purchases[index], storage, &dates) }
-        } else {
-            for entry in storage.table.purchases { purchase(entry, storage, &dates) }
+        let count = indices?.count ?? storage.table.purchases.count
+        for position in 0..<count {
+            let entry = storage.table.purchases[indices?[position] ?? position]
+            raw(capacity: entry.maximumVerifyReceiptByteCount) { output in
+                output.append(entry, bytes.span.extracting(payload), &dates)
+            }
         }
         endArray()
     }
+}
 
-    private struct PurchaseDates {
-        var purchase = VerifyReceiptDate("purchase_date")
-        var originalPurchase = VerifyReceiptDate("original_purchase_date")
-        var expires = VerifyReceiptDate("expires_date")
-        var cancellation = VerifyReceiptDate("cancellation_date")
+extension PurchaseEntry {
+    /// What a purchase in an answer takes at most: its strings all escaped, and all else. (Its record holds its strings.)
+    fileprivate var maximumVerifyReceiptByteCount: Int {
+        6 * Int(record.count) + 4 * VerifyReceiptDates.maximumByteCount + 512
     }
+}
 
-    private mutating func purchase(
-        _ entry: PurchaseEntry, _ storage: Receipt.Storage, _ dates: inout PurchaseDates
+// An answer can have 10,000 purchases: they go from the receipt's bytes into the answer's with nothing in between.
+extension OutputSpan<UInt8> {
+    /// One purchase. Each member ends with a comma; that of the last gives way to the brace.
+    fileprivate mutating func append(
+        _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: inout VerifyReceiptDates
     ) {
-        beginObject()
-        if let value = entry.number(.quantity) { digits("\"quantity\":\"", value) }
-        if let value = entry.string(.productID) { string("product_id", value, storage) }
-        if let value = entry.string(.transactionID) { string("transaction_id", value, storage) }
+        append("{")
+        if let value = entry.number(.quantity) { append("\"quantity\":\"", digits: value) }
+        if let value = entry.string(.productID) { append("\"product_id\":\"", payload.extracting(value.range)) }
+        if let value = entry.string(.transactionID) { append("\"transaction_id\":\"", payload.extracting(value.range)) }
         if let value = entry.string(.originalTransactionID) {
-            string("original_transaction_id", value, storage)
+            append("\"original_transaction_id\":\"", payload.extracting(value.range))
         }
-        if let value = entry.number(.purchaseDate) { dates.purchase.write(value, to: &self) }
+        if let value = entry.number(.purchaseDate) { dates.append(value, .purchase, to: &self) }
         if let value = entry.number(.purchaseOriginalPurchaseDate) {
-            dates.originalPurchase.write(value, to: &self)
+            dates.append(value, .originalPurchase, to: &self)
         }
-        if let value = entry.number(.expiresDate) { dates.expires.write(value, to: &self) }
+        if let value = entry.number(.expiresDate) { dates.append(value, .expires, to: &self) }
         // 0 for what is no subscription.
-        if let value = entry.number(.webOrderLineItemID), value != 0 { digits("\"web_order_line_item_id\":\"", value) }
+        if let value = entry.number(.webOrderLineItemID), value != 0 {
+            append("\"web_order_line_item_id\":\"", digits: value)
+        }
         if let value = entry.number(.isTrialPeriod) {
-            literal(value != 0 ? "\"is_trial_period\":\"true\"" : "\"is_trial_period\":\"false\"")
+            append(value != 0 ? "\"is_trial_period\":\"true\"," : "\"is_trial_period\":\"false\",")
         }
         if let value = entry.number(.isInIntroOfferPeriod) {
-            literal(
-                value != 0
-                    ? "\"is_in_intro_offer_period\":\"true\"" : "\"is_in_intro_offer_period\":\"false\"")
+            append(value != 0 ? "\"is_in_intro_offer_period\":\"true\"," : "\"is_in_intro_offer_period\":\"false\",")
         }
-        if let value = entry.number(.cancellationDate) { dates.cancellation.write(value, to: &self) }
-        if let value = entry.number(.cancellationReason) { digits("\"cancellation_reason\":\"", value) }
-        if let value = entry.string(.promotionalOfferID) { string("promotional_offer_id", value, storage) }
-        endObject()
+        if let value = entry.number(.cancellationDate) { dates.append(value, .cancellation, to: &self) }
+        if let value = entry.number(.cancellationReason) { append("\"cancellation_reason\":\"", digits: value) }
+        if let value = entry.string(.promotionalOfferID) {
+            append("\"promotional_offer_id\":\"", payload.extracting(value.range))
+        }
+        if self[count - 1] == UInt8(ascii: ",") { removeLast(1) }
+        append("}")
     }
 
-    // MARK: Members
-
-    private mutating func string(_ name: StaticString, _ value: ByteRange, _ storage: Receipt.Storage) {
-        self.name(name)
-        let bytes = storage.bytes
-        string(utf8: bytes.span.extracting(value.range.shifted(by: storage.payload.lowerBound)))
-    }
-
-    private mutating func number(_ name: StaticString, _ value: Int64) {
-        self.name(name)
-        integer(value)
-    }
-
-    /// A string of digits; `start` is the name and all that stands before the first digit.
-    private mutating func digits(_ start: StaticString, _ value: Int64) {
-        literal(start)
+    /// A member: the name and all that stands before the first digit, and a number as a string.
+    @inline(__always)
+    private mutating func append(_ start: StaticString, digits value: Int64) {
+        append(start)
         appendDigits(of: value)
-        append("\"")
+        append("\",")
     }
 
-    private mutating func date(_ name: StaticString, _ milliseconds: Int64) {
-        var date = VerifyReceiptDate(name)
-        date.write(milliseconds, to: &self)
+    /// A member: the name and all that stands before the first character, and a string from its UTF-8.
+    @inline(__always)
+    private mutating func append(_ start: StaticString, _ value: Span<UInt8>) {
+        append(start)
+        if value.endOfPlainASCII(from: 0) == value.count { append(value) } else { appendEscaped(value) }
+        append("\",")
+    }
+
+    @inline(never)
+    private mutating func appendEscaped(_ value: Span<UInt8>) {
+        var writer = JSONWriter()
+        writer.string(utf8: value)
+        let quoted = writer.bytes
+        append(quoted.span.extracting(1..<quoted.count - 1))
     }
 }

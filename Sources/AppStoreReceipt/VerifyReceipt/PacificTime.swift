@@ -9,17 +9,17 @@ import SpanASN1
 ///
 /// Before 1967 it is standard time throughout: each place had its own rule then, and no receipt is that old.
 struct PacificTime {
-    private static let standardOffset: Int64 = -8 * 3600
-    private static let daylightOffset: Int64 = -7 * 3600
+    private static let standardOffset = -8 * 3600
+    private static let daylightOffset = -7 * 3600
 
     // Dates in a receipt are mostly of few years.
     private var year: Int?
     private var daylightSaving: Range<Int64> = 0..<0
 
-    /// How far Pacific time is from UTC, in seconds.
+    /// How far Pacific time is from UTC, in seconds: whole hours, and less than none.
     ///
     /// - Parameter year: that of `seconds` in UTC; no change of the clock is near the end of a year.
-    mutating func offset(atSecondsSince1970 seconds: Int64, inYear year: Int) -> Int64 {
+    mutating func offset(atSecondsSince1970 seconds: Int64, inYear year: Int) -> Int {
         if year != self.year {
             self.year = year
             daylightSaving = Self.daylightSaving(in: year)
@@ -40,7 +40,7 @@ struct PacificTime {
             }
         guard let first, let last else { return 0..<0 }
         // Both at 2 o'clock of the time that ends.
-        return first + 2 * 3600 - standardOffset..<last + 2 * 3600 - daylightOffset
+        return first + Int64(2 * 3600 - standardOffset)..<last + Int64(2 * 3600 - daylightOffset)
     }
 
     /// The start of a Sunday, in seconds since 1970 as if it were UTC; `nil` where ``Timestamp`` has no such year.

@@ -1,108 +1,138 @@
 import SpanASN1
 
-/// A date in the three forms of verifyReceipt, as three members of a JSON object:
+/// The name of a date in verifyReceipt's answer, where a date is three members:
 ///
-/// `"x":"2020-04-01 04:07:39 Etc/GMT","x_ms":"1585714059000","x_pst":"2020-03-31 21:07:39 America/Los_Angeles"`
-///
-/// One of these writes all dates of one name: most of the text is always the same.
-struct VerifyReceiptDate {
-    private let name: StaticString
+/// `"x":"2020-04-01 04:07:39 Etc/GMT","x_ms":"1585714059000","x_pst":"2020-03-31 21:07:39 America/Los_Angeles",`
+struct VerifyReceiptDateName {
+    /// What stands before each of the three values.
+    let utc, milliseconds, pacific: StaticString
+
+    static let receiptCreation = VerifyReceiptDateName(
+        utc: "\"receipt_creation_date\":\"", milliseconds: " Etc/GMT\",\"receipt_creation_date_ms\":\"",
+        pacific: "\",\"receipt_creation_date_pst\":\"")
+    static let request = VerifyReceiptDateName(
+        utc: "\"request_date\":\"", milliseconds: " Etc/GMT\",\"request_date_ms\":\"",
+        pacific: "\",\"request_date_pst\":\"")
+    static let originalPurchase = VerifyReceiptDateName(
+        utc: "\"original_purchase_date\":\"", milliseconds: " Etc/GMT\",\"original_purchase_date_ms\":\"",
+        pacific: "\",\"original_purchase_date_pst\":\"")
+    static let preorder = VerifyReceiptDateName(
+        utc: "\"preorder_date\":\"", milliseconds: " Etc/GMT\",\"preorder_date_ms\":\"",
+        pacific: "\",\"preorder_date_pst\":\"")
+    static let expiration = VerifyReceiptDateName(
+        utc: "\"expiration_date\":\"", milliseconds: " Etc/GMT\",\"expiration_date_ms\":\"",
+        pacific: "\",\"expiration_date_pst\":\"")
+    static let purchase = VerifyReceiptDateName(
+        utc: "\"purchase_date\":\"", milliseconds: " Etc/GMT\",\"purchase_date_ms\":\"",
+        pacific: "\",\"purchase_date_pst\":\"")
+    static let expires = VerifyReceiptDateName(
+        utc: "\"expires_date\":\"", milliseconds: " Etc/GMT\",\"expires_date_ms\":\"",
+        pacific: "\",\"expires_date_pst\":\"")
+    static let cancellation = VerifyReceiptDateName(
+        utc: "\"cancellation_date\":\"", milliseconds: " Etc/GMT\",\"cancellation_date_ms\":\"",
+        pacific: "\",\"cancellation_date_pst\":\"")
+}
+
+/// Writes dates in verifyReceipt's three forms.
+struct VerifyReceiptDates {
+    private let calendar = MonthTable.shared
     private var pacific = PacificTime()
-    /// The members for `milliseconds`.
-    private var text: [UInt8] = []
-    private var milliseconds: Int64?
-    private var millisecondDigitCount = 0
-    /// Where in `text` the three values begin.
-    private var starts = (utc: 0, milliseconds: 0, pacific: 0)
 
-    init(_ name: StaticString) { self.name = name }
+    /// More than any date needs.
+    static let maximumByteCount = 256
 
-    /// Writes the three members.
-    mutating func write(_ milliseconds: Int64, to writer: inout JSONWriter) {
-        if milliseconds != self.milliseconds { update(milliseconds) }
-        writer.raw(text.span)
+    /// Appends the three members and a comma.
+    mutating func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
+        // An offset from UTC can make a date that lies outside the years of four digits.
+        let seconds = max(
+            -62_167_219_200, min(Timestamp(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
+        let days = Int((seconds + 86_400 * 1_000_000) / 86_400 - 1_000_000)
+        let secondOfDay = Int(seconds) - days * 86_400
+        let date = calendar.date(days)
+        output.append(name.utc)
+        output.append(date, secondOfDay)
+        output.append(name.milliseconds)
+        output.appendDigits(of: milliseconds)
+        output.append(name.pacific)
+        let local = secondOfDay + pacific.offset(atSecondsSince1970: seconds, inYear: date.year)
+        if local >= 0 { output.append(date, local) } else { output.append(calendar.date(days - 1), local + 86_400) }
+        output.append(" America/Los_Angeles\",")
+    }
+}
+
+/// A date, ready to be written.
+struct DateText {
+    let year: Int
+    /// `YYYY-MM-`, the first character in the lowest byte.
+    let month: UInt64
+    let day: Int
+
+    init(year: Int, month: UInt64, day: Int) {
+        self.year = year
+        self.month = month
+        self.day = day
     }
 
-    private mutating func update(_ milliseconds: Int64) {
-        self.milliseconds = milliseconds
-        // 13 digits are the dates from September 2001 to 2286.
-        let digitCount =
-            1_000_000_000_000..<10_000_000_000_000 ~= milliseconds ? 13 : String(milliseconds).utf8.count
-        if digitCount != millisecondDigitCount { layOut(digitCount) }
-
-        let utc = Timestamp(millisecondsSince1970: milliseconds).clampedToFourDigitYears
-        let components = utc.components
-        set(components, at: starts.utc)
-        set(milliseconds, at: starts.milliseconds)
-        let offset = pacific.offset(atSecondsSince1970: utc.secondsSince1970, inYear: components.year)
-        let local = Timestamp(millisecondsSince1970: utc.millisecondsSince1970 + offset * 1000)
-        set(local.clampedToFourDigitYears.components, at: starts.pacific)
+    init(year: Int, month: Int, day: Int) {
+        // -00-0000
+        let characters: UInt64 = 0x2D30_302D_3030_3030
+        self.init(
+            year: year,
+            month: characters + pair(year / 100) + pair(year % 100) << 16 + pair(month) << 40,
+            day: day)
     }
+}
 
-    /// Makes room for a number of so many characters.
-    private mutating func layOut(_ digitCount: Int) {
-        var members = JSONWriter(capacity: 256)
-        let date: StaticString = "0000-00-00 00:00:00 "
-        members.literal("\"")
-        members.append(name)
-        members.append("\":\"")
-        starts.utc = members.bytes.count
-        members.append(date)
-        members.append("Etc/GMT\"")
-        members.literal("\"")
-        members.append(name)
-        members.append("_ms\":\"")
-        starts.milliseconds = members.bytes.count
-        for _ in 0..<digitCount { members.append("0") }
-        members.append("\"")
-        members.literal("\"")
-        members.append(name)
-        members.append("_pst\":\"")
-        starts.pacific = members.bytes.count
-        members.append(date)
-        members.append("America/Los_Angeles\"")
-        text = members.bytes
-        millisecondDigitCount = digitCount
-    }
+/// The months of the years in which receipts have dates.
+struct MonthTable {
+    private static let years = 2000..<2050
+    static let shared = MonthTable()
 
-    private mutating func set(_ date: Timestamp.Components, at start: Int) {
-        var text = text.mutableSpan
-        text.set(date.year / 100, at: start)
-        text.set(date.year % 100, at: start + 2)
-        text.set(date.month, at: start + 5)
-        text.set(date.day, at: start + 8)
-        text.set(date.hour, at: start + 11)
-        text.set(date.minute, at: start + 14)
-        text.set(date.second, at: start + 17)
-    }
+    /// The first day of each month, in days since 1970, and of the one after the last.
+    private let firstDays: [Int]
+    private let texts: [UInt64]
 
-    private mutating func set(_ milliseconds: Int64, at start: Int) {
-        var rest = milliseconds.magnitude
-        for index in (start..<start + millisecondDigitCount).reversed() {
-            text[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
+    private init() {
+        let months = Self.years.flatMap { year in (1...12).map { (year, $0) } }
+        let end = [(Self.years.upperBound, 1)]
+        firstDays = (months + end).compactMap { year, month in
+            Timestamp(year: year, month: month, day: 1).map { Int($0.secondsSince1970 / 86_400) }
         }
-        if milliseconds < 0 { text[start] = UInt8(ascii: "-") }
+        texts = months.map { DateText(year: $0, month: $1, day: 1).month }
+    }
+
+    /// The date of a day, in days since 1970. Calendar arithmetic is for what is not in the table: it takes several times as long.
+    func date(_ day: Int) -> DateText {
+        guard firstDays[0]..<firstDays[texts.count] ~= day else {
+            let date = Timestamp(millisecondsSince1970: Int64(day) * 86_400_000).components
+            return DateText(year: max(date.year, 0), month: date.month, day: date.day)
+        }
+        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536: this is the month, or the one before or after it.
+        var month = min(((day - firstDays[0]) * 2153) >> 16, texts.count - 1)
+        if firstDays[month] > day { month -= 1 } else if firstDays[month + 1] <= day { month += 1 }
+        return DateText(year: Self.years.lowerBound + month / 12, month: texts[month], day: day - firstDays[month] + 1)
     }
 }
 
-extension MutableSpan<UInt8> {
-    /// Two decimal digits.
-    fileprivate mutating func set(_ value: Int, at index: Int) {
-        let (tens, ones) = value.quotientAndRemainder(dividingBy: 10)
-        self[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: tens)
-        self[index + 1] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: ones)
+extension OutputSpan<UInt8> {
+    /// `YYYY-MM-DD hh:mm:ss`
+    @inline(__always)
+    fileprivate mutating func append(_ date: DateText, _ secondOfDay: Int) {
+        append(characters: date.month, count: 8)
+        // 00:00 00
+        let dayAndHour: UInt64 = 0x3030_3A30_3020_3030
+        append(
+            characters: dayAndHour + pair(date.day) + pair(secondOfDay / 3600) << 24 + pair(secondOfDay / 60 % 60)
+                << 48,
+            count: 8)
+        append(characters: 0x30_303A + pair(secondOfDay % 60) << 8, count: 3)
     }
 }
 
-extension Timestamp {
-    /// 0000-01-01T00:00:00Z to 9999-12-31T23:59:59.999Z. An offset from UTC can make a date that lies just outside.
-    private static let fourDigitYears =
-        Timestamp(
-            millisecondsSince1970: -62_167_219_200_000)...Timestamp(
-            millisecondsSince1970: 253_402_300_799_999)
-
-    fileprivate var clampedToFourDigitYears: Timestamp {
-        min(max(self, Self.fourDigitYears.lowerBound), Self.fourDigitYears.upperBound)
-    }
+/// Two decimal digits, each in a byte, the first in the lower.
+@inline(__always)
+private func pair(_ value: Int) -> UInt64 {
+    let value = UInt64(truncatingIfNeeded: value)
+    let tens = (value * 103) >> 10
+    return tens | (value - tens * 10) << 8
 }

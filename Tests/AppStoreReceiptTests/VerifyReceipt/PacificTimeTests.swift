@@ -15,7 +15,7 @@ struct PacificTimeTests {
         var pacific = PacificTime()
         var changes = 0
         var checked = 0
-        func check(_ seconds: Int64) -> Int64 {
+        func check(_ seconds: Int64) -> Int {
             let timestamp = Timestamp(millisecondsSince1970: seconds * 1000)
             let offset = pacific.offset(atSecondsSince1970: seconds, inYear: timestamp.components.year)
             let expected = zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds)))

@@ -20,35 +20,55 @@ struct VerifyReceiptDateTests {
     ])
     func `a date has three forms`(date: String, utc: String, milliseconds: String, pacific: String) throws {
         let timestamp = try #require(Timestamp(rfc3339: date))
-        var dates = VerifyReceiptDate("x")
         #expect(
-            Self.text(timestamp.millisecondsSince1970, &dates) == """
-                {"x":"\(utc) Etc/GMT","x_ms":"\(milliseconds)","x_pst":"\(pacific) America/Los_Angeles"}
+            Self.text(timestamp.millisecondsSince1970) == """
+                "expires_date":"\(utc) Etc/GMT","expires_date_ms":"\(milliseconds)",\
+                "expires_date_pst":"\(pacific) America/Los_Angeles",
                 """)
-    }
-
-    @Test func `one writer writes date after date`() throws {
-        var dates = VerifyReceiptDate("expires_date")
-        for text in ["2020-07-01T00:00:00Z", "1999-01-01T00:00:00Z", "1999-01-01T00:00:00Z", "2020-12-01T00:00:00Z"] {
-            let timestamp = try #require(Timestamp(rfc3339: text))
-            var fresh = VerifyReceiptDate("expires_date")
-            #expect(
-                Self.text(timestamp.millisecondsSince1970, &dates)
-                    == Self.text(timestamp.millisecondsSince1970, &fresh))
-        }
     }
 
     @Test(arguments: [Int64.min, -62_167_219_200_001, 253_402_300_800_000, Int64.max])
     func `a date outside the four-digit years does not trap, and its milliseconds are exact`(milliseconds: Int64) {
-        var dates = VerifyReceiptDate("x")
-        #expect(Self.text(milliseconds, &dates).contains("\"x_ms\":\"\(milliseconds)\""))
+        #expect(Self.text(milliseconds).contains("_ms\":\"\(milliseconds)\""))
     }
 
-    static func text(_ milliseconds: Int64, _ dates: inout VerifyReceiptDate) -> String {
-        var writer = JSONWriter()
-        writer.beginObject()
-        dates.write(milliseconds, to: &writer)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+    @Test func `every day of the table and around it is the calendar's`() throws {
+        let table = MonthTable.shared
+        for day in 10_000..<30_000 {
+            let date = Timestamp(millisecondsSince1970: Int64(day) * 86_400_000).components
+            let text = table.date(day)
+            #expect(text.year == date.year)
+            #expect(text.day == date.day)
+            #expect(text.month == DateText(year: date.year, month: date.month, day: 1).month)
+        }
+    }
+
+    @Test func `every second of a day is the clock's`() {
+        for second in stride(from: Int64(0), to: 86_400, by: 7) {
+            let timestamp = Timestamp(millisecondsSince1970: 1_585_699_200_000 + second * 1000)
+            let expected = timestamp.description.dropLast().map { $0 == "T" ? " " : String($0) }.joined()
+            #expect(Self.text(timestamp.millisecondsSince1970).contains("\"\(expected) Etc/GMT\""))
+        }
+    }
+
+    @Test func `digits are those of the number`() {
+        var numbers: [Int64] = [0, .min, .max, -1, -10]
+        var power: Int64 = 1
+        for _ in 0..<18 {
+            power *= 10
+            numbers += [power - 1, power, power + 1, power / 9 * 8]
+        }
+        for number in numbers {
+            let digits = [UInt8](capacity: 64) { $0.appendDigits(of: number) }
+            #expect(String(decoding: digits, as: UTF8.self) == String(number))
+        }
+    }
+
+    static func text(_ milliseconds: Int64) -> String {
+        var dates = VerifyReceiptDates()
+        let bytes = [UInt8](capacity: VerifyReceiptDates.maximumByteCount) {
+            dates.append(milliseconds, .expires, to: &$0)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -122,6 +122,30 @@ struct VerifyReceiptResponderTests {
                 == (try answer.result.get().inAppPurchases.map(\.transactionID)))
     }
 
+    @Test func `strings of which every character is to be escaped fit, as do the longest numbers and dates`() throws {
+        let text = String(repeating: "\u{1}", count: 5000)
+        var purchase = SubscriptionCase.period(text, 0..<30, text, promotion: text, cancelled: 3)
+        purchase.originalTransactionID = text
+        (purchase.quantity, purchase.webOrderLineItemID, purchase.cancellationReason) = (.max, .max, .max)
+        let last = try #require(Timestamp(rfc3339: "9999-12-31T23:59:59.999Z"))
+        (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)
+        (purchase.cancellationDate, purchase.isInIntroOfferPeriod) = (last, true)
+        var empty = ReceiptBuilder.Purchase()
+        empty.additionalAttributes = []
+        var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, empty])
+        builder.writesEmptyAttributes = false
+        builder.attributeOrder = .asGiven
+        let answer = try Self.responder(.production).answer(
+            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
+        let purchases = try #require(receipt["in_app"] as? [[String: Any]])
+        #expect(purchases[0]["product_id"] as? String == text)
+        #expect(purchases[0]["promotional_offer_id"] as? String == text)
+        #expect(purchases[0]["quantity"] as? String == "\(Int64.max)")
+        #expect(purchases[0]["expires_date_ms"] as? String == "\(last.millisecondsSince1970)")
+        #expect(purchases[1].isEmpty)
+    }
+
     // MARK: Statuses
 
     @Test(arguments: [
