@@ -38,6 +38,20 @@ int baseline_floor(
     return is_valid;
 }
 
+int baseline_ecdsa_floor(
+    const baseline_key *key, const uint8_t *signed_bytes, size_t signed_count, const uint8_t *signature,
+    size_t signature_count) {
+    uint8_t digest[EVP_MAX_MD_SIZE];
+    unsigned int digest_count = 0;
+    if (EVP_Digest(signed_bytes, signed_count, digest, &digest_count, key->digest, NULL) != 1) return 0;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_pkey(NULL, key->key, NULL);
+    int is_valid = context != NULL && EVP_PKEY_verify_init(context) == 1
+        && EVP_PKEY_CTX_set_signature_md(context, key->digest) == 1
+        && EVP_PKEY_verify(context, signature, signature_count, digest, digest_count) == 1;
+    EVP_PKEY_CTX_free(context);
+    return is_valid;
+}
+
 struct baseline_store {
     X509_STORE *store;
 };

@@ -28,6 +28,9 @@ enum Benchmarks {
             let workload = try Workload(purchases: ThreadScaling.purchases, fixture: fixture)
             report.measurements += try ThreadScaling.measure(workload, options.effort)
         }
+        if SignedDataTask.allCases.contains(where: { options.includes($0.rawValue) }) {
+            report.measurements += try SignedDataTiming().measure(options.effort)
+        }
         switch options.format {
         case .table: print(report.table(), "\n\(Report.machine); checksum \(sink)")
         case .json: print(try report.json())
@@ -48,8 +51,11 @@ struct Options {
           --purchases  with receipts of so many purchases; may be repeated
           --smoke      few repetitions, up to 10,000 purchases
           --check      fail if a task allocates more often than allocations.txt allows
-        tasks: \((BenchmarkTask.allCases.map(\.rawValue) + [ThreadScaling.taskName]).joined(separator: " "))
+        tasks: \(taskNames.joined(separator: " "))
         """
+
+    private static let taskNames =
+        BenchmarkTask.allCases.map(\.rawValue) + [ThreadScaling.taskName] + SignedDataTask.allCases.map(\.rawValue)
 
     private(set) var format = Format.table
     private(set) var effort = Effort.full
@@ -69,9 +75,9 @@ struct Options {
                 effort = .smoke
                 purchaseCounts.removeLast()
             case "--filter":
-                guard let task = arguments.popFirst(),
-                    task == ThreadScaling.taskName || BenchmarkTask(rawValue: task) != nil
-                else { throw BenchmarkError.usage }
+                guard let task = arguments.popFirst(), Self.taskNames.contains(task) else {
+                    throw BenchmarkError.usage
+                }
                 filters.append(task)
             case "--purchases":
                 guard let count = arguments.popFirst().flatMap(Int.init), count >= 0 else { throw BenchmarkError.usage }

@@ -13,6 +13,11 @@ int baseline_floor(
     const baseline_key *key, const uint8_t *payload, size_t payload_count, const uint8_t *signature,
     size_t signature_count);
 
+// The same for signed data: the digest of header and payload, and one ECDSA verification (the signature in DER).
+int baseline_ecdsa_floor(
+    const baseline_key *key, const uint8_t *signed_bytes, size_t signed_count, const uint8_t *signature,
+    size_t signature_count);
+
 // d2i_CMS_ContentInfo and CMS_verify under one trusted root, which is loaded once.
 typedef struct baseline_store baseline_store;
 baseline_store *baseline_store_new(const uint8_t *root, size_t count);
