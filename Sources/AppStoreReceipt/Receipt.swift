@@ -85,7 +85,9 @@ extension ReceiptContents {
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
     public var applicationVersion: String? { string(.applicationVersion, \.applicationVersion) }
     /// An opaque value that enters the device hash [4].
-    public var opaqueValue: [UInt8]? { table.has(.opaqueValue) ? Array(receipt.storage.octets(table.opaqueValue)) : nil }
+    public var opaqueValue: [UInt8]? {
+        table.has(.opaqueValue) ? Array(receipt.storage.octets(table.opaqueValue)) : nil
+    }
     /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
     public var sha1Hash: [UInt8]? { table.has(.sha1Hash) ? Array(receipt.storage.octets(table.sha1Hash)) : nil }
     /// When the original receipt was made; absent in the sandbox [8].

@@ -88,7 +88,8 @@ struct ReceiptContainer: Sendable {
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func evidence(
-        _ trust: ReceiptTrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData, at date: Timestamp?
+        _ trust: ReceiptTrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
+        at date: Timestamp?
     ) throws(ReceiptError) -> ReceiptEvidence {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try signature.signerNotBefore() }

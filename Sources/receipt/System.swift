@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #else
-    import Darwin
+import Darwin
 #endif
 
 /// What the command asks of the operating system. No other file of it calls C.
@@ -97,11 +97,11 @@ enum System {
 
     static func exit(_ status: CInt) -> Never {
         #if canImport(Glibc)
-            Glibc.exit(status)
+        Glibc.exit(status)
         #elseif canImport(Musl)
-            Musl.exit(status)
+        Musl.exit(status)
         #else
-            Darwin.exit(status)
+        Darwin.exit(status)
         #endif
     }
 }

@@ -181,8 +181,7 @@ public final class SignedDataVerifier: Sendable {
                 }
             }
         } catch {
-            // Of a stranger's message it may not be said that the payload cannot be read, only that it has no date to judge him at.
-            throw SignedDataError(.signedDate(.unreadable, offset: fault.offset))
+            throw SignedDataError(.payload(fault))
         }
         if let dateFault { throw SignedDataError(.signedDate(dateFault.fault, offset: dateFault.offset)) }
         guard let found else { throw SignedDataError(.signedDate(.missing, offset: nil)) }
