@@ -91,6 +91,8 @@ let package = Package(
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
         .testTarget(
+            name: "CompilationTests", dependencies: ["AppStoreReceipt"], exclude: ["Snippets"], swiftSettings: settings),
+        .testTarget(
             name: "HardeningTests",
             dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
             swiftSettings: settings),

@@ -1,0 +1,13 @@
+// Bytes that a cursor reads do not change under it.
+import SpanASN1
+
+func readNull(_ bytes: inout [UInt8]) throws(ASN1DecodingError) -> Int {
+    var cursor = ASN1Cursor(bytes.span)
+    #if CONTROL
+    let element = try cursor.read()
+    #else
+    bytes.append(0)  // error: overlapping accesses to 'bytes'
+    let element = try cursor.read()
+    #endif
+    return element.contentCount
+}

@@ -1,0 +1,10 @@
+// An element is a view into bytes: what is kept is its content, copied.
+import SpanASN1
+
+final class Kept {
+    #if CONTROL
+    var content: [UInt8]?
+    #else
+    var element: ASN1Element?  // error: the 'get' accessor cannot return a ~Escapable result
+    #endif
+}

@@ -1,0 +1,10 @@
+// Entitlements are those of verified receipts.
+import AppStoreReceipt
+
+func isEntitled(_ verified: VerifiedReceipt, _ decoded: UnverifiedReceipt, at date: Timestamp) -> Bool {
+    #if CONTROL
+    verified.isActive(productIDs: ["com.example.pro"], at: date)
+    #else
+    decoded.isActive(productIDs: ["com.example.pro"], at: date)  // error: value of type 'UnverifiedReceipt' has no member 'isActive'
+    #endif
+}

@@ -1,0 +1,12 @@
+// What grants something asks for a verified receipt, and a decoded one is of another type.
+import AppStoreReceipt
+
+func grant(_ receipt: VerifiedReceipt) {}
+
+func answer(_ bytes: [UInt8], _ verifier: ReceiptVerifier) throws {
+    #if CONTROL
+    grant(try verifier.verify(bytes))
+    #else
+    grant(try UnverifiedReceipt(decoding: bytes))  // error: cannot convert value of type 'UnverifiedReceipt' to expected argument type 'VerifiedReceipt'
+    #endif
+}

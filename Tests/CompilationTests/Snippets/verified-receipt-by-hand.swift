@@ -1,0 +1,12 @@
+// A verified receipt comes from a verifier; no initialiser makes one.
+import AppStoreReceipt
+
+func forge(
+    _ decoded: UnverifiedReceipt, _ trust: ReceiptEvidence, _ verifier: ReceiptVerifier, _ bytes: [UInt8]
+) throws -> VerifiedReceipt {
+    #if CONTROL
+    try verifier.verify(bytes)
+    #else
+    VerifiedReceipt(receipt: decoded.receipt, trust: trust)  // error: 'VerifiedReceipt' initializer is inaccessible due to 'internal' protection level
+    #endif
+}

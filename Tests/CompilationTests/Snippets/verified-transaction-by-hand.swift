@@ -1,0 +1,12 @@
+// Signed data of StoreKit 2 is verified by a verifier; no initialiser says so of a payload.
+import AppStoreReceipt
+
+func forge(
+    _ genuine: Verified<TransactionInfo>, _ verifier: SignedDataVerifier, _ jws: String
+) throws -> Verified<TransactionInfo> {
+    #if CONTROL
+    try verifier.verifyTransaction(jws)
+    #else
+    Verified(payload: genuine.payload, trust: genuine.trust)  // error: 'Verified<Payload>' initializer is inaccessible due to 'internal' protection level
+    #endif
+}
