@@ -3,7 +3,7 @@ import Testing
 
 /// What must not compile does not.
 ///
-/// Each file of `Snippets/` breaks one rule, which its first line states, in a line that ends with the message that the compiler has for it;
+/// Each file of `Snippets/` breaks one rule, which its first line states, in a line below the message that the compiler has for it;
 /// with `CONTROL` defined it keeps the rule and compiles.
 @Suite struct CompilationTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
@@ -22,14 +22,16 @@ import Testing
 
         let lines = try String(contentsOf: file, encoding: .utf8).split(
             separator: "\n", omittingEmptySubsequences: false)
-        let marker = "  // error: "
-        let expected = try #require(lines.indices.filter { lines[$0].contains(marker) }.first)
-        let message = try #require(lines[expected].components(separatedBy: marker).last)
+        let marker = "// error: "
+        let note = try #require(lines.firstIndex { $0.contains(marker) })
+        let message = try #require(lines[note].components(separatedBy: marker).last)
+        // Lines count from 1.
+        let expected = note + 2
         let broken = try compile(file, [])
         #expect(broken.status != 0)
-        #expect(broken.errors.contains { $0.line == expected + 1 && $0.message.contains(message) }, "\(broken.errors)")
+        #expect(broken.errors.contains { $0.line == expected && $0.message.contains(message) }, "\(broken.errors)")
         // No other mistake is what keeps it from compiling.
-        #expect(broken.errors.allSatisfy { $0.line == expected + 1 }, "\(broken.errors)")
+        #expect(broken.errors.allSatisfy { $0.line == expected }, "\(broken.errors)")
     }
 
     private typealias Outcome = (status: Int32, errors: [(line: Int, message: String)])

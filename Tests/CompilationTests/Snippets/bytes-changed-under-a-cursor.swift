@@ -6,7 +6,8 @@ func readNull(_ bytes: inout [UInt8]) throws(ASN1DecodingError) -> Int {
     #if CONTROL
     let element = try cursor.read()
     #else
-    bytes.append(0)  // error: overlapping accesses to 'bytes'
+    // error: overlapping accesses to 'bytes'
+    bytes.append(0)
     let element = try cursor.read()
     #endif
     return element.contentCount

@@ -6,7 +6,8 @@ func readNull() throws(ASN1DecodingError) -> Int {
     #if CONTROL
     var cursor = ASN1Cursor(outer.span)
     #else
-    var cursor = ASN1Cursor(outer.span)  // error: lifetime-dependent variable 'cursor' escapes its scope
+    // error: lifetime-dependent variable 'cursor' escapes its scope
+    var cursor = ASN1Cursor(outer.span)
     do {
         let inner: [UInt8] = [0x05, 0x00]
         cursor = ASN1Cursor(inner.span)

@@ -5,6 +5,7 @@ final class Kept {
     #if CONTROL
     var content: [UInt8]?
     #else
-    var element: ASN1Element?  // error: the 'get' accessor cannot return a ~Escapable result
+    // error: the 'get' accessor cannot return a ~Escapable result
+    var element: ASN1Element?
     #endif
 }

@@ -5,6 +5,7 @@ func purchases(_ verified: VerifiedReceipt) -> Int {
     #if CONTROL
     verified.purchases.filter { $0.grants(at: .now) }.count
     #else
-    verified.receipt.purchases.count  // error: value of type 'Receipt' has no member 'purchases'
+    // error: value of type 'Receipt' has no member 'purchases'
+    verified.receipt.purchases.count
     #endif
 }

@@ -5,6 +5,7 @@ func isEntitled(_ verified: VerifiedReceipt, _ decoded: UnverifiedReceipt, at da
     #if CONTROL
     verified.isActive(productIDs: ["com.example.pro"], at: date)
     #else
-    decoded.isActive(productIDs: ["com.example.pro"], at: date)  // error: value of type 'UnverifiedReceipt' has no member 'isActive'
+    // error: value of type 'UnverifiedReceipt' has no member 'isActive'
+    decoded.isActive(productIDs: ["com.example.pro"], at: date)
     #endif
 }

@@ -6,5 +6,6 @@ let anchor = TrustAnchor.appleRootCA
 #else
 import LibcryptoHandles
 
-let digest = DigestAlgorithm.sha256  // error: cannot find 'DigestAlgorithm' in scope
+// error: cannot find 'DigestAlgorithm' in scope
+let digest = DigestAlgorithm.sha256
 #endif

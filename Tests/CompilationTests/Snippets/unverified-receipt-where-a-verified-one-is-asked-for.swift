@@ -7,6 +7,7 @@ func answer(_ bytes: [UInt8], _ verifier: ReceiptVerifier) throws {
     #if CONTROL
     grant(try verifier.verify(bytes))
     #else
-    grant(try UnverifiedReceipt(decoding: bytes))  // error: cannot convert value of type 'UnverifiedReceipt' to expected argument type 'VerifiedReceipt'
+    // error: cannot convert value of type 'UnverifiedReceipt' to expected argument type 'VerifiedReceipt'
+    grant(try UnverifiedReceipt(decoding: bytes))
     #endif
 }

@@ -7,6 +7,7 @@ func forge(
     #if CONTROL
     try verifier.verify(bytes)
     #else
-    VerifiedReceipt(receipt: decoded.receipt, trust: trust)  // error: 'VerifiedReceipt' initializer is inaccessible due to 'internal' protection level
+    // error: 'VerifiedReceipt' initializer is inaccessible due to 'internal' protection level
+    VerifiedReceipt(receipt: decoded.receipt, trust: trust)
     #endif
 }

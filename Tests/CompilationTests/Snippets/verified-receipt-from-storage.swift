@@ -7,6 +7,7 @@ func restore(_ decoder: any Decoder) throws {
     #if CONTROL
     _ = try restore(Receipt.self, decoder)
     #else
-    _ = try restore(VerifiedReceipt.self, decoder)  // error: global function 'restore' requires that 'VerifiedReceipt' conform to 'Decodable'
+    // error: global function 'restore' requires that 'VerifiedReceipt' conform to 'Decodable'
+    _ = try restore(VerifiedReceipt.self, decoder)
     #endif
 }

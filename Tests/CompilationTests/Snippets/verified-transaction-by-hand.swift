@@ -7,6 +7,7 @@ func forge(
     #if CONTROL
     try verifier.verifyTransaction(jws)
     #else
-    Verified(payload: genuine.payload, trust: genuine.trust)  // error: 'Verified<Payload>' initializer is inaccessible due to 'internal' protection level
+    // error: 'Verified<Payload>' initializer is inaccessible due to 'internal' protection level
+    Verified(payload: genuine.payload, trust: genuine.trust)
     #endif
 }
