@@ -25,6 +25,13 @@ package struct CertificateSequence: Sendable {
         return try body(view)
     }
 
+    /// The first moment at which the signer's certificate is valid: a date to judge it at when what it signed names none.
+    package func signerNotBefore() throws(SignatureTrustError) -> Timestamp {
+        try withView(at: 0) { (signer) throws(SignatureTrustError) in
+            Timestamp(millisecondsSince1970: try signer.validSeconds().lowerBound * 1000)
+        }
+    }
+
     func offset(of index: Int) -> Int { certificates[..<index].reduce(0) { $0 + $1.count } }
 }
 

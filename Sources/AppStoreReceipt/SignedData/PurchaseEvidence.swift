@@ -27,10 +27,14 @@ extension PurchaseEvidence {
     /// Whether Apple has refunded or revoked it.
     public var isRevoked: Bool { revocationDate != nil }
 
-    /// Whether it grants its product at a time: not revoked, not upgraded from, and, for a subscription, within its period. Grace periods,
-    /// which only renewal information knows, are not considered.
+    /// Whether it grants its product at a time: bought by then, not revoked, not upgraded from, and, for a subscription, within its period.
+    /// Grace periods, which only renewal information knows, are not considered.
+    ///
+    /// Apple dates a renewal at the start of its period and signs it up to a day earlier. A new purchase is seconds old: on a host whose clock
+    /// is behind it would lie in the future, so keep the clock right, or ask for a moment later.
     public func grants(at date: Timestamp) -> Bool {
         guard !isRevoked, !isSuperseded else { return false }
+        if let purchaseDate, date < purchaseDate { return false }
         guard let expiresDate else { return true }
         return date < expiresDate
     }

@@ -239,11 +239,16 @@ extension SignedDataError: CustomStringConvertible {
 
 extension SignedDataError {
     /// Whose fault this error of a verifier is; the categories are those of receipts.
+    ///
+    /// A payload that cannot be read is the host's, since it is known by then that the trusted signer has made it, and so is a notification's
+    /// ``part``. But a payload of another kind than was asked for is the client's, who has sent the wrong one.
     public var category: ReceiptError.Category {
         switch stage {
-        case .form, .header, .policy: .client
-        case .signature, .date, .chain: .forgery
-        case .payload, .verifier: .host
+        case .policy: .client
+        case .form, .header: part == nil ? .client : .host
+        case .signature, .date, .chain: part == nil ? .forgery : .host
+        case .payload: part == nil && code == JSONError.Kind.missingMember.rawValue ? .client : .host
+        case .verifier: .host
         }
     }
 }

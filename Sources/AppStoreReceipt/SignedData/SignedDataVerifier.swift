@@ -125,21 +125,40 @@ public final class SignedDataVerifier: Sendable {
         }
         // The payload is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and takes no memory
         // but for the members known.
-        let decoded = Result { () throws(JSONError) in try SignedMembers<Payload.Member>(decoding: jws.payload) }
-        let date = try validationDate(decoded, jws.payload, Payload.self)
-        let trust: ReceiptEvidence
-        do throws(SignatureTrustError) {
-            trust = try engine.evidence(for: jws.certificates, at: date)
+        let decoded = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
+        let date: Timestamp
+        do throws(SignedDataError) {
+            date = try validationDate(decoded, jws.payload)
         } catch {
-            throw SignedDataError(error) { .chain($0) }
+            // Without a date to judge by. Only of a trusted signer's payload may it be said that it cannot be read.
+            if case .payload = error.reason { _ = try evidence(jws.certificates, at: nil) }
+            throw error
         }
-        let payload = Payload(members: try Self.complete(decoded, Payload.self))
+        let trust = try evidence(jws.certificates, at: date)
+        let payload: Payload
+        do throws(JSONError) {
+            payload = try decoded.get()
+        } catch {
+            throw SignedDataError(.payload(error))
+        }
         try policy.check(payload)
         return Verified(payload: payload, trust: trust)
     }
 
+    /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
+    private func evidence(
+        _ certificates: CertificateSequence, at date: Timestamp?
+    ) throws(SignedDataError) -> ReceiptEvidence {
+        do throws(SignatureTrustError) {
+            let moment = if let date { date } else { try certificates.signerNotBefore() }
+            return try engine.evidence(for: certificates, at: moment)
+        } catch {
+            throw SignedDataError(error) { .chain($0) }
+        }
+    }
+
     private func validationDate<Payload: SignedClaims>(
-        _ decoded: Result<SignedMembers<Payload.Member>, JSONError>, _ payload: [UInt8], _: Payload.Type
+        _ decoded: Result<Payload, JSONError>, _ payload: [UInt8]
     ) throws(SignedDataError) -> Timestamp {
         switch policy.validationDate {
         case .now: return policy.clock()
@@ -147,17 +166,15 @@ public final class SignedDataVerifier: Sendable {
         case .signedDate: break
         }
         switch decoded {
-        case .success(let members):
-            guard let date = members.date(Payload.dateMember) else {
-                throw SignedDataError(.signedDate(.missing, offset: nil))
-            }
+        case .success(let payload):
+            guard let date = payload.signedDate else { throw SignedDataError(.signedDate(.missing, offset: nil)) }
             return date
         case .failure(let error):
             return try Self.signingDate(in: payload, name: Payload.dateMember.rawValue, orThrow: error)
         }
     }
 
-    /// Looks for the date in a payload that is faulty elsewhere.
+    /// Looks for the date in a payload that is faulty elsewhere, or of another kind, whose date has another name.
     private static func signingDate(
         in payload: [UInt8], name: String, orThrow fault: JSONError
     ) throws(SignedDataError) -> Timestamp {
@@ -184,21 +201,19 @@ public final class SignedDataVerifier: Sendable {
             throw SignedDataError(.payload(fault))
         }
         if let dateFault { throw SignedDataError(.signedDate(dateFault.fault, offset: dateFault.offset)) }
-        guard let found else { throw SignedDataError(.signedDate(.missing, offset: nil)) }
-        return found
+        if let found { return found }
+        throw SignedDataError(fault.kind == .missingMember ? .payload(fault) : .signedDate(.missing, offset: nil))
     }
+}
 
-    private static func complete<Payload: SignedClaims>(
-        _ decoded: Result<SignedMembers<Payload.Member>, JSONError>, _: Payload.Type
-    ) throws(SignedDataError) -> SignedMembers<Payload.Member> {
-        switch decoded {
-        case .failure(let error): throw SignedDataError(.payload(error))
-        case .success(let members):
-            for member in Payload.required where members.value(of: member) == nil {
-                throw SignedDataError(.payload(JSONError(.missingMember, offset: members.range.lowerBound)))
-            }
-            return members
+extension SignedClaims {
+    /// Decodes a payload that must be of this kind.
+    fileprivate init(decoding text: [UInt8]) throws(JSONError) {
+        let members = try SignedMembers<Member>(decoding: text)
+        for member in Self.required where members.value(of: member) == nil {
+            throw JSONError(.missingMember, offset: members.range.lowerBound)
         }
+        self.init(members: members)
     }
 }
 

@@ -77,4 +77,21 @@ import Testing
         #expect(facts(purchase) == facts(transaction))
         #expect(purchase.grants(at: .now) && transaction.grants(at: .now))
     }
+
+    @Test func `a purchase grants from its purchase date until its expiry, whatever proves it`() throws {
+        let (bought, ends) = (day(10), day(40))
+        let receipt = try MintedReceipts.verified(
+            .autoRenewable("pro", transactionID: "1000", purchaseDate: bought, expiresDate: ends))
+        var builder = Minted.transaction
+        builder.payload["purchaseDate"] = .integer(bought.millisecondsSince1970)
+        builder.payload["expiresDate"] = .integer(ends.millisecondsSince1970)
+        let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.authority))
+        func before(_ date: Timestamp) -> Timestamp {
+            Timestamp(millisecondsSince1970: date.millisecondsSince1970 - 1)
+        }
+        for (date, grants) in [(before(bought), false), (bought, true), (before(ends), true), (ends, false)] {
+            #expect(try #require(receipt.purchases.first).grants(at: date) == grants)
+            #expect(transaction.grants(at: date) == grants)
+        }
+    }
 }

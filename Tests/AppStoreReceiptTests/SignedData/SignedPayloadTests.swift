@@ -167,10 +167,60 @@ import Testing
         #expect(error?.code == "duplicate-member" && error?.stage == .payload)
     }
 
-    @Test(arguments: ["[]", "null", "\"a\"", "", "{} {}", "{\"signedDate\":1749988800000}"])
-    func `a payload that is no such object is refused`(_ payload: String) throws {
+    @Test(arguments: ["[]", "null", "\"a\"", "", "{} {}", "{\"signedDate\":1749988800000}", "{}"])
+    func `a payload that is no such object is refused, and a stranger's is his forgery before that`(
+        _ payload: String
+    ) throws {
         let error = try #require(try Minted.failure(Minted.text(payload)))
         #expect(error.stage == .payload)
+        let stranger = try JWSBuilder(payload: .raw(payload)).signed(by: Minted.otherAuthority)
+        let forgery = try #require(try Minted.failure(stranger))
+        #expect(forgery.code == "untrusted-chain" && forgery.category == .forgery)
+    }
+
+    @Test func `whose fault an error is decides its category`() throws {
+        let authority = try Minted.authority
+        func category(
+            _ builder: JWSBuilder, _ authority: TestCertificateAuthority
+        ) throws -> ReceiptError.Category? {
+            let (jws, verifier) = (try builder.signed(by: authority), try Minted.verifier())
+            do throws(SignedDataError) {
+                if builder.payload["notificationType"] != nil {
+                    _ = try verifier.verifyNotification(jws)
+                } else {
+                    _ = try verifier.verifyTransaction(jws)
+                }
+                return nil
+            } catch {
+                return error.category
+            }
+        }
+        var other = Minted.transaction
+        other.payload["bundleId"] = "com.example.other"
+        var unsigned = Minted.transaction
+        unsigned.algorithm = "none"
+        let stranger = try Minted.transaction.signed(by: Minted.otherAuthority)
+        let cases: [(String, JWSBuilder, ReceiptError.Category?)] = [
+            ("genuine", Minted.transaction, nil), ("of another app", other, .client),
+            ("alg none", unsigned, .client), ("no JSON", JWSBuilder(payload: .raw("{")), .host),
+            (
+                "of another kind", .renewalInfo(productID: "pro", originalTransactionID: "1000"), .client
+            ),
+            ("of a kind with a date of another name", .appTransaction(bundleID: Minted.bundleID), .client),
+            (
+                "with a part of a stranger's", .notification("T", bundleID: Minted.bundleID, transaction: stranger),
+                .host
+            ),
+            ("with a part that is none", .notification("T", bundleID: Minted.bundleID, transaction: "e.e"), .host),
+            (
+                "with a part about another app",
+                .notification("T", bundleID: Minted.bundleID, transaction: try other.signed(by: authority)), .client
+            ),
+        ]
+        for (name, builder, expected) in cases {
+            #expect(try category(builder, authority) == expected, "\(name)")
+        }
+        #expect(try category(Minted.transaction, Minted.otherAuthority) == .forgery)
     }
 
     @Test func `a payload is read as the kind it is, and as no other`() throws {
