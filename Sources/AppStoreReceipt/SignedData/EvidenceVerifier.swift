@@ -5,19 +5,14 @@
 /// ```swift
 /// let verifier = try EvidenceVerifier(bundleID: "com.example.app", environments: [.production])
 ///
-/// func unlock(_ purchase: some PurchaseEvidence) {
-///     guard purchase.grants(at: .now), let product = purchase.productID, let id = purchase.transactionID else { return }
-///     // Whoever holds a copy can send evidence: each transaction is granted once, to the account that brings it first.
-///     guard ledger.insert(id) else { return }
-///     unlock(product)
-/// }
-///
 /// switch try verifier.verify(anyEvidence: body) {
 /// case .receipt(let receipt): receipt.purchases.forEach(unlock)
 /// case .transaction(let transaction): unlock(transaction)
 /// case .renewalInfo, .appTransaction, .notification, .realtimeRequest: throw NotAPurchase()
 /// }
 /// ```
+///
+/// <doc:GrantingPurchases> shows what is in `unlock`.
 public struct EvidenceVerifier: Sendable {
     public let receipts: ReceiptVerifier
     public let signedData: SignedDataVerifier
@@ -93,6 +88,14 @@ public enum EvidenceError: Error, Hashable, Sendable {
         switch self {
         case .receipt(let error): error.code
         case .signedData(let error): error.code
+        }
+    }
+
+    /// Whose fault it is.
+    public var category: ReceiptError.Category {
+        switch self {
+        case .receipt(let error): error.category
+        case .signedData(let error): error.category
         }
     }
 }
