@@ -12,21 +12,11 @@ struct TextReport {
         let checksEnvironment: Bool
     }
 
-    func print(_ result: Result<VerifiedReceipt, ReceiptError>, of input: FileInput, to console: inout Console) {
-        switch result {
-        case .success(let receipt):
-            let signer =
-                switch receipt.trust.authority {
-                case .apple: "signed by Apple"
-                case .customRoot: "signed under the given root"
-                case .storeKitTesting: "signed by StoreKit Testing, which authenticates nobody"
-                }
-            console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(signer)")
-            print(fields: receipt.receipt.textFields + receipt.trust.textFields, to: &console)
-            print(purchases: receipt.inAppPurchases, to: &console)
-            printLimits(to: &console)
-        case .failure(let error): print(error, of: input, to: &console)
-        }
+    func print(_ receipt: VerifiedReceipt, of input: FileInput, to console: inout Console) {
+        printVerified(input, receipt.trust.authority.text, to: &console)
+        print(fields: receipt.receipt.textFields + receipt.trust.textFields, to: &console)
+        print(purchases: receipt.inAppPurchases, to: &console)
+        printLimits(to: &console)
     }
 
     func print(_ result: Result<UnverifiedReceipt, ReceiptError>, of input: FileInput, to console: inout Console) {
@@ -40,26 +30,38 @@ struct TextReport {
         }
     }
 
-    private func print(_ error: ReceiptError, of input: FileInput, to console: inout Console) {
-        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(error.code)")
-        console.print("  \(error.explanation)")
+    func print(_ error: ReceiptError, of input: FileInput, to console: inout Console) {
         var place: [String] = []
         if let offset = error.offset {
             place.append("byte \(offset) of the \(error.isOffsetIntoText ? "text" : "binary receipt")")
         }
         if let path = error.path { place.append(path) }
         if case .input(let error) = error, let form = error.form { place.append("what looked like \(form.text)") }
+        printRefused(input, error.code, error.explanation, place, to: &console)
+    }
+
+    func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
+        console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
+    }
+
+    /// - Parameter place: where the fault is, from the inside out.
+    func printRefused(
+        _ input: FileInput, _ code: String, _ explanation: String, _ place: [String], to console: inout Console
+    ) {
+        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(code)")
+        console.print("  \(explanation)")
         if !place.isEmpty { console.print("  at \(place.joined(separator: ", in "))") }
     }
 
-    private func print(fields: [(label: String, value: String)], to console: inout Console) {
-        let width = fields.map(\.label.count).max() ?? 0
+    func print(fields: [(label: String, value: String)], to console: inout Console) {
+        // A stranger may give a name a million characters.
+        let width = min(fields.map(\.label.count).max() ?? 0, 48)
         for field in fields {
             console.print("  \(style(.dim, field.label.padded(to: width)))  \(field.value.printable)")
         }
     }
 
-    private func printLimits(to console: inout Console) {
+    func printLimits(to console: inout Console) {
         guard let verification else { return }
         let unchecked = [
             verification.checksBundleID ? nil : "bundle id (--bundle-id)",
@@ -70,7 +72,7 @@ struct TextReport {
             console.print("  \(style(.yellow, "Not checked:")) \(unchecked.joined(separator: ", ")).")
         }
         console.print(
-            style(.dim, "  A receipt cannot say what came after it (refunds, renewals), nor who sends it."))
+            style(.dim, "  It cannot say what came after it was signed (refunds, renewals), nor who sends it."))
     }
 }
 
@@ -120,13 +122,33 @@ extension Receipt {
     }
 }
 
+extension ReceiptEvidence.Authority {
+    var text: String {
+        switch self {
+        case .apple: "signed by Apple"
+        case .customRoot: "signed under the given root"
+        case .storeKitTesting: "signed by StoreKit Testing, which authenticates nobody"
+        }
+    }
+}
+
 extension ReceiptEvidence {
-    fileprivate var textFields: [(label: String, value: String)] {
+    var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
             ("Signer", "\(signer), valid until \(signerExpiry.text)"),
-            ("Trust anchor", (authority == .apple ? "Apple Root CA, " : "") + anchor.description),
+            ("Trust anchor", rootName + anchor.description),
         ]
+    }
+
+    /// Which of Apple's roots it is, and a comma.
+    private var rootName: String {
+        guard authority == .apple else { return "" }
+        let roots: [(name: String, TrustAnchor)] = [
+            ("Apple Root CA", .appleRootCA), ("Apple Root CA - G2", .appleRootCAG2),
+            ("Apple Root CA - G3", .appleRootCAG3),
+        ]
+        return roots.first { (try? Fingerprint(of: $0.1.der.span)) == anchor }.map { "\($0.name), " } ?? ""
     }
 }
 

@@ -115,6 +115,26 @@ package struct JSONWriter: ~Copyable {
         append(value)
     }
 
+    /// A value that is JSON already, without the whitespace between its tokens.
+    package mutating func compact(_ value: Span<UInt8>) {
+        raw(capacity: value.count) { output in
+            var isInString = false
+            var isEscaped = false
+            for index in value.indices {
+                let byte = value[index]
+                guard isInString || !byte.isWhitespace else { continue }
+                output.append(byte)
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == .quotationMark {
+                    isInString.toggle()
+                } else {
+                    isEscaped = isInString && byte == .backslash
+                }
+            }
+        }
+    }
+
     /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
     package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()

@@ -20,6 +20,32 @@ extension JSONWriter {
         endObject()
     }
 
+    /// The same of evidence of either kind. Signed data stands under the name of its kind, and the parts of a notification after it under
+    /// theirs: `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+    package mutating func verdict(_ result: Result<VerifiedEvidence, EvidenceError>, file: String?) {
+        switch result {
+        case .success(.receipt(let receipt)): verdict(Result<_, ReceiptError>.success(receipt), file: file)
+        case .failure(.receipt(let error)): verdict(Result<VerifiedReceipt, _>.failure(error), file: file)
+        case .success(let evidence):
+            beginVerdict(isVerified: true, file)
+            for (index, part) in evidence.signedParts.enumerated() {
+                if index == 0 {
+                    name("trust")
+                    self.evidence(part.trust)
+                }
+                let kind = part.kind.rawValue
+                name(utf8: kind.utf8Span.span)
+                part.write(to: &self)
+            }
+            endObject()
+        case .failure(.signedData(let error)):
+            beginVerdict(isVerified: false, file)
+            name("error")
+            self.error(error)
+            endObject()
+        }
+    }
+
     /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. An error is as in a verdict.
     package mutating func decoding(_ result: Result<UnverifiedReceipt, ReceiptError>, file: String?) {
         beginVerdict(isVerified: false, file)
@@ -79,6 +105,28 @@ extension JSONWriter {
         if let path = error.path {
             name("path")
             string(path)
+        }
+        endObject()
+    }
+
+    /// `{"code":…,"stage":…,"message":…,"part":…,"offset":…,"offset_in":…}`; after the message, what is known of the place.
+    private mutating func error(_ error: SignedDataError) {
+        beginObject()
+        name("code")
+        string(error.code)
+        name("stage")
+        string(error.stage.rawValue)
+        name("message")
+        string(error.explanation)
+        if let part = error.part {
+            name("part")
+            string(part.rawValue)
+        }
+        if let offset = error.offset, let base = error.offsetBase {
+            name("offset")
+            integer(Int64(offset))
+            name("offset_in")
+            string(base.rawValue)
         }
         endObject()
     }

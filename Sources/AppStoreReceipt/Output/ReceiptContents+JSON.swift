@@ -23,6 +23,19 @@ extension ReceiptError {
     public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
 }
 
+extension VerifiedEvidence {
+    /// As ``VerifiedReceipt/json``, and for signed data `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
+    /// `app_transaction`, `notification`, `realtime_request`; a notification's verified parts stand beside it. Their objects have Apple's names
+    /// and values, but dates are in RFC 3339. One line, which `receipt verify` prints too.
+    public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
+}
+
+extension EvidenceError {
+    /// As ``ReceiptError/json``; for signed data with `part` where a part of a notification is at fault, and `offset_in` as
+    /// ``SignedDataError/OffsetBase``.
+    public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
+}
+
 extension JSONWriter {
     fileprivate static func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()

@@ -75,7 +75,13 @@ public struct NotificationData: Hashable, Sendable, SignedRecord {
 
 extension NotificationData.Member: SignedMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm { self == .appAppleId || self == .status ? .integer : .string }
+    var form: SignedForm {
+        switch self {
+        case .appAppleId, .status: .integer
+        case .signedRenewalInfo, .signedTransactionInfo: .jws
+        case .bundleId, .bundleVersion, .consumptionRequestReason, .environment: .string
+        }
+    }
 }
 
 /// What a notification says of a customer's copy of the app.
@@ -97,7 +103,13 @@ public struct NotificationAppData: Hashable, Sendable, SignedRecord {
 
 extension NotificationAppData.Member: SignedMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm { self == .appAppleId ? .integer : .string }
+    var form: SignedForm {
+        switch self {
+        case .appAppleId: .integer
+        case .signedAppTransactionInfo: .jws
+        case .bundleId, .environment: .string
+        }
+    }
 }
 
 /// What came of a request to extend the renewal dates of many subscriptions.

@@ -139,6 +139,8 @@ extension SignedMembers {
 /// What a value must be.
 enum SignedForm: Sendable {
     case string, integer, boolean
+    /// A string that is signed data itself, verified apart.
+    case jws
     /// Milliseconds since 1970; Xcode writes fractions of them.
     case date
     case strings
@@ -193,7 +195,7 @@ extension JSONCursor {
     /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
     fileprivate mutating func check(_ form: SignedForm) throws(JSONError) {
         switch form {
-        case .string: _ = try readString()
+        case .string, .jws: _ = try readString()
         case .integer: _ = try readInt64()
         case .boolean: _ = try readBool()
         case .date: _ = try readTimestamp()

@@ -1,0 +1,128 @@
+/// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
+package struct SignedPart: Sendable {
+    package let kind: Kind
+    /// What it was verified by.
+    package let trust: ReceiptEvidence
+    private let payload: any SignedRecord
+
+    package enum Kind: String, Sendable, CaseIterable {
+        case transaction
+        case renewalInfo = "renewal_info"
+        case appTransaction = "app_transaction"
+        case notification
+        case realtimeRequest = "realtime_request"
+    }
+
+    fileprivate init<Payload: SignedClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
+        self.kind = kind
+        trust = verified.trust
+        payload = verified.payload
+    }
+
+    /// Writes the object with Apple's names and values, but dates in RFC 3339; what this library does not know as it was received.
+    func write(to writer: inout JSONWriter) { payload.write(to: &writer) }
+
+    /// All fields, in their order.
+    package var fields: [SignedField] { payload.fields }
+}
+
+/// A field of signed data, for people to read.
+package struct SignedField: Hashable, Sendable {
+    /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
+    package let name: String
+    package let value: Value
+
+    package enum Value: Hashable, Sendable {
+        case string(String)
+        case date(Timestamp)
+        /// Anything else, as it was received.
+        case json(String)
+    }
+}
+
+extension VerifiedEvidence {
+    /// What was signed, and then what was signed within it; nothing for a receipt.
+    package var signedParts: [SignedPart] {
+        switch self {
+        case .receipt: return []
+        case .transaction(let info): return [SignedPart(.transaction, info)]
+        case .renewalInfo(let info): return [SignedPart(.renewalInfo, info)]
+        case .appTransaction(let info): return [SignedPart(.appTransaction, info)]
+        case .realtimeRequest(let request): return [SignedPart(.realtimeRequest, request)]
+        case .notification(let notification):
+            var parts = [SignedPart(.notification, notification.notification)]
+            if let info = notification.transactionInfo { parts.append(SignedPart(.transaction, info)) }
+            if let info = notification.renewalInfo { parts.append(SignedPart(.renewalInfo, info)) }
+            if let info = notification.appTransaction { parts.append(SignedPart(.appTransaction, info)) }
+            return parts
+        }
+    }
+}
+
+// MARK: - Walking an object
+
+// What is read here was read before, when the object was decoded: it can be read again.
+extension SignedRecord {
+    fileprivate func write(to writer: inout JSONWriter) {
+        let text = members.text
+        var cursor = JSONCursor(text.span, from: members.range.lowerBound)
+        do throws(JSONError) { try Self.write(text, &cursor, to: &writer) } catch {}
+    }
+
+    private static func write(
+        _ text: [UInt8], _ cursor: inout JSONCursor, to writer: inout JSONWriter
+    ) throws(JSONError) {
+        writer.beginObject()
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            let form = Member(rawValue: name.value)?.form
+            if case .jws = form { return }
+            let bytes = name.bytes
+            writer.name(utf8: bytes.span)
+            guard try !cursor.readIfNull() else { return writer.null() }
+            switch form {
+            case .date: writer.date(try cursor.readTimestamp())
+            case .object(let type): try type.write(text, &cursor, to: &writer)
+            case .objects(let type):
+                writer.beginArray()
+                try cursor.readArray { (cursor) throws(JSONError) in try type.write(text, &cursor, to: &writer) }
+                writer.endArray()
+            default: writer.compact(text.span.extracting(try cursor.skipValue()))
+            }
+        }
+        writer.endObject()
+    }
+
+    fileprivate var fields: [SignedField] {
+        var fields: [SignedField] = []
+        let text = members.text
+        var cursor = JSONCursor(text.span, from: members.range.lowerBound)
+        do throws(JSONError) { try Self.append(text, &cursor, to: &fields, within: "") } catch {}
+        return fields
+    }
+
+    private static func append(
+        _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [SignedField], within path: String
+    ) throws(JSONError) {
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            let name = name.value
+            let form = Member(rawValue: name)?.form
+            if case .jws = form { return }
+            let path = path + name
+            guard try !cursor.readIfNull() else { return }
+            switch form {
+            case .date: fields.append(SignedField(name: path, value: .date(try cursor.readTimestamp())))
+            case .string: fields.append(SignedField(name: path, value: .string(try cursor.readString().value)))
+            case .object(let type): try type.append(text, &cursor, to: &fields, within: path + ".")
+            case .objects(let type):
+                var index = 0
+                try cursor.readArray { (cursor) throws(JSONError) in
+                    try type.append(text, &cursor, to: &fields, within: "\(path)[\(index)].")
+                    index += 1
+                }
+            default:
+                let value = String(decoding: text[try cursor.skipValue()], as: UTF8.self)
+                fields.append(SignedField(name: path, value: .json(value)))
+            }
+        }
+    }
+}
