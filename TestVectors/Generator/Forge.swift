@@ -6,6 +6,7 @@ struct Forge: Sendable {
     let authority: TestCertificateAuthority
     let storeKitSigner: StoreKitTestingSigner
     private let keys: [KeyName: SigningKey]
+    let signatures: SignatureStore
 
     enum KeyName: String, CaseIterable {
         case root, intermediate, leaf
@@ -22,6 +23,11 @@ struct Forge: Sendable {
         case rsa4104 = "rsa-4104"
         case exponent3 = "rsa-exponent-3"
         case p256 = "p-256"
+        case p384Root = "p-384-root"
+        case p384Intermediate = "p-384-intermediate"
+        case strangerP256 = "stranger-p-256"
+        case strangerP384 = "stranger-p-384"
+        case storeKitP256 = "storekit-testing-p-256"
 
         var kind: SigningKey.Kind {
             switch self {
@@ -32,7 +38,8 @@ struct Forge: Sendable {
             case .rsa4096: .rsa(bits: 4096)
             case .rsa4104: .rsa(bits: 4104)
             case .exponent3: .rsa(bits: 2048, publicExponent: 3)
-            case .p256: .p256
+            case .p256, .strangerP256, .storeKitP256: .p256
+            case .p384Root, .p384Intermediate, .strangerP384: .p384
             default: .rsa(bits: 2048)
             }
         }
@@ -56,6 +63,7 @@ struct Forge: Sendable {
             }
         }
         self.keys = keys
+        signatures = SignatureStore(file: directory.appendingPathComponent("jws/signatures.json"))
         func key(_ name: KeyName) throws -> SigningKey {
             guard let key = keys[name] else { throw MintingError.missingFile }
             return key
@@ -86,6 +94,7 @@ struct Forge: Sendable {
             "root-path-length-0.der": authority.reissued(shape).root.certificate,
             "leaf.der": authority.leaf.certificate, "stranger-root.der": stranger().root.certificate,
             "storekit-testing.der": storeKitSigner.identity.certificate,
+            "ec-root.der": chain().root.certificate, "storekit-testing-p-256.der": storeKitP256().certificate,
         ]
     }
 }

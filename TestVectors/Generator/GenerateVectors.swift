@@ -5,7 +5,7 @@ import Foundation
 /// Writes the test vectors, or checks that the tree holds what it would write.
 @main
 struct GenerateVectors {
-    static let folders = ["asn1", "pkcs7", "receipts", "certificates", "requests"]
+    static let folders = ["asn1", "pkcs7", "receipts", "certificates", "requests", "jws"]
 
     static func main() throws {
         var arguments = CommandLine.arguments.dropFirst()
@@ -72,15 +72,19 @@ struct GenerateVectors {
             }
             expectations.append(VectorExpectation(vector, options, expected))
         }
-        files["expectations.json"] = Array(try json(expectations).utf8)
+        files["expectations.json"] = Array(try json(expectations.sorted { $0.file < $1.file }).utf8)
+        let signed = try JWSVector.generate(with: forge, anchors)
+        files.merge(signed.files) { _, new in new }
+        problems += signed.problems
         return (files, problems)
     }
 
     /// One line to each vector.
-    private static func json(_ expectations: [VectorExpectation]) throws -> String {
+    static func json(_ expectations: [some Encodable]) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let lines = try expectations.sorted { $0.file < $1.file }
+        let lines =
+            try expectations
             .map { String(decoding: try encoder.encode($0), as: UTF8.self) }
         return "[\n" + lines.joined(separator: ",\n") + "\n]\n"
     }

@@ -12,6 +12,8 @@ struct VerifierOptions: Codable, Hashable, Sendable {
     /// Files in `authority/`; then no roots count.
     var storeKitTesting: [String]?
     var bundleID: String?
+    /// The app's Apple id, for signed data.
+    var appAppleID: Int64?
     /// Whether receipts of any app are accepted.
     var isAnyApp: Bool?
     var environments: [String]?
@@ -36,10 +38,6 @@ struct VerifierOptions: Codable, Hashable, Sendable {
         func anchors(_ names: [String]) throws -> [TrustAnchor] {
             try names.map { try TrustAnchor(der: certificate($0)) }
         }
-        func date(_ text: String) throws -> Timestamp {
-            guard let date = Timestamp(rfc3339: text) else { throw Fault.unreadable(text) }
-            return date
-        }
         let names = environments ?? [storeKitTesting == nil ? "production" : "xcode"]
         var policy = ReceiptPolicy(
             bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID],
@@ -63,6 +61,11 @@ struct VerifierOptions: Codable, Hashable, Sendable {
             policy: policy,
             trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
                 ?? .roots(try anchors(roots ?? ["root.der"])))
+    }
+
+    func date(_ text: String) throws -> Timestamp {
+        guard let date = Timestamp(rfc3339: text) else { throw Fault.unreadable(text) }
+        return date
     }
 
     func verify(_ input: [UInt8], with verifier: ReceiptVerifier) -> Verdict {

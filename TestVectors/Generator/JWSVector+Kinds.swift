@@ -1,0 +1,130 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+
+// Signed data of each kind, which is accepted.
+extension JWSVector {
+    static let all = kinds + faults
+
+    static let date = JWSBuilder.defaultDate.millisecondsSince1970
+
+    private static func about(_ type: String, _ member: String, _ value: JSONValue) -> [JWSStep] {
+        [.payload(.notification(type, about: member, value))]
+    }
+
+    static let appleID: JWSStep = .verifier { $0.appAppleID = 1_234_567_890 }
+    static let realtimeRequest: JWSStep = .payload(
+        .realtimeRequest(productID: "pro", originalTransactionID: "200000000000001"))
+
+    private static let kinds: [JWSVector] = [
+        accepted("transaction", .transaction, why: "A product that is bought once.", []),
+        accepted(
+            "transaction-of-a-subscription", .transaction, why: "A period with an offer, a commitment and an account.",
+            [
+                .member("type", "Auto-Renewable Subscription"), .member("subscriptionGroupIdentifier", "20000001"),
+                .member("expiresDate", .integer(date + 2_592_000_000)), .member("webOrderLineItemId", "700000000001"),
+                .member("offerType", 1), .member("offerDiscountType", "FREE_TRIAL"), .member("offerPeriod", "P1M"),
+                .member("billingPlanType", "MONTHLY"),
+                .member(
+                    "commitmentInfo", ["billingPeriodNumber": 1, "totalBillingPeriods": 12, "commitmentPrice": 990]),
+                .member("appAccountToken", "00000000-0000-4000-8000-000000000003"),
+            ]),
+        accepted(
+            "transaction-of-advanced-commerce", .transaction, why: "Items with offers and refunds, three objects deep.",
+            [
+                .member(
+                    "advancedCommerceInfo",
+                    [
+                        "descriptors": ["displayName": "Bundle", "description": "Two items"], "taxRate": "0.2",
+                        "items": [
+                            [
+                                "SKU": "a", "price": 990,
+                                "offer": ["period": "P1W", "periodCount": 2, "reason": "WIN_BACK"],
+                            ],
+                            [
+                                "SKU": "b",
+                                "refunds": [["refundAmount": 990, "refundType": "FULL", "refundReason": "LEGAL"]],
+                            ],
+                        ],
+                    ])
+            ]),
+        accepted(
+            "transaction-revoked", .transaction,
+            why: "A refund does not make a signature wrong: the transaction says it.",
+            [
+                .member("revocationDate", .integer(date - 500)), .member("revocationReason", 1),
+                .member("revocationType", "REFUND_PRORATED"), .member("revocationPercentage", 50_000),
+            ]),
+        accepted(
+            "transaction-from-the-future-of-the-schema", .transaction, why: "Unknown members and values are kept.",
+            [
+                .member("transactionReason", "TELEPATHY"), .member("offerType", 99),
+                .repeated("new", ["a": [1, .raw("2.50")]]), .repeated("new", .null),
+            ]),
+        accepted("renewal-info", .renewalInfo, why: "It has no bundle id.", [.renewalInfo()]),
+        accepted(
+            "app-transaction", .appTransaction, why: "Its date of signing is called receiptCreationDate.",
+            [.payload(.appTransaction(bundleID: VerifierOptions.bundleID)), appleID]),
+        accepted(
+            "realtime-request", .realtimeRequest, why: "The app's Apple id ties it to the app.",
+            [realtimeRequest, appleID]),
+        accepted(
+            "notification", .notification, .transaction, .renewalInfo, why: "With two signed parts.",
+            [.notification(transaction: [], renewalInfo: [])]),
+        accepted("notification-test", .notification, why: "Without signed parts.", [.notification()]),
+        accepted(
+            "notification-of-app-data", .notification, .appTransaction,
+            why: "A customer's copy of the app, signed apart.",
+            [
+                .builder { builder, minting in
+                    let part = JWSBuilder.appTransaction(bundleID: VerifierOptions.bundleID)
+                    builder.payload =
+                        JWSBuilder.notification(
+                            "RESCIND_CONSENT", about: "appData",
+                            [
+                                "appAppleId": 1_234_567_890, "bundleId": .string(VerifierOptions.bundleID),
+                                "environment": "Production",
+                                "signedAppTransactionInfo": .string(try minting.forge.jws([.payload(part)])),
+                            ]
+                        ).payload
+                }
+            ]),
+        accepted(
+            "notification-of-a-summary", .notification, why: "What came of the extension of many subscriptions.",
+            about(
+                "RENEWAL_EXTENSION", "summary",
+                [
+                    "requestIdentifier": "00000000-0000-4000-8000-000000000004", "environment": "Production",
+                    "bundleId": .string(VerifierOptions.bundleID), "productId": "pro", "failedCount": 1,
+                    "storefrontCountryCodes": ["CAN", "USA"], "succeededCount": 2,
+                ])),
+        accepted(
+            "notification-of-an-external-purchase", .notification, why: "Its environment is in the token's id.",
+            about(
+                "EXTERNAL_PURCHASE_TOKEN", "externalPurchaseToken",
+                [
+                    "externalPurchaseId": "00000000-0000-4000-8000-000000000005", "tokenType": "ACQUISITION",
+                    "bundleId": .string(VerifierOptions.bundleID), "tokenCreationDate": .integer(date),
+                ])),
+        accepted(
+            "line-break-at-the-end", .transaction, why: "Whitespace around it is passed over.", [.text { $0 += "\n" }]),
+        accepted(
+            "kid-and-typ", .transaction, why: "Beside a chain they decide nothing.",
+            [.header("kid", "another-key"), .header("typ", "JWT"), .header("new", [1])]),
+        accepted(
+            "rsa-root", .transaction, why: "A P-384 intermediate below an RSA root, as Apple has one.",
+            [
+                .shape { shape, keys in
+                    shape.root = TestCertificateAuthority.Shape().root
+                    keys.root = .root
+                }, .verifier { $0.roots = ["root.der"] },
+            ]),
+        accepted(
+            "signer-expired-since", .transaction, why: "Judged at the date of signing.",
+            [.leaf { $0.notAfter = Timestamp(millisecondsSince1970: date + 1000) }]),
+        accepted(
+            "xcode", .transaction, why: "In a verifier for Xcode's.", JWSStep.xcode("Xcode") + [.inVerifierForXcode]),
+        accepted(
+            "local-testing", .transaction, why: "In a verifier for Xcode's.",
+            JWSStep.xcode("LocalTesting") + [.inVerifierForXcode]),
+    ]
+}

@@ -1,0 +1,55 @@
+import AppStoreReceipt
+import Foundation
+import Testing
+
+@testable import generate_vectors
+
+@Suite("Vectors of signed data")
+struct JWSVectorsTests {
+    private static let expectations = Result {
+        try JSONDecoder().decode([JWSExpectation].self, from: Tree.contents("jws/expectations.json"))
+    }
+
+    private static func verifier(_ options: VerifierOptions?) throws -> SignedDataVerifier {
+        try (options ?? VerifierOptions()).signedDataVerifier { Array(try Tree.contents("authority/" + $0)) }
+    }
+
+    @Test(
+        "every file has the verdict that it deserves, cold and with a warm chain cache",
+        arguments: try expectations.get())
+    func verdict(_ expectation: JWSExpectation) throws {
+        let input = Array(try Tree.contents(expectation.file))
+        let verifier = try Self.verifier(expectation.verifier)
+        #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "cold")
+        for other in try Self.expectations.get()
+        where other.verdict == "accepted" && other.verifier == expectation.verifier {
+            _ = JWSVerdict(Array(try Tree.contents(other.file)), verifier)
+        }
+        #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "warm")
+    }
+
+    @Test func `every kind of signed data is among those accepted, and three in four are refused`() throws {
+        let expectations = try Self.expectations.get()
+        let accepted = expectations.filter { $0.verdict == "accepted" }
+        for kind in SignedPart.Kind.allCases {
+            #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
+        }
+        #expect(expectations.count >= accepted.count * 4)
+        print("\(expectations.count) vectors of signed data, \(accepted.count) of them accepted")
+    }
+
+    @Test func `nothing is accepted that is not made for Apple's roots`() throws {
+        let verifier = try SignedDataVerifier(
+            policy: SignedDataPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
+        for expectation in try Self.expectations.get() {
+            guard case .refused = JWSVerdict(Array(try Tree.contents(expectation.file)), verifier) else {
+                Issue.record("\(expectation.file) is accepted under Apple's roots")
+                continue
+            }
+        }
+    }
+}
+
+extension JWSExpectation: CustomTestStringConvertible {
+    var testDescription: String { file }
+}
