@@ -1,0 +1,54 @@
+import AppStoreReceiptTesting
+import SignatureTrust
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+
+struct ReceiptErrorAdviceTests {
+    @Test func `every error says in a sentence what to do about it`() {
+        var errors: [ReceiptError] = InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
+        errors += ASN1DecodingError.Kind.allCases.map { .container(ASN1DecodingError($0, offset: 0)) }
+        errors += ASN1DecodingError.Kind.allCases.map { .payload(ASN1DecodingError($0, offset: 0)) }
+        errors += ReceiptError.PolicyViolation.allCases.map { .policy($0) }
+        errors += ReceiptError.ConfigurationFault.allCases.map { .configuration($0) }
+        errors += ReceiptError.HostFault.allCases.map { .host($0) }
+        errors += ReceiptError.CreationDateFault.allCases.map { .creationDate($0, offset: nil) }
+        for advice in errors.map(\.advice) + SignatureTrustError.Kind.allCases.map(\.advice) {
+            #expect(advice.hasSuffix(".") && advice.count > 20, "\(advice)")
+        }
+    }
+
+    @Test func `the excerpt of a refused value is the value, whatever form the receipt came in`() throws {
+        let verifier = try ReceiptVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
+        var builder = ReceiptBuilder(bundleID: "com.example.app")
+        builder.additionalAttributes = [.ia5String(.expirationDate, "2018-13-12T25:00:00Z")]
+        let receipt = try builder.signed(by: MintedReceipts.authority)
+        for input in [receipt, Array(Base64.encode(receipt.span).utf8)] {
+            let error = #expect(throws: ReceiptError.self) { try verifier.verify(input) }
+            #expect(error?.code == "invalid-time")
+            #expect(error?.path == "payload › 21 expiration date")
+            #expect(error?.excerpt(of: input) == #""2018-13-12T25:00:00Z""#)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("MII*abc", #""*abc""#), ("{\"receipt-data\": 5}", nil), ("", nil),
+            ("<html>\u{1B}[31m", #""<html>\u{1B}[31m""#),
+            (String(repeating: "\"", count: 40), "\"" + String(repeating: "\\\"", count: 32) + "…\""),
+        ] as [(String, String?)])
+    func `the excerpt of a text is escaped and short`(text: String, expected: String?) throws {
+        let input = Array(text.utf8)
+        let error = #expect(throws: ReceiptError.self) { try UnverifiedReceipt(decoding: input) }
+        let excerpt = error?.excerpt(of: input)
+        if let expected { #expect(excerpt == expected) } else { #expect((excerpt?.count ?? 0) < 40) }
+    }
+
+    @Test func `another input than the refused one makes no trap`() throws {
+        let error = ReceiptError.payload(ASN1DecodingError(.invalidTime, offset: 1_000_000))
+        #expect(error.excerpt(of: [0x30, 0x80, 0, 0]) == nil)
+        #expect(error.excerpt(of: []) == nil)
+    }
+}
