@@ -73,12 +73,15 @@ let package = Package(
             dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
             path: "Sources/CostTable", swiftSettings: settings),
         fuzz(
-            "FuzzSupport", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
-            isExecutable: false),
+            "FuzzSupport",
+            [
+                "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+            ], isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
         fuzz("FuzzRequest", ["AppStoreReceipt"]),
         fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting"]),
+        fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"]),
         fuzz(
             "FuzzDifferential",

@@ -8,8 +8,9 @@ import FuzzSupport
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
-        verify(input, decode(input))
-        if let signed = Resigner.resign(input) { verify(signed, decode(signed)) }
+        let decoded = decode(input)
+        verify(input, decoded)
+        if let signed = Resigner.resign(input) { verify(signed, decoded == nil ? nil : decode(signed)) }
         if let payload = payload(of: input) { checkMinted(payload) }
     }
 }
@@ -101,10 +102,8 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
         let cold = verdict(FuzzAuthority.verifier(), input)
         check(warm == cold, "warm: \(warm)\ncold: \(cold)")
     }
-    for excludes in [false, true] {
-        let answer = responder.answer(for: warm, excludesOldTransactions: excludes)
-        checkJSON(String(decoding: answer.body, as: UTF8.self))
-    }
+    let answer = responder.answer(for: warm, excludesOldTransactions: input.count % 2 == 0)
+    checkJSON(String(decoding: answer.body, as: UTF8.self))
     switch warm {
     case .success(let verified):
         guard let decoded else { return check(false, "verified what cannot be decoded") }

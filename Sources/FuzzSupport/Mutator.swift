@@ -23,18 +23,15 @@ func crossOver(
     _ output: UnsafeMutablePointer<UInt8>, _ maximum: Int, _ seed: CUnsignedInt
 ) -> Int {
     var generator = Generator(state: UInt64(seed))
-    var editor = TLVEditor(unsafe Array(UnsafeBufferPointer(start: first, count: firstCount)))
-    let donor = TLVEditor(unsafe Array(UnsafeBufferPointer(start: second, count: secondCount)))
-    if let target = generator.element(of: editor), let source = generator.element(of: donor) {
-        editor.replace(target, with: donor.encoded(source))
-    }
-    let result = editor.bytes.prefix(maximum)
+    let receiver = unsafe Array(UnsafeBufferPointer(start: first, count: firstCount))
+    let donor = unsafe Array(UnsafeBufferPointer(start: second, count: secondCount))
+    let result = generator.crossed(receiver, donor).prefix(maximum)
     for (index, byte) in result.enumerated() { unsafe output[index] = byte }
     return result.count
 }
 
 /// SplitMix64, and the choices that are made with it.
-private struct Generator: RandomNumberGenerator {
+struct Generator: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -53,7 +50,18 @@ private struct Generator: RandomNumberGenerator {
         editor.elements.isEmpty ? nil : below(editor.elements.count)
     }
 
+    mutating func crossed(_ receiver: [UInt8], _ donor: [UInt8]) -> [UInt8] {
+        if let jws = crossedJWS(receiver, donor) { return jws }
+        var editor = TLVEditor(receiver)
+        let donor = TLVEditor(donor)
+        if let target = element(of: editor), let source = element(of: donor) {
+            editor.replace(target, with: donor.encoded(source))
+        }
+        return editor.bytes
+    }
+
     mutating func mutated(_ input: [UInt8]) -> [UInt8] {
+        if let jws = mutatedJWS(input) { return jws }
         if let text = mutatedText(input) { return text }
         var editor = TLVEditor(input)
         for _ in 0...below(3) { edit(&editor) }
@@ -114,7 +122,7 @@ private struct Generator: RandomNumberGenerator {
         }
     }
 
-    private mutating func mutatedByBytes(_ content: [UInt8]) -> [UInt8] {
+    mutating func mutatedByBytes(_ content: [UInt8]) -> [UInt8] {
         var buffer = content + [UInt8](repeating: 0, count: 16)
         let count = unsafe buffer.withUnsafeMutableBufferPointer {
             unsafe mutateBytes($0.baseAddress, content.count, $0.count)

@@ -12,12 +12,13 @@ extension TextReport {
         var widths = PurchaseColumn.allCases.map { _ in 0 }
         for purchase in purchases {
             for (index, column) in PurchaseColumn.allCases.enumerated() {
-                widths[index] = max(widths[index], column.cell(of: purchase).count)
+                // App Store Connect gives a product's id 100 characters; a stranger may give it a million.
+                let text = column.cell(of: purchase).keepingEnd(of: 120)
+                widths[index] = max(widths[index], text.count)
             }
         }
         for (index, column) in PurchaseColumn.allCases.enumerated() where widths[index] > 0 {
-            // App Store Connect gives a product's id 100 characters; a stranger may give it a million.
-            widths[index] = min(max(widths[index], column.title.count), 120)
+            widths[index] = max(widths[index], column.title.count)
         }
         if let total = style.width {
             let used = 2 + widths.filter { $0 > 0 }.reduce(0) { $0 + $1 + 2 } - 2
@@ -96,7 +97,12 @@ extension ProductType {
 
 extension String {
     /// The text, or its end with an ellipsis before it where it is longer than `width` (at least 1): ids differ at their ends.
+    ///
+    /// To find where characters begin takes time in the square of what is looked at (regional indicators, joiners), and one may be of any
+    /// number of scalars. So only the last of them are looked at, 16 for each character.
     fileprivate func keepingEnd(of width: Int) -> String {
-        count <= width ? self : "\u{2026}" + suffix(width - 1)
+        let limit = 16 * width
+        if utf8.count <= limit, count <= width { return self }
+        return "\u{2026}" + String(unicodeScalars.suffix(limit)).suffix(width - 1)
     }
 }

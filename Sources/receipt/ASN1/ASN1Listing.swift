@@ -37,10 +37,39 @@ struct ASN1Listing {
         var end: Int?
     }
 
-    /// A string that came in segments, while they are visited.
+    /// A string that came in segments, joined while they are visited. A segment may be of one byte, so little is remembered of each.
     private struct SegmentedString {
         let depth: Int
-        var segments: [Range<Int>] = []
+        var segmentCount = 0
+        var content: [UInt8] = []
+        /// Where each segment begins in `content`, and where that was received.
+        private var starts: [(joined: UInt32, received: UInt32)] = []
+        /// Whether all of it could be joined: not beyond 4 GiB.
+        private(set) var isWhole = true
+
+        init(depth: Int) { self.depth = depth }
+
+        mutating func append(_ segment: Range<Int>, of bytes: Span<UInt8>) {
+            segmentCount += 1
+            guard !segment.isEmpty else { return }
+            guard isWhole, let joined = UInt32(exactly: content.count),
+                let received = UInt32(exactly: segment.lowerBound)
+            else { return isWhole = false }
+            starts.append((joined, received))
+            for index in segment { content.append(bytes[index]) }
+        }
+
+        /// Where a byte of `content` was received.
+        func receivedOffset(of position: Int) -> Int {
+            // The last segment that begins at or before the position.
+            var low = 0
+            var high = starts.count
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if starts[middle].joined <= position { low = middle } else { high = middle }
+            }
+            return Int(starts[low].received) + position - Int(starts[low].joined)
+        }
     }
 
     /// What is known at one point of the way.
@@ -83,7 +112,7 @@ struct ASN1Listing {
                     let node = Node(element, below: depth)
                     if let ended = string, node.depth <= ended.depth {
                         string = nil
-                        try print(ended, of: bytes, indentation, to: &console, offset)
+                        try print(ended, indentation, to: &console, offset)
                     }
                     let note = state.descend(to: node, bytes)
                     let isEntered = state.enters(node, bytes) && walker.enter(element, skipping: node.wrapperCount)
@@ -95,7 +124,7 @@ struct ASN1Listing {
                     if node.tag.isConstructed {
                         if string == nil { string = SegmentedString(depth: node.depth) }
                     } else if let content = node.content {
-                        string?.segments.append(content)
+                        string?.append(content, of: bytes)
                     }
                 }
                 break
@@ -110,36 +139,22 @@ struct ASN1Listing {
             }
         } while state.levels.count <= Self.maximumDepth
         if let fault { throw ASN1DecodingError(fault.kind, offset: offset(fault.offset)) }
-        if let string { try print(string, of: bytes, indentation, to: &console, offset) }
+        if let string { try print(string, indentation, to: &console, offset) }
     }
 
     /// Prints what is in a string of several segments, which no segment holds in whole.
     private func print(
-        _ string: SegmentedString, of bytes: Span<UInt8>, _ indentation: Int, to console: inout Console,
+        _ string: SegmentedString, _ indentation: Int, to console: inout Console,
         _ offset: (Int) -> Int
     ) throws(ASN1DecodingError) {
-        guard string.segments.count > 1 else { return }
-        var joined: [UInt8] = []
-        // Where each segment begins in the joined content, and where that is in `bytes`.
-        var starts: [(joined: Int, received: Int)] = []
-        for segment in string.segments where !segment.isEmpty {
-            starts.append((joined.count, segment.lowerBound))
-            joined += [UInt8](copying: bytes.extracting(segment))
-        }
-        guard Self.isOneElement(joined.span, Self.maximumDepth) else { return }
+        guard string.isWhole, string.segmentCount > 1, Self.isOneElement(string.content.span, Self.maximumDepth)
+        else { return }
         let indentation = indentation + string.depth + 1
         console.print(
             style(.dim, line(offset: "", header: "", content: "", "")) + String(repeating: "  ", count: indentation)
-                + style(.bold, "the \(string.segments.count) segments joined"))
-        try print(joined.span, joining: false, indentation: indentation, to: &console) { position in
-            // The last segment that begins at or before the position.
-            var low = 0
-            var high = starts.count
-            while high - low > 1 {
-                let middle = (low + high) / 2
-                if starts[middle].joined <= position { low = middle } else { high = middle }
-            }
-            return offset(starts[low].received + position - starts[low].joined)
+                + style(.bold, "the \(string.segmentCount) segments joined"))
+        try print(string.content.span, joining: false, indentation: indentation, to: &console) { position in
+            offset(string.receivedOffset(of: position))
         }
     }
 }

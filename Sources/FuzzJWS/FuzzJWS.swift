@@ -1,0 +1,202 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import FuzzSupport
+import SignatureTrust
+
+// Evidence of any kind, signed data above all: as it is, and signed again. What verifies was signed, by the authority's leaf, over the
+// bytes received; a verifier that knows the chain and one that has seen nothing agree; what is read of it, a simple reader reads too.
+
+@_cdecl("LLVMFuzzerTestOneInput")
+func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    unsafe withInput(start, count) { input in
+        let signed = JWSSigner.sign(input)
+        if let signed { verify(signed) }
+        // Digits are no certificates: such an input fails before its signature matters.
+        if signed == nil || input.count % 8 == 0 { verify(input) }
+    }
+}
+
+#if !FUZZ
+@main enum Replay {
+    static func main() {
+        let arguments = CommandLine.arguments
+        if arguments.count == 3, arguments[1] == "--mint" { return save(Seeds.all, in: arguments[2]) }
+        unsafe replay(testOneInput)
+    }
+}
+#endif
+
+// MARK: Verifiers
+
+private func evidenceVerifier() -> EvidenceVerifier {
+    EvidenceVerifier(receipts: receipts, signedData: signedDataVerifier())
+}
+
+private func signedDataVerifier() -> SignedDataVerifier {
+    FuzzAuthority.made { try SignedDataVerifier(policy: policy, trust: .roots([anchor])) }
+}
+
+private let anchor = FuzzAuthority.made { try JWSSigner.authority.trustAnchor }
+private let policy = SignedDataPolicy(
+    bundleIDs: ["com.example.app"], appAppleID: 1_234_567_890, environments: [.production, .sandbox])
+/// The same for cold and warm: FuzzReceipt compares receipts.
+private let receipts = FuzzAuthority.verifier()
+private let warm = evidenceVerifier()
+private let signer = FuzzAuthority.made {
+    let leaf = JWSSigner.authority.leaf.certificate
+    return try Fingerprint(of: leaf.span)
+}
+
+private let xcode = FuzzAuthority.made {
+    try SignedDataVerifier(
+        policy: SignedDataPolicy(bundleIDs: nil, environments: [.xcode, .localTesting]),
+        trust: .storeKitTesting([JWSSigner.xcode.trustAnchor]))
+}
+
+// MARK: Verdicts
+
+private func verify(_ input: [UInt8]) {
+    let verdict = Result { () throws(EvidenceError) in try warm.verify(anyEvidence: input) }
+    switch verdict {
+    case .success(.receipt): break
+    case .success(let evidence):
+        checkCold(input, verdict)
+        checkSigned(input, evidence)
+        checkKinds(trimmed(input), evidence)
+    case .failure(.receipt): break
+    case .failure(.signedData(let error)):
+        if error.stage != .form, error.stage != .header, error.stage != .signature { checkCold(input, verdict) }
+        checkError(error, input)
+    }
+    // Xcode sends one certificate.
+    guard case .failure(.signedData(let error)) = verdict, error.code == "certificate-count" else { return }
+    let testing = Result { () throws(SignedDataError) in try xcode.verifyAny(input) }
+    switch testing {
+    case .success(let evidence): checkPayloads(trimmed(input), evidence)
+    case .failure(let error): checkError(error, input)
+    }
+}
+
+private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, EvidenceError>) {
+    let cold = Result { () throws(EvidenceError) in try evidenceVerifier().verify(anyEvidence: input) }
+    check(cold == verdict, "warm: \(verdict)\ncold: \(cold)")
+}
+
+private func trimmed(_ input: [UInt8]) -> [UInt8] {
+    let isSpace = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+    return Array(input.reversed().drop(while: isSpace).reversed().drop(while: isSpace))
+}
+
+private func checkError(_ error: SignedDataError, _ text: [UInt8]) {
+    _ = error.description
+    _ = error.category
+    check(error.stage != .verifier, "the verifier is said to be at fault: \(error)")
+    guard let offset = error.offset else { return }
+    // In a signed part of a notification: its own text, which is shorter.
+    check(offset >= 0 && (error.offsetBase == .certificates || offset <= text.count), "\(error) lies outside the input")
+}
+
+// MARK: What was signed
+
+/// Takes the JWS apart anew and has libcrypto verify it with the leaf's key.
+private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
+    let text = trimmed(input)
+    let parts = JWSSigner.parts(text)
+    guard parts.count == 3, let header = JWSSigner.decode(parts[0]).flatMap({ SimpleJSON($0, maximumDepth: 66) }),
+        let signature = JWSSigner.decode(parts[2])
+    else { return check(false, "verified what is no JWS") }
+    let chain = header["x5c"]?.elements.compactMap(\.string) ?? []
+    check(header["alg"]?.string == Array("ES256".utf8), "verified with another algorithm")
+    let leaf = JWSSigner.certificates[0]
+    check(chain.count == 3 && chain[0] == Array(Base64.encode(leaf.span).utf8), "verified with another leaf")
+    check(!["crit", "b64", "jku", "jwk", "x5u"].contains { header[$0] != nil }, "a header that leads elsewhere")
+    let signed = parts[0] + [UInt8(ascii: ".")] + parts[1]
+    check(JWSSigner.isSigned(signed, signature), "verified what was not signed")
+    let trust: ReceiptEvidence
+    switch evidence {
+    case .receipt: return
+    case .transaction(let verified):
+        trust = verified.trust
+        check(verified.environment == .production || verified.environment == .sandbox, "another environment")
+        check(verified.bundleID == "com.example.app", "another app's transaction")
+        _ = verified.grants(at: trust.validationDate)
+    case .renewalInfo(let verified): trust = verified.trust
+    case .appTransaction(let verified):
+        trust = verified.trust
+        check(verified.bundleID == "com.example.app", "another app's app transaction")
+    case .notification(let verified):
+        trust = verified.notification.trust
+        for inner in [verified.transactionInfo?.trust, verified.renewalInfo?.trust, verified.appTransaction?.trust] {
+            check(inner.map { $0.signer == signer } ?? true, "a part by another signer")
+        }
+    case .realtimeRequest(let verified):
+        trust = verified.trust
+        check(verified.appAppleID == 1_234_567_890, "another app's request")
+    }
+    check(trust.signer == signer, "another signer than the authority's leaf")
+    checkPayloads(text, evidence)
+}
+
+/// No evidence is of two kinds.
+private func checkKinds(_ text: [UInt8], _ evidence: VerifiedEvidence) {
+    // The dearest: on some inputs only.
+    guard text.count % 8 == 0 else { return }
+    let jws = String(decoding: text, as: UTF8.self)
+    let verifier = warm.signedData
+    var kinds = 0
+    if (try? verifier.verifyTransaction(jws)) != nil { kinds += 1 }
+    if (try? verifier.verifyRenewalInfo(jws)) != nil { kinds += 1 }
+    if (try? verifier.verifyAppTransaction(jws)) != nil { kinds += 1 }
+    if (try? verifier.verifyNotification(jws)) != nil { kinds += 1 }
+    if (try? verifier.verifyRealtimeRequest(jws)) != nil { kinds += 1 }
+    check(kinds == 1, "\(kinds) kinds of evidence in one")
+}
+
+// MARK: What was read
+
+private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
+    guard let payload = JWSSigner.parts(text).dropFirst().first.flatMap(JWSSigner.decode) else {
+        return check(false, "verified without a payload")
+    }
+    switch evidence {
+    case .receipt: break
+    case .transaction(let verified):
+        checkMembers(verified.payload.members, payload)
+        _ = (verified.purchaseDate, verified.expiresDate, verified.type, verified.quantity, verified.price)
+        _ = (verified.payload.commitment, verified.payload.advancedCommerceInfo?.items, verified.offerType)
+        check(verified.hashValue == verified.hashValue && verified == verified, "a transaction is not itself")
+    case .renewalInfo(let verified):
+        checkMembers(verified.payload.members, payload)
+        _ = (verified.payload.advancedCommerceInfo?.items, verified.eligibleWinBackOfferIDs, verified.renewalDate)
+    case .appTransaction(let verified): checkMembers(verified.payload.members, payload)
+    case .realtimeRequest(let verified): checkMembers(verified.payload.members, payload)
+    case .notification(let verified):
+        let notification = verified.notification.payload
+        checkMembers(notification.members, payload)
+        if let data = notification.data {
+            check((verified.transactionInfo != nil) == (data.members[.signedTransactionInfo] != nil), "a part is lost")
+            check((verified.renewalInfo != nil) == (data.members[.signedRenewalInfo] != nil), "a part is lost")
+        }
+        check((verified.transactionInfo == nil) || notification.data != nil, "a part from nowhere")
+        _ = (notification.summary, notification.appData, notification.externalPurchaseToken, notification.subtype)
+    }
+}
+
+/// A simple reader finds the same members, with the same text.
+private func checkMembers<Member>(_ members: SignedMembers<Member>, _ payload: [UInt8]) {
+    guard let tree = SimpleJSON(payload, maximumDepth: 70) else {
+        return check(false, "a payload that a simple reader does not read")
+    }
+    check(Array(members.json.utf8) == Array(payload[tree.range]), "the JSON of a payload is not the payload")
+    let known = Set(Member.allCases.map { Array($0.rawValue.utf8) })
+    let unknown = tree.members.filter { !known.contains($0.name) }
+    let present = tree.members.filter { known.contains($0.name) && !$0.value.isNull }
+    check(members.known.map { Array($0.rawValue.utf8) } == present.map(\.name), "other members than a simple reader's")
+    for (member, other) in zip(members.known, present) {
+        check(members[member].map { Array($0.utf8) } == Array(payload[other.value.range]), "another value: \(member)")
+    }
+    check(
+        members.unknown.map { Array($0.name.utf8) } == unknown.map(\.name)
+            && members.unknown.map { Array($0.json.utf8) } == unknown.map { Array(payload[$0.value.range]) },
+        "other unknown members than a simple reader's")
+}

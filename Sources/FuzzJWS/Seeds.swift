@@ -1,0 +1,75 @@
+#if !FUZZ
+import AppStoreReceiptTesting
+import FuzzSupport
+
+/// Signed data of every kind to begin with: with digits for certificates and no signatures, which `JWSSigner` puts there.
+enum Seeds {
+    static let all: [(name: String, bytes: [UInt8])] = {
+        let bundleID = "com.example.app"
+        let transaction = JWSBuilder.transaction(bundleID: bundleID, productID: "pro", transactionID: "1000")
+        let renewal = JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
+        var sandbox = transaction
+        sandbox.payload["environment"] = "Sandbox"
+        var commerce = transaction
+        commerce.payload["advancedCommerceInfo"] = .raw(
+            #"{"descriptors":{"description":"d","displayName":"n"},"items":[{"SKU":"s","price":1,"refunds":[{"refundAmount":1}],"offer":{"period":"P1M"}}]}"#
+        )
+        commerce.payload["commitmentInfo"] = .raw(#"{"billingPeriodNumber":1,"commitmentPrice":2}"#)
+        var spaced = renewal
+        spaced.payload = .raw(
+            " { \"originalTransactionId\" : \"1\" , \"autoRenewStatus\" : 1 , \"productId\" : \"\\u0070\\ud83d\\ude00\" , \"autoRenewProductId\" : \"é\" , \"environment\" : \"Production\" , \"signedDate\" : 1749988800000.5 , \"eligibleWinBackOfferIds\" : [ \"a\" , \"b\" ] } "
+        )
+        let notification = JWSBuilder.notification(
+            "DID_RENEW", subtype: "BILLING_RECOVERY", bundleID: bundleID, transaction: text(transaction),
+            renewalInfo: text(renewal))
+        let app = JWSBuilder.appTransaction(bundleID: bundleID)
+        let appData = JWSBuilder.notification(
+            "RESCIND_CONSENT", about: "appData",
+            [
+                "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
+                "signedAppTransactionInfo": .string(text(app)),
+            ])
+        let summary = JWSBuilder.notification(
+            "RENEWAL_EXTENSION", about: "summary",
+            [
+                "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
+                "requestIdentifier": "1", "productId": "pro", "succeededCount": 5, "failedCount": 0,
+                "storefrontCountryCodes": ["USA"],
+            ])
+        let token = JWSBuilder.notification(
+            "EXTERNAL_PURCHASE_TOKEN", about: "externalPurchaseToken",
+            [
+                "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
+                "externalPurchaseId": "1", "tokenCreationDate": 1,
+            ])
+        let request = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1000")
+        var xcode = transaction
+        xcode.payload["environment"] = "Xcode"
+        let builders = [
+            ("transaction", transaction), ("sandbox", sandbox), ("commerce", commerce), ("renewal", renewal),
+            ("spaced", spaced), ("notification", notification), ("app-transaction", app), ("app-data", appData),
+            ("summary", summary), ("token", token), ("request", request),
+        ]
+        var seeds = builders.map { ($0.0, Array(text($0.1).utf8)) }
+        seeds.append(("xcode", Array(text(xcode, chain: ["6"]).utf8)))
+        for (name, chain) in [
+            ("bare-leaf", ["3", "1", "2"]), ("bare-intermediate", ["0", "4", "2"]), ("expired", ["5", "1", "2"]),
+        ] {
+            seeds.append((name, Array(text(transaction, chain: chain).utf8)))
+        }
+        seeds.append(("header", Array(text(transaction, header: [.init("kid", "a"), .init("typ", "JWT")]).utf8)))
+        seeds.append(("critical", Array(text(transaction, header: [.init("crit", ["exp"])]).utf8)))
+        seeds.append(("whitespace", Array((" \n" + text(transaction) + "\r\n").utf8)))
+        return seeds
+    }()
+
+    private static func text(
+        _ builder: JWSBuilder, chain: [String] = ["0", "1", "2"], header: [JSONValue.Member] = []
+    ) -> String {
+        var fields: [JSONValue.Member] = [.init("alg", "ES256"), .init("x5c", .array(chain.map { .string($0) }))]
+        fields += header
+        return JWSBuilder.base64URL(JSONValue.object(fields).bytes) + "." + JWSBuilder.base64URL(builder.payload.bytes)
+            + "."
+    }
+}
+#endif
