@@ -75,7 +75,8 @@ let package = Package(
         fuzz(
             "FuzzSupport",
             [
-                "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt",
+                "AppStoreReceiptTesting",
             ], isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
