@@ -5,10 +5,15 @@ public struct ProductType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
+    /// Bought once and kept.
     public static let nonConsumable = ProductType(rawValue: 0)
+    /// Used up. A receipt holds it until the app has finished its transaction.
     public static let consumable = ProductType(rawValue: 1)
+    /// A subscription whose length only the app knows.
     public static let nonRenewingSubscription = ProductType(rawValue: 2)
+    /// One period of a subscription that renews itself; ``InAppPurchase/expiresDate`` ends it.
     public static let autoRenewableSubscription = ProductType(rawValue: 3)
+    /// A free subscription, of Newsstand's days.
     public static let freeSubscription = ProductType(rawValue: 4)
 }
 

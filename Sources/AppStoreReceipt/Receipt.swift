@@ -63,6 +63,7 @@ public protocol ReceiptContents {
 }
 
 extension Receipt: ReceiptContents {
+    /// The value itself.
     public var receipt: Receipt { self }
 }
 

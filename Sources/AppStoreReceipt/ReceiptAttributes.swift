@@ -2,6 +2,7 @@ import SpanASN1
 
 /// An attribute as it stands in the receipt.
 public struct ReceiptAttribute: Hashable, Sendable {
+    /// The attribute's number; ``AttributeType/name`` says what it is called, where that is known.
     public let type: AttributeType
     /// 1 in Apple's receipts, but 2 for attribute 4.
     public let version: Int64

@@ -25,38 +25,71 @@ public enum ReceiptError: Error, Hashable, Sendable {
 
     /// In the order in which they are checked.
     public enum Stage: String, Sendable, CaseIterable {
-        case input, container, signature, date, chain, payload, policy
+        /// The text around the receipt.
+        case input
+        /// The structure of the PKCS#7 container.
+        case container
+        /// The signature over the payload, by the certificate that came with it.
+        case signature
+        /// The receipt's creation date.
+        case date
+        /// The chain from that certificate to a trusted root.
+        case chain
+        /// All other attributes of the payload.
+        case payload
+        /// What the verifier is to accept: app, environment, version, device, age.
+        case policy
         /// The verifier or the host, not the receipt.
         case verifier
     }
 
+    /// What is wrong with attribute 12, the date at which the chain is judged.
     public enum CreationDateFault: String, Sendable, CaseIterable {
+        /// There is none, or it is empty.
         case missing = "creation-date-missing"
+        /// There is more than one.
         case repeated = "creation-date-repeated"
+        /// It is not one IA5String with a date of RFC 3339.
         case unreadable = "creation-date-unreadable"
     }
 
+    /// Why a genuine receipt is not accepted.
     public enum PolicyViolation: String, Sendable, CaseIterable {
+        /// The bundle id is missing or not in ``ReceiptPolicy/bundleIDs``, compared byte for byte.
         case bundleIDMismatch = "bundle-id-mismatch"
+        /// Attribute 0 is missing, or a string that is not known.
         case unknownEnvironment = "unknown-environment"
+        /// The environment is not in ``ReceiptPolicy/environments``.
         case environmentMismatch = "environment-mismatch"
+        /// Attribute 3 is missing or not the version that was given to `verify`.
         case applicationVersionMismatch = "application-version-mismatch"
+        /// The receipt was not made for the device that was given to `verify`.
         case deviceMismatch = "device-mismatch"
+        /// Made longer ago than ``ReceiptPolicy/maximumAge``.
         case receiptTooOld = "receipt-too-old"
+        /// Something in it lies after its creation date, or that after the clock's time; with ``ReceiptPolicy/rejectsFutureDates`` only.
         case receiptFromTheFuture = "receipt-from-the-future"
     }
 
+    /// Why a verifier cannot be made as asked. None of them depends on a receipt.
     public enum ConfigurationFault: String, Sendable, CaseIterable {
+        /// ``ReceiptTrust/roots(_:)`` or ``ReceiptTrust/storeKitTesting(_:)`` without a certificate.
         case noTrustAnchor = "no-trust-anchor"
+        /// ``ReceiptPolicy/environments`` is empty.
         case noEnvironment = "no-environment"
         /// Xcode's environment goes with StoreKit Testing trust, and with no other.
         case environmentNotOfTrust = "environment-not-of-trust"
+        /// A trust anchor has a key or an algorithm that ``ReceiptPolicy/algorithms`` refuses, or libcrypto cannot read it.
         case unusableTrustAnchor = "unusable-trust-anchor"
     }
 
+    /// What this host lacks.
     public enum HostFault: String, Sendable, CaseIterable {
+        /// libcrypto refuses an algorithm that receipts need: SHA-1 signatures on RHEL 9. Found when the verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
+        /// libcrypto could not allocate memory.
         case outOfMemory = "out-of-memory"
+        /// libcrypto failed for no reason that lies in the input.
         case libcryptoFailure = "libcrypto-failure"
     }
 }
@@ -75,6 +108,7 @@ extension ReceiptError {
         }
     }
 
+    /// The check that failed.
     public var stage: Stage {
         switch self {
         case .input: .input

@@ -16,7 +16,9 @@ public enum ReceiptTrust: Hashable, Sendable {
 public struct ReceiptPolicy: Sendable {
     /// The bundle ids to accept; `nil` waives the check.
     public var bundleIDs: Set<String>?
+    /// The environments to accept. A production server that grants for sandbox receipts gives its products away.
     public var environments: Set<ReceiptEnvironment>
+    /// The date at which the chain is judged; the receipt's creation date, unless said otherwise.
     public var validationDate = ValidationDate.creationDate
     /// How old a receipt may be, by its creation date and ``clock``, in milliseconds; `nil` for any age.
     public var maximumAge: Int64?
@@ -25,10 +27,12 @@ public struct ReceiptPolicy: Sendable {
     public var rejectsFutureDates = false
     /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
     public var clock: @Sendable () -> Timestamp = { .now }
+    /// The algorithms and keys that may sign; by default RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need.
     public var algorithms = AlgorithmPolicy()
     /// Certificates that are not trusted wherever they stand in a chain, the anchor excepted, by SHA-256 of their DER: for a leaf whose key
     /// was stolen, which could sign receipts dated within its validity.
     public var distrusted: Set<Fingerprint> = []
+    /// What an input may cost.
     public var limits = ReceiptLimits()
 
     /// - Parameter bundleIDs: the bundle ids to accept; `nil` waives the check, and a receipt of any app passes.
@@ -43,6 +47,7 @@ public struct ReceiptPolicy: Sendable {
         case creationDate
         /// The time of the policy's clock: receipts whose signer has expired are refused.
         case now
+        /// A date of the caller's: the day on which the receipt came in, for example.
         case date(Timestamp)
     }
 }
@@ -56,5 +61,6 @@ public struct ReceiptLimits: Hashable, Sendable {
     /// The purchases in it.
     public var maximumPurchaseCount = 1_000_000
 
+    /// The defaults: 64 MiB, 16 certificates, 1,000,000 purchases.
     public init() {}
 }

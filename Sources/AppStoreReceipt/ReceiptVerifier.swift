@@ -10,7 +10,9 @@ import SpanASN1
 /// for purchase in receipt.purchases where purchase.grants(at: .now) { grant(purchase.productID, purchase.transactionID) }
 /// ```
 public final class ReceiptVerifier: Sendable {
+    /// Which genuine receipts are accepted.
     public let policy: ReceiptPolicy
+    /// Whose signature counts.
     public let trust: ReceiptTrust
     let container: ReceiptContainer
     let counters: VerifierCounters

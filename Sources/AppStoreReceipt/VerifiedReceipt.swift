@@ -8,6 +8,7 @@ public import SpanASN1
 /// It says what Apple signed at ``ReceiptContents/creationDate``. It cannot say what happened since (refunds, renewals), nor whose receipt
 /// it is: whoever holds a copy can send it.
 public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
+    /// What the receipt says. The plain value no longer shows that it was verified.
     public let receipt: Receipt
     /// What the receipt was verified by.
     public let trust: ReceiptEvidence
@@ -20,6 +21,7 @@ public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
 
 /// A receipt that was decoded and not verified: anyone can have written it.
 public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
+    /// What the receipt says, or whoever wrote it.
     public let receipt: Receipt
 
     init(receipt: Receipt) { self.receipt = receipt }
@@ -37,6 +39,7 @@ public struct ReceiptEvidence: Hashable, Sendable {
         case storeKitTesting = "storekit-testing"
     }
 
+    /// Whose word it is. ``Authority/storeKitTesting`` is nobody's.
     public let authority: Authority
     /// SHA-256 of the trust anchor's certificate.
     public let anchor: Fingerprint
@@ -44,6 +47,7 @@ public struct ReceiptEvidence: Hashable, Sendable {
     public let signer: Fingerprint
     /// When the signer's certificate expires or expired.
     public let signerExpiry: Timestamp
+    /// What the payload was hashed with: SHA-1 or SHA-256 by Apple.
     public let digest: SignatureDigest
     /// The date at which the chain was judged.
     public let validationDate: Timestamp

@@ -4,6 +4,7 @@ import SpanPKCS7
 extension CertificateSpecification {
     /// A certificate extension (RFC 5280, 4.1.2.9).
     public struct Extension: Hashable, Sendable {
+        /// What goes into the extension's OCTET STRING.
         public enum Value: Hashable, Sendable {
             /// The content of the extension's OCTET STRING.
             case bytes([UInt8])
@@ -13,10 +14,14 @@ extension CertificateSpecification {
             case issuerKeyIdentifier
         }
 
+        /// `extnID`: which extension it is.
         public var identifier: ASN1ObjectIdentifier
+        /// Whether `critical` is written as TRUE; else it is left out.
         public var isCritical: Bool
+        /// `extnValue`.
         public var value: Value
 
+        /// Any extension; the usual ones have names.
         public init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
             self.identifier = identifier
             self.isCritical = isCritical
@@ -75,8 +80,24 @@ extension CertificateSpecification.Extension {
 extension CertificateSpecification {
     /// What a key may be used for; the raw value is the bit in `KeyUsage` (RFC 5280, 4.2.1.3).
     public enum KeyUsage: Int, Hashable, Sendable, CaseIterable {
-        case digitalSignature, nonRepudiation, keyEncipherment, dataEncipherment, keyAgreement, keyCertSign, cRLSign
-        case encipherOnly, decipherOnly
+        /// To sign data, receipts among it.
+        case digitalSignature
+        /// To sign what the signer is to stand by.
+        case nonRepudiation
+        /// To encrypt keys.
+        case keyEncipherment
+        /// To encrypt data directly.
+        case dataEncipherment
+        /// To agree on keys.
+        case keyAgreement
+        /// To sign certificates.
+        case keyCertSign
+        /// To sign revocation lists.
+        case cRLSign
+        /// With ``keyAgreement``: to encrypt only.
+        case encipherOnly
+        /// With ``keyAgreement``: to decrypt only.
+        case decipherOnly
     }
 }
 

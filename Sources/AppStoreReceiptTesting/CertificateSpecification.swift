@@ -17,8 +17,11 @@ public struct CertificateSpecification: Hashable, Sendable {
     public var outerSignatureAlgorithm: AlgorithmName?
     /// `nil` for the subject of the issuer's certificate.
     public var issuer: DistinguishedName?
+    /// Whom the certificate is for.
     public var subject: DistinguishedName
+    /// The first moment at which it is valid; whole seconds.
     public var notBefore: Timestamp
+    /// The last moment at which it is valid; whole seconds.
     public var notAfter: Timestamp
     /// An encoded `SubjectPublicKeyInfo` in place of the key's own.
     public var subjectPublicKeyInfo: [UInt8]?
@@ -137,8 +140,10 @@ extension CertificateSpecification {
 public struct SigningIdentity: Sendable {
     /// The certificate, DER.
     public let certificate: [UInt8]
+    /// The private key of the certificate, or another on purpose.
     public let key: SigningKey
 
+    /// Nothing is checked: a key that does not belong to the certificate makes signatures that do not hold.
     public init(certificate: [UInt8], key: SigningKey) {
         self.certificate = certificate
         self.key = key

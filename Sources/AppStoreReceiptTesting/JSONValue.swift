@@ -2,19 +2,29 @@ import AppStoreReceipt
 
 /// A JSON value to be signed. Members of objects keep their order, and may be there twice.
 public enum JSONValue: Hashable, Sendable {
+    /// A string; it is escaped as JSON demands.
     case string(String)
+    /// An integer.
     case integer(Int64)
+    /// `true` or `false`.
     case boolean(Bool)
+    /// `null`.
     case null
+    /// An array.
     case array([JSONValue])
+    /// An object, its members in this order.
     case object([Member])
     /// Anything, JSON or not, as it is.
     case raw(String)
 
+    /// A member of an object.
     public struct Member: Hashable, Sendable {
+        /// The name; one that is there twice is written twice.
         public var name: String
+        /// What stands after the colon.
         public var value: JSONValue
 
+        /// A member for ``object(_:)``.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
@@ -82,8 +92,11 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 {
     public init(stringLiteral value: String) { self = .string(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// `true` and `false` are ``boolean(_:)``.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
+    /// An array literal is ``array(_:)``.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    /// A dictionary literal is ``object(_:)``, in the order written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }

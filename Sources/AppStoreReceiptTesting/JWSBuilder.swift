@@ -22,6 +22,7 @@ public struct JWSBuilder: Hashable, Sendable {
     /// More members of the header, after `alg` and `x5c`.
     public var additionalHeaderMembers: [JSONValue.Member] = []
 
+    /// Signs any payload; for what Apple signs there are functions that make the payload.
     public init(payload: JSONValue) { self.payload = payload }
 
     // MARK: Signing

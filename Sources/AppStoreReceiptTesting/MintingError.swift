@@ -7,7 +7,9 @@ import SpanASN1
 public enum MintingError: String, Error, Hashable, Sendable {
     /// This host's libcrypto does not sign with the digest asked for (MD5 and SHA-1 are often switched off).
     case algorithmUnavailable = "algorithm-unavailable"
+    /// libcrypto could not allocate memory.
     case outOfMemory = "out-of-memory"
+    /// libcrypto failed for another reason.
     case libcryptoFailure = "libcrypto-failure"
     /// A private key that cannot be read, or is encrypted.
     case malformedKey = "malformed-key"

@@ -4,17 +4,21 @@ public import SpanASN1
 extension ReceiptBuilder {
     /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
     public struct Attribute: Hashable, Sendable {
+        /// The attribute's number.
         public var type: AttributeType
+        /// 1 in Apple's receipts, but 2 for attribute 4. It means nothing to a verifier.
         public var version: Int64
         /// The content of the OCTET STRING: usually one DER element.
         public var value: [UInt8]
 
+        /// Any attribute, with any value.
         public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
             self.type = type
             self.version = version
             self.value = value
         }
 
+        /// An attribute whose value is a UTF8String: ids, names and versions.
         public static func utf8String(_ type: AttributeType, _ text: String) -> Attribute {
             Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text) })
         }
@@ -24,6 +28,7 @@ extension ReceiptBuilder {
             Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text, tagged: .ia5String) })
         }
 
+        /// An attribute whose value is an INTEGER; booleans are 0 and 1.
         public static func integer(_ type: AttributeType, _ value: Int64) -> Attribute {
             Attribute(type, value: ASN1Writer.encode { $0.writeInteger(value) })
         }

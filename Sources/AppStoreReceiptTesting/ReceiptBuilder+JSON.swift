@@ -2,19 +2,24 @@ import AppStoreReceipt
 
 /// Why a text does not specify a receipt, and where.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
+    /// What is wrong. The raw values are stable words that programs may compare.
     public enum Kind: String, Sendable, CaseIterable {
+        /// Not one JSON object.
         case malformedJSON = "malformed-json"
         /// A key that is none of a receipt's.
         case unknownKey = "unknown-key"
+        /// A key that the same object has twice.
         case repeatedKey = "repeated-key"
         /// A value of another type, a date that is not RFC 3339, digits that are not hexadecimal.
         case unexpectedValue = "unexpected-value"
     }
 
+    /// What is wrong.
     public let kind: Kind
     /// Bytes from the start of the text.
     public let offset: Int
 
+    /// An error at so many bytes from the start of the text.
     public init(kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset

@@ -58,6 +58,7 @@ extension ReceiptBuilder {
             self.originalPurchaseDate = originalPurchaseDate ?? purchaseDate
         }
 
+        /// A consumable [1707 is 1], bought once; its original transaction is itself.
         public static func consumable(
             _ productID: String, transactionID: String, quantity: Int64 = 1,
             purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate
@@ -68,6 +69,7 @@ extension ReceiptBuilder {
             return purchase
         }
 
+        /// A non-consumable [1707 is 0]; its original transaction is itself.
         public static func nonConsumable(
             _ productID: String, transactionID: String,
             purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate

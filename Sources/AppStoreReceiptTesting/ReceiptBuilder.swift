@@ -69,7 +69,9 @@ public struct ReceiptBuilder: Sendable {
 
     // MARK: Container
 
+    /// What the signer signs over. Apple has used SHA-1 and, since 2023, SHA-256.
     public var digest = SigningDigest.sha256
+    /// DER as Apple writes it, or BER as Xcode does.
     public var encoding = SignedDataBuilder.Encoding.der
     /// Whether the root is embedded besides leaf and intermediate, as Apple does.
     public var embedsRoot = true
@@ -111,9 +113,13 @@ public struct ReceiptBuilder: Sendable {
 
     /// The store that a receipt comes from; the raw value is attribute 0.
     public enum Environment: String, Hashable, Sendable, CaseIterable {
+        /// Bought in the App Store.
         case production = "Production"
+        /// Bought with a sandbox account or in TestFlight; Apple's numeric ids are 0 then.
         case sandbox = "ProductionSandbox"
+        /// A volume purchase. Known from other projects only.
         case productionVPP = "ProductionVPP"
+        /// A volume purchase in the sandbox. Known from other projects only.
         case productionVPPSandbox = "ProductionVPPSandbox"
         /// StoreKit Testing: few attributes, BER; to be signed by a ``StoreKitTestingSigner``.
         case xcode = "Xcode"

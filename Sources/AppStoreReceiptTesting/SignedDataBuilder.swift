@@ -7,6 +7,7 @@ import SpanPKCS7
 public struct SignedDataBuilder: Sendable {
     /// How the container is encoded. Certificates and what is signed are DER in either.
     public enum Encoding: Hashable, Sendable {
+        /// Definite lengths, the fewest bytes.
         case der
         /// As StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
         ///
@@ -14,7 +15,9 @@ public struct SignedDataBuilder: Sendable {
         case ber(segmentSize: Int? = nil)
     }
 
+    /// How the container is written; certificates are DER in any case.
     public var encoding = Encoding.der
+    /// 1 in receipts; 3, 4 and 5 are read, too, and no other.
     public var version = 1
     /// The type of the container itself.
     public var outerContentType = ASN1ObjectIdentifier.signedData
@@ -28,8 +31,10 @@ public struct SignedDataBuilder: Sendable {
     public var certificates: [[UInt8]]?
     /// Encoded revocation lists; `nil` for no such field.
     public var revocationLists: [[UInt8]]?
+    /// Who signs; receipts have one signer.
     public var signers: [Signer]
 
+    /// A container of a content of the type `id-data`, the certificates in this order, and the signers.
     public init(content: [UInt8]?, certificates: [[UInt8]]?, signers: [Signer]) {
         self.content = content
         self.certificates = certificates
@@ -38,6 +43,7 @@ public struct SignedDataBuilder: Sendable {
 
     /// One `SignerInfo` (RFC 5652, 5.3).
     public struct Signer: Sendable {
+        /// How the signer names its certificate (RFC 5652, 5.3).
         public enum Identifier: Hashable, Sendable {
             /// Those of the certificate that signs.
             case issuerAndSerialNumber
@@ -47,11 +53,13 @@ public struct SignedDataBuilder: Sendable {
             case bytes([UInt8])
         }
 
+        /// Whose key signs, and whose certificate is named.
         public var identity: SigningIdentity
         /// The digest that is signed over.
         public var digest: SigningDigest
         /// `nil` for the one that goes with the identifier: 1, or 3 for a key identifier.
         public var version: Int?
+        /// By issuer and serial number, unless said otherwise.
         public var identifier = Identifier.issuerAndSerialNumber
         /// `nil` for the digest's.
         public var digestAlgorithm: AlgorithmName?
@@ -66,6 +74,7 @@ public struct SignedDataBuilder: Sendable {
         /// A signature to write in place of the right one.
         public var signature: [UInt8]?
 
+        /// A signer as Apple's are: named by issuer and serial number, bare `rsaEncryption`, no attributes.
         public init(_ identity: SigningIdentity, digest: SigningDigest = .sha256) {
             self.identity = identity
             self.digest = digest
@@ -78,6 +87,7 @@ public struct SignedDataBuilder: Sendable {
         case contentType(ASN1ObjectIdentifier?)
         /// `nil` for the digest of the content.
         case messageDigest([UInt8]?)
+        /// When the signer says it signed (RFC 5652, 11.3).
         case signingTime(Timestamp)
         /// Encoded values.
         case other(ASN1ObjectIdentifier, values: [[UInt8]])

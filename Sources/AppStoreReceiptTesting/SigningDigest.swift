@@ -6,10 +6,15 @@ import SpanPKCS7
 public enum SigningDigest: String, Hashable, Sendable, CaseIterable {
     /// Broken; accepted by no verifier of this package.
     case md5 = "MD5"
+    /// What Apple signed receipts with until 2024 at least. Some hosts do not sign with it any more.
     case sha1 = "SHA-1"
+    /// SHA-224.
     case sha224 = "SHA-224"
+    /// SHA-256: what Apple signs receipts with today.
     case sha256 = "SHA-256"
+    /// SHA-384.
     case sha384 = "SHA-384"
+    /// SHA-512.
     case sha512 = "SHA-512"
 }
 
@@ -74,10 +79,12 @@ extension SigningDigest {
 
 /// `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }` (RFC 5280, 4.1.1.2)
 public struct AlgorithmName: Hashable, Sendable {
+    /// Which algorithm it is.
     public var identifier: ASN1ObjectIdentifier
     /// Encoded; `nil` for none. RSA and digests write a NULL, ECDSA nothing.
     public var parameters: [UInt8]?
 
+    /// An algorithm, with NULL as its parameters unless said otherwise.
     public init(_ identifier: ASN1ObjectIdentifier, parameters: [UInt8]? = AlgorithmName.null) {
         self.identifier = identifier
         self.parameters = parameters

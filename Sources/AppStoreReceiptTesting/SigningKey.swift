@@ -8,7 +8,12 @@ public struct SigningKey: Sendable {
     public enum Kind: Hashable, Sendable {
         /// 512 to 16384 bits; the exponent is odd and greater than 1.
         case rsa(bits: Int, publicExponent: UInt64 = 65537)
-        case p256, p384, p521
+        /// An EC key on P-256; what signs StoreKit 2 data.
+        case p256
+        /// An EC key on P-384; what StoreKit 2's chain is signed with.
+        case p384
+        /// An EC key on P-521.
+        case p521
     }
 
     let privateKey: PrivateKey

@@ -6,8 +6,10 @@ import SpanASN1
 /// Xcode's own key is on every developer's Mac, so a receipt by it (or by this) authenticates nothing; it verifies only in a verifier
 /// made for nothing else.
 public struct StoreKitTestingSigner: Sendable {
+    /// The self-signed certificate and its key.
     public var identity: SigningIdentity
 
+    /// A signer with a certificate of one's own.
     public init(identity: SigningIdentity) { self.identity = identity }
 
     /// Makes a new key, or uses the given one, and its certificate.

@@ -16,11 +16,14 @@ import SpanASN1
 /// extensions are no secret; they say what a certificate is for, and count only below a trusted root. So the one thing to take care of
 /// is the other direction: a production verifier must never be given a test root as trust.
 public struct TestCertificateAuthority: Sendable {
+    /// What a verifier is to trust: ``trustAnchor``.
     public var root: SigningIdentity
+    /// What issues the leaf, as Worldwide Developer Relations does.
     public var intermediate: SigningIdentity
     /// What signs receipts.
     public var leaf: SigningIdentity
 
+    /// An authority of certificates and keys made elsewhere; whether they fit together is not checked.
     public init(root: SigningIdentity, intermediate: SigningIdentity, leaf: SigningIdentity) {
         self.root = root
         self.intermediate = intermediate
@@ -65,8 +68,11 @@ public struct TestCertificateAuthority: Sendable {
 extension TestCertificateAuthority {
     /// The three certificates to be issued.
     public struct Shape: Hashable, Sendable {
+        /// The self-signed certificate.
         public var root: CertificateSpecification
+        /// Issued by the root.
         public var intermediate: CertificateSpecification
+        /// Issued by the intermediate: what signs.
         public var leaf: CertificateSpecification
 
         /// RSA-2048 and SHA-256 (or another digest) throughout; marker extensions, key usages and path length as Apple has them.
@@ -126,9 +132,12 @@ extension TestCertificateAuthority {
 extension TestCertificateAuthority {
     /// One part of a stored authority.
     public struct File: Hashable, Sendable {
+        /// The file's name, without a folder.
         public var name: String
+        /// The file's bytes.
         public var contents: [UInt8]
 
+        /// A file for ``init(files:)``.
         public init(name: String, contents: [UInt8]) {
             self.name = name
             self.contents = contents

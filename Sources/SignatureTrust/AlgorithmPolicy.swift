@@ -16,6 +16,7 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     /// The accepted curves. They are named: a key that brings its curve's parameters is never accepted.
     public var curves: EllipticCurves
 
+    /// A list of one's own. Unless said otherwise: SHA-2, RSA keys of 2048 to 4096 bits, P-256, P-384 and P-521.
     public init(
         kinds: SignatureKinds, digests: SignatureDigests = .sha2, rsaKeySizes: ClosedRange<Int> = 2048...4096,
         curves: EllipticCurves = .all

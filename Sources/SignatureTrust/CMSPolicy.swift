@@ -7,6 +7,7 @@ public struct CMSPolicy: Sendable {
     /// Certificates (DER) to build chains with beside those that a message carries: intermediates, and signers that a message leaves out.
     /// They are trusted no more than those.
     public var additionalCertificates: [[UInt8]] = []
+    /// The algorithms and keys that may sign, in the message and in the chain.
     public var algorithms = AlgorithmPolicy.cms
     /// Purposes that the signer's certificate must state in its extended key usage, all of them, such as
     /// `ASN1ObjectIdentifier.emailProtection`. Intermediates that state purposes must state these too. `anyExtendedKeyUsage` stands for none.
@@ -19,11 +20,15 @@ public struct CMSPolicy: Sendable {
     public var revocationLists: [[UInt8]] = []
     /// Certificates that no chain may contain, by their fingerprints.
     public var distrusted: Set<Fingerprint> = []
+    /// What a message may carry.
     public var limits = CMSLimits()
 
+    /// A policy with these anchors: RSA or ECDSA with SHA-2, any purpose, no revocation checking, the default limits.
     public init(anchors: [TrustAnchor]) { self.anchors = anchors }
 
+    /// Which certificates a revocation list must cover. One that no list covers fails as `missing-revocation-list`.
     public enum RevocationChecking: Hashable, Sendable {
+        /// None: ``revocationLists`` are not looked at.
         case none
         /// The signer's certificate.
         case signer
@@ -36,6 +41,7 @@ public struct CMSPolicy: Sendable {
 public struct CMSLimits: Hashable, Sendable {
     /// The size of a message as received, in bytes. A detached content is not counted.
     public var maximumByteCount = 64 << 20
+    /// Signers; more are `signer-count`.
     public var maximumSignerCount = 16
     /// Certificates of every kind.
     public var maximumCertificateCount = 64
@@ -46,5 +52,6 @@ public struct CMSLimits: Hashable, Sendable {
     /// Certificates between a signer's and its anchor; at most 100.
     public var maximumIntermediateCount = 8
 
+    /// The defaults: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes a signer, 8 intermediates.
     public init() {}
 }

@@ -18,6 +18,7 @@ public import SpanPKCS7
 ///
 /// One verifier may be shared by all threads. Receipts have rules of their own, and do not come this way.
 public final class CMSVerifier: Sendable {
+    /// What the verifier was made with.
     public let policy: CMSPolicy
     /// Anchors that end no chain, because the policy's algorithms refuse their keys or libcrypto cannot read them, by their place among
     /// the policy's.
@@ -37,6 +38,7 @@ public final class CMSVerifier: Sendable {
 
     /// Which signers must pass.
     public enum SignerSelection: Hashable, Sendable {
+        /// All that the message has; there must be one at least.
         case every
         /// Those with the certificate of this fingerprint; there must be one at least. The others are not looked at.
         case certificate(Fingerprint)

@@ -2,10 +2,15 @@ import LibcryptoHandles
 
 /// The digest algorithm of a signature.
 public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
+    /// SHA-1 (FIPS 180-4): collisions can be made, second preimages cannot. Apple signed receipts with it until 2024 at least.
     case sha1 = "SHA-1"
+    /// SHA-224 (FIPS 180-4).
     case sha224 = "SHA-224"
+    /// SHA-256 (FIPS 180-4): what Apple signs receipts with today.
     case sha256 = "SHA-256"
+    /// SHA-384 (FIPS 180-4).
     case sha384 = "SHA-384"
+    /// SHA-512 (FIPS 180-4).
     case sha512 = "SHA-512"
 
     init(_ algorithm: DigestAlgorithm) {
@@ -25,10 +30,15 @@ public struct SignatureDigests: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// See ``SignatureDigest/sha1``.
     public static let sha1 = SignatureDigests(.sha1)
+    /// See ``SignatureDigest/sha224``.
     public static let sha224 = SignatureDigests(.sha224)
+    /// See ``SignatureDigest/sha256``.
     public static let sha256 = SignatureDigests(.sha256)
+    /// See ``SignatureDigest/sha384``.
     public static let sha384 = SignatureDigests(.sha384)
+    /// See ``SignatureDigest/sha512``.
     public static let sha512 = SignatureDigests(.sha512)
     /// SHA-224, SHA-256, SHA-384 and SHA-512 (FIPS 180-4).
     public static let sha2: SignatureDigests = [.sha224, .sha256, .sha384, .sha512]
@@ -38,8 +48,11 @@ public struct SignatureDigests: OptionSet, Hashable, Sendable {
 
 /// How a signature is made.
 public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
+    /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case rsaPKCS1 = "RSA PKCS#1 v1.5"
+    /// RSASSA-PSS (RFC 8017, 8.1).
     case rsaPSS = "RSASSA-PSS"
+    /// ECDSA (FIPS 186-5, 6).
     case ecdsa = "ECDSA"
 
     init(_ scheme: SignatureScheme) {
@@ -63,6 +76,7 @@ public struct SignatureKinds: OptionSet, Hashable, Sendable {
     public static let rsaPSS = SignatureKinds(rawValue: 1 << 1)
     /// ECDSA (FIPS 186-5, 6).
     public static let ecdsa = SignatureKinds(rawValue: 1 << 2)
+    /// Every kind that this library verifies.
     public static let all: SignatureKinds = [.rsaPKCS1, .rsaPSS, .ecdsa]
 }
 
@@ -71,8 +85,12 @@ public struct EllipticCurves: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
+    /// P-256, also called secp256r1 and prime256v1.
     public static let p256 = EllipticCurves(rawValue: 1 << 0)
+    /// P-384, also called secp384r1.
     public static let p384 = EllipticCurves(rawValue: 1 << 1)
+    /// P-521, also called secp521r1.
     public static let p521 = EllipticCurves(rawValue: 1 << 2)
+    /// Every curve that this library verifies with.
     public static let all: EllipticCurves = [.p256, .p384, .p521]
 }

@@ -6,54 +6,96 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
     /// What is wrong. The raw values are stable words that programs may compare.
     public enum Kind: String, Sendable, CaseIterable {
         // The message
+        /// A receipt has not exactly one signer, or another message none or more than ``CMSLimits/maximumSignerCount``.
         case signerCount = "signer-count"
+        /// The message is detached, and no content was given with it.
         case missingContent = "missing-content"
+        /// A content was given with a message that carries its own.
         case unexpectedContent = "unexpected-content"
+        /// The content is no OCTET STRING, or in a receipt not of the type `id-data`.
         case unexpectedContentType = "unexpected-content-type"
+        /// None of the signers has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
         case missingSigner = "missing-signer"
+        /// The certificate that the signer names is not in the message, nor among the policy's.
         case missingSignerCertificate = "missing-signer-certificate"
+        /// Two different certificates answer to the name that the signer gives.
         case ambiguousSignerCertificate = "ambiguous-signer-certificate"
         // The signature
+        /// A digest or signature algorithm that is unknown, has parameters that it should not have, or is of a kind not in the policy.
         case unsupportedAlgorithm = "unsupported-algorithm"
+        /// The signer's digest, its signature algorithm and its key do not fit together, or the message does not announce the digest.
         case algorithmMismatch = "algorithm-mismatch"
+        /// A digest that the policy does not accept: MD5 never, SHA-1 unless ``AlgorithmPolicy/allowsSHA1``.
         case weakAlgorithm = "weak-algorithm"
+        /// An RSA key whose size the policy does not accept, or with an exponent that is even or not of 17 to 32 bits.
         case weakKey = "weak-key"
+        /// A key of another kind or on another curve than the policy accepts, or with curve parameters in place of a name.
         case unsupportedKey = "unsupported-key"
+        /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3): its type is then not signed.
         case missingSignedAttributes = "missing-signed-attributes"
+        /// The content is what another message's signed attributes look like: the signature may have been made over those.
         case signedAttributesAsContent = "signed-attributes-as-content"
+        /// More attributes than ``CMSLimits/maximumAttributeCount``.
         case tooManyAttributes = "too-many-attributes"
+        /// The chain is to be judged at the signing time, and the signer gives none.
         case missingSigningTime = "missing-signing-time"
+        /// The signing time is after the latest that the caller accepts.
         case futureSigningTime = "future-signing-time"
+        /// The signed attributes are not in DER, or lack the content's type or digest, or have one twice (RFC 5652, 5.3 and 11).
         case invalidSignedAttributes = "invalid-signed-attributes"
+        /// The content's digest is not the one among the signed attributes: the content was changed.
         case contentDigestMismatch = "content-digest-mismatch"
+        /// The signature was not made with the key of the certificate that the signer names, or what was signed was changed.
         case invalidSignature = "invalid-signature"
         // The chain
+        /// No certificate leads from the signer's to an anchor; with ``CMSVerifier``, also when no anchor can be used at all.
         case untrustedChain = "untrusted-chain"
+        /// The chain has not the length that the format prescribes.
         case invalidChainLength = "invalid-chain-length"
+        /// A certificate had expired at the date of validation.
         case certificateExpired = "certificate-expired"
+        /// A certificate was not yet valid at the date of validation.
         case certificateNotYetValid = "certificate-not-yet-valid"
+        /// A certificate was not signed with the key of its issuer.
         case invalidCertificateSignature = "invalid-certificate-signature"
+        /// A certificate was issued by one that is no authority, or that may not have so many below it (RFC 5280, 4.2.1.9).
         case invalidIssuer = "invalid-issuer"
+        /// The key usage of a certificate does not have what it was used for (RFC 5280, 4.2.1.3).
         case invalidKeyUsage = "invalid-key-usage"
+        /// A certificate does not state the purposes of ``CMSPolicy/purposes``.
         case invalidExtendedKeyUsage = "invalid-extended-key-usage"
+        /// A critical extension that libcrypto does not know (RFC 5280, 4.2).
         case unknownCriticalExtension = "unknown-critical-extension"
+        /// The signer's certificate lacks the extension by which Apple marks such signers: it is for something else.
         case missingLeafMarker = "missing-leaf-marker"
+        /// The intermediate lacks the extension by which Apple marks Worldwide Developer Relations.
         case missingIntermediateMarker = "missing-intermediate-marker"
+        /// A certificate whose fingerprint the policy distrusts.
         case distrustedCertificate = "distrusted-certificate"
+        /// A certificate that a revocation list of the policy lists.
         case revokedCertificate = "revoked-certificate"
+        /// No list of the policy covers a certificate that ``CMSPolicy/revocation`` asks for, or it was not current.
         case missingRevocationList = "missing-revocation-list"
+        /// A revocation list of the policy cannot be read.
         case malformedRevocationList = "malformed-revocation-list"
+        /// A certificate, or a part of it that is needed, cannot be read.
         case malformedCertificate = "malformed-certificate"
+        /// A certificate of more than 64 KiB.
         case certificateTooLarge = "certificate-too-large"
         // This host
+        /// This host's libcrypto does not verify what the policy accepts: SHA-1 signatures on RHEL 9. Found when a verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
+        /// libcrypto could not allocate memory.
         case outOfMemory = "out-of-memory"
+        /// libcrypto failed for no reason that lies in the input.
         case libcryptoFailure = "libcrypto-failure"
     }
 
+    /// What is wrong.
     public let kind: Kind
     /// Where the offending element begins, in bytes from the start of the received binary input; `nil` where there is no such place.
     public let offset: Int?
+    /// In which field of the structure; empty where that is not known. The index says which signer or certificate.
     public let path: ASN1Path
 
     init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {

@@ -28,7 +28,9 @@ public struct VerifiedSigner: Hashable, Sendable {
     public let signingTime: Timestamp?
     /// The date at which the chain was found valid.
     public let validationDate: Timestamp
+    /// What was hashed with, the content and the signed attributes.
     public let digest: SignatureDigest
+    /// How the signature is made.
     public let kind: SignatureKind
 
     /// The signer's certificate (DER).
@@ -58,6 +60,7 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
         }
     }
 
+    /// In which field of the structure; the index of `signerInfos` says which signer.
     public var path: ASN1Path {
         switch self {
         case .structure(let error): error.path

@@ -30,6 +30,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     @inlinable var end: Int { bytes.count }
+    /// Whether all elements have been read.
     @inlinable public var isAtEnd: Bool { position == end }
     /// The number of bytes not yet read.
     @inlinable public var remainingCount: Int { end - position }

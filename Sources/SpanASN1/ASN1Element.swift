@@ -5,6 +5,7 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline let start: Int
     @usableFromInline let baseOffset: Int
+    /// What the element is by its identifier octets.
     public let tag: ASN1Tag
     /// What the cursor that read this element lets pass beyond DER.
     public let relaxations: ASN1Relaxations
@@ -31,7 +32,9 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     @inlinable public var offset: Int { baseOffset &+ start }
     /// Where the content begins, from the start of the received input.
     @inlinable public var contentOffset: Int { baseOffset &+ contentStart }
+    /// The number of tag and length octets.
     @inlinable public var headerCount: Int { Int(shortHeaderCount) }
+    /// The number of content octets.
     @inlinable public var contentCount: Int { end &- contentStart }
     /// Header and content as a range of offsets from the start of the received input.
     @inlinable public var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }

@@ -8,6 +8,7 @@ public struct ASN1Limits: Hashable, Sendable {
     /// How many bytes the input may have.
     public var maximumByteCount: Int
 
+    /// 64 levels, 10,000,000 elements and 64 MiB unless said otherwise.
     @inlinable
     public init(
         maximumDepth: Int = 64, maximumElementCount: Int = 10_000_000, maximumByteCount: Int = 64 << 20

@@ -6,7 +6,14 @@ public struct ASN1Tag: Hashable, Sendable {
     /// The four tag classes of X.680, 8.1.
     @frozen
     public enum Class: UInt8, Sendable {
-        case universal, application, contextSpecific, `private`
+        /// The types of X.680 itself.
+        case universal
+        /// `[APPLICATION n]`: types of one application.
+        case application
+        /// `[n]`: fields of the structure around them.
+        case contextSpecific
+        /// `[PRIVATE n]`: types of one enterprise.
+        case `private`
     }
 
     /// Class in bits 31–30, constructed in bit 29, number in bits 27–0.
@@ -36,9 +43,13 @@ public struct ASN1Tag: Hashable, Sendable {
         ASN1Tag(.contextSpecific, number, constructed: constructed)
     }
 
+    /// The class, in bits 8 and 7 of the first identifier octet.
     @inlinable public var tagClass: Class { Class(rawValue: UInt8(rawValue >> 30)) ?? .universal }
+    /// Whether the content consists of elements.
     @inlinable public var isConstructed: Bool { rawValue & (1 << 29) != 0 }
+    /// The tag number, below 2²⁸.
     @inlinable public var number: UInt32 { rawValue & 0x0FFF_FFFF }
+    /// Whether the class is ``Class/universal``: the number then says which type of X.680 it is.
     @inlinable public var isUniversal: Bool { rawValue >> 30 == 0 }
 
     /// The same class and number in constructed form.
@@ -48,29 +59,53 @@ public struct ASN1Tag: Hashable, Sendable {
 }
 
 extension ASN1Tag {
+    /// Tag 0: the end of an indefinite length (X.690, 8.1.5). No element of DER has it.
     @inlinable public static var endOfContents: ASN1Tag { ASN1Tag(octet: 0x00) }
+    /// BOOLEAN, tag 1.
     @inlinable public static var boolean: ASN1Tag { ASN1Tag(octet: 0x01) }
+    /// INTEGER, tag 2.
     @inlinable public static var integer: ASN1Tag { ASN1Tag(octet: 0x02) }
+    /// BIT STRING, tag 3, primitive.
     @inlinable public static var bitString: ASN1Tag { ASN1Tag(octet: 0x03) }
+    /// OCTET STRING, tag 4, primitive.
     @inlinable public static var octetString: ASN1Tag { ASN1Tag(octet: 0x04) }
+    /// NULL, tag 5.
     @inlinable public static var null: ASN1Tag { ASN1Tag(octet: 0x05) }
+    /// OBJECT IDENTIFIER, tag 6.
     @inlinable public static var objectIdentifier: ASN1Tag { ASN1Tag(octet: 0x06) }
+    /// ENUMERATED, tag 10.
     @inlinable public static var enumerated: ASN1Tag { ASN1Tag(octet: 0x0A) }
+    /// UTF8String, tag 12, primitive.
     @inlinable public static var utf8String: ASN1Tag { ASN1Tag(octet: 0x0C) }
+    /// RELATIVE-OID, tag 13.
     @inlinable public static var relativeOID: ASN1Tag { ASN1Tag(octet: 0x0D) }
+    /// SEQUENCE and SEQUENCE OF, tag 16, constructed.
     @inlinable public static var sequence: ASN1Tag { ASN1Tag(octet: 0x30) }
+    /// SET and SET OF, tag 17, constructed.
     @inlinable public static var set: ASN1Tag { ASN1Tag(octet: 0x31) }
+    /// NumericString, tag 18, primitive: digits and space.
     @inlinable public static var numericString: ASN1Tag { ASN1Tag(octet: 0x12) }
+    /// PrintableString, tag 19, primitive: letters, digits, space and `'()+,-./:=?`.
     @inlinable public static var printableString: ASN1Tag { ASN1Tag(octet: 0x13) }
+    /// TeletexString (T61String), tag 20, primitive.
     @inlinable public static var teletexString: ASN1Tag { ASN1Tag(octet: 0x14) }
+    /// VideotexString, tag 21, primitive.
     @inlinable public static var videotexString: ASN1Tag { ASN1Tag(octet: 0x15) }
+    /// IA5String, tag 22, primitive: ASCII.
     @inlinable public static var ia5String: ASN1Tag { ASN1Tag(octet: 0x16) }
+    /// UTCTime, tag 23: a year of two digits.
     @inlinable public static var utcTime: ASN1Tag { ASN1Tag(octet: 0x17) }
+    /// GeneralizedTime, tag 24: a year of four digits.
     @inlinable public static var generalizedTime: ASN1Tag { ASN1Tag(octet: 0x18) }
+    /// GraphicString, tag 25, primitive.
     @inlinable public static var graphicString: ASN1Tag { ASN1Tag(octet: 0x19) }
+    /// VisibleString (ISO646String), tag 26, primitive: printable ASCII and space.
     @inlinable public static var visibleString: ASN1Tag { ASN1Tag(octet: 0x1A) }
+    /// GeneralString, tag 27, primitive.
     @inlinable public static var generalString: ASN1Tag { ASN1Tag(octet: 0x1B) }
+    /// UniversalString, tag 28, primitive: UTF-32, the high byte first.
     @inlinable public static var universalString: ASN1Tag { ASN1Tag(octet: 0x1C) }
+    /// BMPString, tag 30, primitive: two bytes a character, the high byte first.
     @inlinable public static var bmpString: ASN1Tag { ASN1Tag(octet: 0x1E) }
 }
 

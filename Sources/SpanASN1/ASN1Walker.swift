@@ -31,7 +31,9 @@ public struct ASN1Walker: ~Escapable {
         /// The number of content octets; `nil` for an indefinite length, which is known when its end-of-contents is reached.
         public let contentCount: Int?
 
+        /// The number of tag and length octets.
         public var headerCount: Int { contentOffset - offset }
+        /// Whether the length is indefinite: an end-of-contents marker ends the content.
         public var isIndefinite: Bool { contentCount == nil }
         /// The content, unless the length is indefinite.
         public var contentRange: Range<Int>? { contentCount.map { contentOffset..<contentOffset + $0 } }

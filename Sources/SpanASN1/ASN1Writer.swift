@@ -33,6 +33,7 @@ public struct ASN1Writer: ~Copyable {
     /// The number of length octets for which there is no room yet.
     private var missingCount = 0
 
+    /// A writer with nothing written; ``encode(_:)`` makes one and finishes it.
     public init() {}
 
     /// What `body` writes, as bytes.

@@ -14,6 +14,9 @@ public struct BERGate: Sendable {
     /// Whether an element at this depth (0 for the outermost), with this tag and this one's around it, is copied as it is.
     let isOpaque: @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool
 
+    /// A gate with limits of its own.
+    /// - Parameter isOpaque: whether an element is copied as it is, for what was hashed or signed; by its depth (0 for the outermost), its
+    ///   tag and the tag of the element around it. By default none is.
     public init(
         maximumDepth: Int = 32, maximumElementCount: Int = 4096,
         isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }

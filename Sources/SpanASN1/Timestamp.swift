@@ -3,8 +3,10 @@
 /// Calendar arithmetic is that of the proleptic Gregorian calendar, in integers; years 0 to 9999.
 @frozen
 public struct Timestamp: Hashable, Comparable, Sendable {
+    /// Whole milliseconds since 1970-01-01T00:00:00Z; negative before.
     public var millisecondsSince1970: Int64
 
+    /// The point in time so many milliseconds after 1970-01-01T00:00:00Z.
     @inlinable
     public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
@@ -50,7 +52,20 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The components of a point in time in UTC.
     public struct Components: Hashable, Sendable {
-        public var year, month, day, hour, minute, second, millisecond: Int
+        /// Of the proleptic Gregorian calendar; year 0 is 1 BC.
+        public var year: Int
+        /// 1–12.
+        public var month: Int
+        /// 1–31.
+        public var day: Int
+        /// 0–23.
+        public var hour: Int
+        /// 0–59.
+        public var minute: Int
+        /// 0–59; there are no leap seconds.
+        public var second: Int
+        /// 0–999.
+        public var millisecond: Int
     }
 
     /// The calendar date and time of day in UTC.

@@ -12,6 +12,7 @@ public struct AlgorithmIdentifier: ~Escapable {
     public let element: ASN1Element
     /// The algorithm, an OBJECT IDENTIFIER.
     public let algorithm: ASN1Element
+    /// What the algorithm needs to know besides; `nil` when the field is absent, which is not the same as NULL.
     public let parameters: ASN1Element?
 
     @_lifetime(copy cursor)
@@ -31,6 +32,7 @@ public struct AlgorithmIdentifier: ~Escapable {
         try fields.finish()
     }
 
+    /// Whether the algorithm is this one, whatever its parameters.
     public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
     /// Whether the parameters are absent or NULL, as RSA PKCS#1 v1.5 and digest algorithms have them (RFC 3370, 2 and 3.2).

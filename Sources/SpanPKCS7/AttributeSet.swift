@@ -21,6 +21,7 @@ public struct AttributeSet: ~Escapable {
         self.count = count
     }
 
+    /// The attributes, in the order received.
     public var attributes: AttributeIterator {
         @_lifetime(copy self)
         get { AttributeIterator(cursor: element.contents) }
@@ -67,6 +68,7 @@ public struct Attribute: ~Escapable {
     }
 }
 
+/// Attributes one after the other: `while let attribute = try attributes.next() { … }`.
 public struct AttributeIterator: ~Escapable {
     var cursor: ASN1Cursor
 

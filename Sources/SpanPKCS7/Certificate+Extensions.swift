@@ -4,6 +4,7 @@ public import SpanASN1
 public struct CertificateExtension: ~Escapable {
     /// `extnID`, an OBJECT IDENTIFIER.
     public let id: ASN1Element
+    /// Whether whoever does not understand the extension must refuse the certificate.
     public let isCritical: Bool
     /// `extnValue`, an OCTET STRING whose content is DER.
     public let value: ASN1Element
@@ -18,6 +19,7 @@ public struct CertificateExtension: ~Escapable {
     }
 }
 
+/// Extensions one after the other: `while let next = try extensions.next() { … }`.
 public struct CertificateExtensionIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -36,19 +38,29 @@ public struct KeyUsage: OptionSet, Sendable {
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
+    /// To sign data that is neither a certificate nor a revocation list.
     public static let digitalSignature = KeyUsage(rawValue: 1 << 0)
+    /// To sign data that the signer is to stand by; formerly `nonRepudiation`.
     public static let contentCommitment = KeyUsage(rawValue: 1 << 1)
+    /// To encrypt keys.
     public static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
+    /// To encrypt data directly.
     public static let dataEncipherment = KeyUsage(rawValue: 1 << 3)
+    /// To agree on keys.
     public static let keyAgreement = KeyUsage(rawValue: 1 << 4)
+    /// To sign certificates.
     public static let keyCertSign = KeyUsage(rawValue: 1 << 5)
+    /// To sign revocation lists.
     public static let cRLSign = KeyUsage(rawValue: 1 << 6)
+    /// With ``keyAgreement``: to encrypt only.
     public static let encipherOnly = KeyUsage(rawValue: 1 << 7)
+    /// With ``keyAgreement``: to decrypt only.
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 }
 
 /// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280, 4.2.1.9)
 public struct BasicConstraints: Hashable, Sendable {
+    /// Whether the subject may issue certificates.
     public let isAuthority: Bool
     /// How many intermediates may follow; `nil` for any number.
     public let pathLength: UInt64?
@@ -68,6 +80,8 @@ public struct ElementIterator: ~Escapable {
 }
 
 extension Certificate {
+    /// The extensions, in the order received; none for a certificate without the field. One may be there twice, which
+    /// ``certificateExtension(_:)`` refuses.
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
         get {

@@ -25,8 +25,10 @@ public struct Certificate: ~Escapable {
     public let validityElement: ASN1Element
     /// The subject's `Name`, a SEQUENCE.
     public let subject: ASN1Element
+    /// The subject's public key.
     public let subjectPublicKeyInfo: SubjectPublicKeyInfo
     let extensionList: ASN1Element?
+    /// What the issuer signed with, the same outside of what is signed and inside (RFC 5280, 4.1.1.2).
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
     public let signatureValue: ASN1Element
@@ -109,6 +111,7 @@ public struct Certificate: ~Escapable {
 public struct SubjectPublicKeyInfo: ~Escapable {
     /// The whole structure.
     public let element: ASN1Element
+    /// What kind of key it is, and its parameters.
     public let algorithm: AlgorithmIdentifier
     /// The key in the form its algorithm defines, a BIT STRING of whole octets.
     public let subjectPublicKey: ASN1Element
@@ -158,7 +161,9 @@ public struct SubjectPublicKeyInfo: ~Escapable {
 
 /// What decides how costly an RSA key is, and whether it is one at all.
 public struct RSAPublicKeyShape: Hashable, Sendable {
+    /// The size of the modulus, in bits.
     public let modulusBitCount: Int
+    /// Whether the modulus is odd, as a product of two large primes is.
     public let isModulusOdd: Bool
     /// The public exponent; `nil` when it does not fit in 64 bits.
     public let exponent: UInt64?

@@ -4,13 +4,21 @@ public import SpanASN1
 public struct CertificateChoice: ~Escapable {
     /// The raw values are the names in RFC 5652.
     public enum Kind: String, Sendable {
-        case certificate, extendedCertificate
+        /// An X.509 certificate.
+        case certificate
+        /// A PKCS#6 extended certificate, obsolete.
+        case extendedCertificate
+        /// An X.509 attribute certificate of version 1, obsolete.
         case v1AttributeCertificate = "v1AttrCert"
+        /// An X.509 attribute certificate (RFC 5755).
         case v2AttributeCertificate = "v2AttrCert"
+        /// Anything else, by an OBJECT IDENTIFIER in it.
         case other
     }
 
+    /// What it is, by its tag.
     public let kind: Kind
+    /// The whole member, as received.
     public let element: ASN1Element
 
     @_lifetime(copy cursor)

@@ -19,9 +19,11 @@ public struct CertificateRevocationList: ~Escapable {
     public let version: Int
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
+    /// When the list was issued.
     public let thisUpdate: Timestamp
     /// When the next list is due at the latest. RFC 5280 demands it; lists that never end do without.
     public let nextUpdate: Timestamp?
+    /// What the issuer signed with, the same outside of what is signed and inside (RFC 5280, 5.1.1.2).
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
     public let signatureValue: ASN1Element
@@ -88,6 +90,7 @@ public struct CertificateRevocationList: ~Escapable {
         }
     }
 
+    /// The extensions of the list, in the order received.
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
         get {
@@ -101,6 +104,7 @@ public struct CertificateRevocationList: ~Escapable {
 public struct RevokedCertificate: ~Escapable {
     /// `userCertificate`, an INTEGER of any size.
     public let serialNumber: ASN1Element
+    /// From when on the certificate is revoked.
     public let revocationDate: Timestamp
     private let extensionList: ASN1Element?
 
@@ -114,6 +118,7 @@ public struct RevokedCertificate: ~Escapable {
         try fields.finish()
     }
 
+    /// The extensions of the entry, in the order received: the reason, among others.
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
         get {
@@ -123,6 +128,7 @@ public struct RevokedCertificate: ~Escapable {
     }
 }
 
+/// Entries of a revocation list one after the other: `while let entry = try entries.next() { … }`.
 public struct RevokedCertificateIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -137,9 +143,17 @@ public struct RevokedCertificateIterator: ~Escapable {
 
 /// A member of `crls`: `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
 public struct RevocationInfoChoice: ~Escapable {
-    public enum Kind: String, Sendable { case crl, other }
+    /// The raw values are the names in RFC 5652.
+    public enum Kind: String, Sendable {
+        /// An X.509 revocation list.
+        case crl
+        /// Anything else, by an OBJECT IDENTIFIER in it: an OCSP response (RFC 5940), for example.
+        case other
+    }
 
+    /// What it is, by its tag.
     public let kind: Kind
+    /// The whole member, as received.
     public let element: ASN1Element
 
     @_lifetime(copy cursor)
@@ -159,6 +173,7 @@ public struct RevocationInfoChoice: ~Escapable {
     }
 }
 
+/// Revocation information one after the other: `while let info = try infos.next() { … }`.
 public struct RevocationInfoChoiceIterator: ~Escapable {
     var cursor: ASN1Cursor
 

@@ -6,25 +6,50 @@ public import SpanASN1
 /// (``ContentInfo/content``). The raw values are the names in the documents.
 public enum ContentType: String, Sendable, CaseIterable {
     // RFC 2315, 14 and RFC 5652
-    case data, signedData, envelopedData, signedAndEnvelopedData, digestedData, encryptedData
+    /// Just bytes (RFC 5652, 4): the type of a receipt's content.
+    case data
+    /// Signed by any number of signers (RFC 5652, 5).
+    case signedData
+    /// Encrypted to recipients (RFC 5652, 6).
+    case envelopedData
+    /// Both, of PKCS#7 only (RFC 2315, 11).
+    case signedAndEnvelopedData
+    /// Content and its digest (RFC 5652, 7).
+    case digestedData
+    /// Encrypted with a key known from elsewhere (RFC 5652, 8).
+    case encryptedData
     // RFC 5652, 9; RFC 5083; RFC 3274; RFC 4073
+    /// Content and a message authentication code (RFC 5652, 9).
     case authenticatedData = "authData"
+    /// Encrypted and authenticated at once (RFC 5083).
     case authEnvelopedData
+    /// Compressed content (RFC 3274).
     case compressedData
+    /// Several contents (RFC 4073, 2).
     case contentCollection
+    /// A content with attributes (RFC 4073, 3).
     case contentWithAttributes = "contentWithAttrs"
     // RFC 2634, 2.7; RFC 3161, 2.4.2; RFC 4108, 2.1.1
+    /// The acknowledgement of a signed mail (RFC 2634, 2.7). An App Store receipt is no such thing: its type is ``signedData``.
     case receipt
+    /// The content of a timestamp (RFC 3161, 2.4.2).
     case timestampInfo = "TSTInfo"
+    /// Firmware (RFC 4108, 2.1.1).
     case firmwarePackage
     // RFC 5914, 3; RFC 9582, 3; RFC 9286, 4.1
+    /// A list of trust anchors (RFC 5914, 3).
     case trustAnchorList
+    /// Who may announce a route (RFC 9582, 3).
     case routeOriginAttestation = "routeOriginAuthz"
+    /// What a publication point of the RPKI holds (RFC 9286, 4.1).
     case rpkiManifest
     // Authenticode and certificate trust lists
+    /// The content of an Authenticode signature.
     case spcIndirectData = "SPC_INDIRECT_DATA"
+    /// Microsoft's certificate trust list.
     case certificateTrustList = "szOID_CTL"
 
+    /// The type that an identifier names; `nil` for one that is not listed here.
     public init?(_ identifier: ASN1ObjectIdentifier) {
         guard let known = Self.allCases.first(where: { $0.objectIdentifier == identifier }) else { return nil }
         self = known
@@ -36,6 +61,7 @@ public enum ContentType: String, Sendable, CaseIterable {
         self = known
     }
 
+    /// The identifier by which messages name the type.
     public var objectIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .data: .data

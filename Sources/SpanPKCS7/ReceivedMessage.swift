@@ -7,6 +7,7 @@ public import SpanASN1
 /// let signedData = try SignedData(ContentInfo(message.der.span))
 /// ```
 public struct ReceivedMessage: Sendable {
+    /// The bytes as received.
     public let received: [UInt8]
     /// The bytes as received, or what ``BERGate/pkcs7`` made of BER.
     public let der: [UInt8]

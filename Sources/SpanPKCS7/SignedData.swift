@@ -14,6 +14,7 @@ public import SpanASN1
 ///
 /// The structure is read strictly and completely, down to every certificate, revocation list (but not its entries) and signer, when the value is made. Nothing here is verified.
 public struct SignedData: ~Escapable {
+    /// 1, 3, 4 or 5, by what the message carries (RFC 5652, 5.1). It promises nothing.
     public let version: Int
     /// The type of the content, an OBJECT IDENTIFIER.
     public let contentType: ASN1Element
@@ -21,6 +22,7 @@ public struct SignedData: ~Escapable {
     public let content: ASN1Element?
     /// How many certificates, X.509 or of another kind, the message carries.
     public let certificateCount: Int
+    /// How many signers there are; none in a message that only carries certificates.
     public let signerCount: Int
     private let digestAlgorithmSet: ASN1Element
     private let certificateSet: ASN1Element?
@@ -183,6 +185,7 @@ extension SignedData {
         return set.contents
     }
 
+    /// The signers, in the order received.
     public var signerInfos: SignerInfoIterator {
         @_lifetime(copy self)
         get { SignerInfoIterator(cursor: signerSet.contents) }
@@ -192,6 +195,7 @@ extension SignedData {
 // The members of a set are read one after the other: `while let signer = try signers.next() { … }`. `Sequence` cannot be had for
 // views that must not outlive the bytes.
 
+/// Signers one after the other: `while let signer = try signers.next() { … }`.
 public struct SignerInfoIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -204,6 +208,7 @@ public struct SignerInfoIterator: ~Escapable {
     }
 }
 
+/// Algorithms one after the other: `while let algorithm = try algorithms.next() { … }`.
 public struct AlgorithmIdentifierIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -216,6 +221,7 @@ public struct AlgorithmIdentifierIterator: ~Escapable {
     }
 }
 
+/// Certificates of every kind one after the other: `while let choice = try choices.next() { … }`.
 public struct CertificateChoiceIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -228,6 +234,7 @@ public struct CertificateChoiceIterator: ~Escapable {
     }
 }
 
+/// X.509 certificates one after the other: `while let certificate = try certificates.next() { … }`.
 public struct CertificateIterator: ~Escapable {
     var choices: CertificateChoiceIterator
 

@@ -17,12 +17,17 @@ public struct SignerInfo: ~Escapable {
     public let element: ASN1Element
     /// 1 with an issuer and serial number, 3 with a subject key identifier.
     public let version: Int
+    /// How the signer names its certificate.
     public let sid: SignerIdentifier
+    /// The digest of the content, and of the signed attributes where there are any.
     public let digestAlgorithm: AlgorithmIdentifier
+    /// What is signed in place of the content, the content's digest among it; `nil` when the content is signed directly.
     public let signedAttributes: AttributeSet?
+    /// How the signature is made: often bare `rsaEncryption`, which leaves the digest to ``digestAlgorithm``.
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The signature, an OCTET STRING.
     public let signature: ASN1Element
+    /// What anybody can add after signing: countersignatures, timestamps.
     public let unsignedAttributes: AttributeSet?
 
     @_lifetime(copy cursor)
@@ -66,6 +71,7 @@ public struct SignerInfo: ~Escapable {
 
 /// How a signer names its certificate (RFC 5652, 5.3).
 public enum SignerIdentifier: ~Escapable {
+    /// By its issuer's name and serial number; what receipts have.
     case issuerAndSerialNumber(IssuerAndSerialNumber)
     /// The content octets are the key identifier.
     case subjectKeyIdentifier(ASN1Element)

@@ -16,6 +16,7 @@ public struct Subscription: Hashable, Sendable {
     /// The period that decides: of those that had begun by the asked date, the one that began last, and if two began together the one that
     /// ends last. After an upgrade, it is of the product upgraded to.
     public let currentPeriod: InAppPurchase
+    /// What the subscription was at the asked date.
     public let state: State
     /// When access ends, or ended: the end of ``currentPeriod``, and while that is running the end of the last period that follows it without
     /// a gap.
@@ -23,6 +24,7 @@ public struct Subscription: Hashable, Sendable {
     /// A renewal after the receipt was signed moves it, and the receipt does not know: see ``renewal``.
     public let expiry: Timestamp
 
+    /// What a subscription was at a date.
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// The current period runs. It may have a cancellation date, later than the asked date.
         case active
@@ -34,6 +36,7 @@ public struct Subscription: Hashable, Sendable {
 
     /// What kind of price a period has.
     public enum Offer: String, Hashable, Sendable, CaseIterable {
+        /// The full price.
         case none
         /// A free trial [1713], whether or not it is marked as introductory [1719], too.
         case freeTrial = "free-trial"
@@ -49,12 +52,15 @@ public struct Subscription: Hashable, Sendable {
         case unknown
     }
 
+    /// The product of ``currentPeriod``: after an upgrade, the one upgraded to.
     public var productID: String? { currentPeriod.productID }
+    /// Whether ``state`` is ``State/active``. No grace period counts: see ``VerifiedReceipt/isActive(productIDs:at:gracePeriod:)``.
     public var isActive: Bool { state == .active }
     /// When the current period was or will be cancelled, as far as the receipt knows.
     public var cancellationDate: Timestamp? { currentPeriod.cancellationDate }
     /// The offer of the current period.
     public var offer: Offer { Offer(currentPeriod) }
+    /// Always ``Renewal/unknown``: no receipt says it.
     public var renewal: Renewal { .unknown }
 }
 

@@ -30,12 +30,14 @@ public struct InputError: Error, Hashable, Sendable {
         case missingReceiptData = "missing-receipt-data"
     }
 
+    /// What is wrong.
     public let kind: Kind
     /// The form that the input was taken for; `nil` when it looks like none.
     public let form: InputForm?
     /// Bytes from the start of the text, or of the binary input.
     public let offset: Int
 
+    /// An error of input, made by hand: for tests of code that handles errors.
     public init(_ kind: Kind, form: InputForm?, offset: Int) {
         self.kind = kind
         self.form = form

@@ -1,25 +1,38 @@
 /// Why a text is not the JSON that was asked for, and where. Made without allocating.
 public struct JSONError: Error, Hashable, Sendable {
+    /// What is wrong. The raw values are stable words that programs may compare.
     public enum Kind: String, Sendable, CaseIterable {
         // Syntax (RFC 8259)
+        /// The text ends inside a value.
         case truncated
+        /// A character that cannot stand there (RFC 8259).
         case unexpectedCharacter = "unexpected-character"
         /// A control character in a string.
         case invalidString = "invalid-string"
         /// An unknown escape, or half a surrogate pair.
         case invalidEscape = "invalid-escape"
+        /// Octets that are no UTF-8.
         case invalidUTF8 = "invalid-utf8"
+        /// Leading zeros, a sign or a point without digits (RFC 8259, 6).
         case invalidNumber = "invalid-number"
+        /// More than 64 levels of arrays and objects.
         case nestingTooDeep = "nesting-too-deep"
+        /// Anything but whitespace after the value.
         case trailingData = "trailing-data"
         // What a decoder asked for
+        /// A value of another type than the one that is asked for.
         case unexpectedType = "unexpected-type"
+        /// A value of the right type that this member cannot have.
         case unexpectedValue = "unexpected-value"
+        /// A number outside the type that it is read as.
         case numberOutOfRange = "number-out-of-range"
+        /// An object lacks a member that it must have.
         case missingMember = "missing-member"
+        /// A member that is read is there twice.
         case duplicateMember = "duplicate-member"
     }
 
+    /// What is wrong.
     public let kind: Kind
     /// Bytes from the start of the text.
     public let offset: Int

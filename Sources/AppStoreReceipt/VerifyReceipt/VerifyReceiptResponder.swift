@@ -25,6 +25,7 @@ public struct VerifyReceiptResponder: Sendable {
         case xcode
     }
 
+    /// Which receipts are answered.
     public let environment: Environment
     /// What verifies the receipts, of either environment: not for granting.
     package let verifier: ReceiptVerifier
@@ -127,6 +128,7 @@ public struct VerifyReceiptResponder: Sendable {
 
 /// An answer of a ``VerifyReceiptResponder``.
 public struct VerifyReceiptAnswer: Sendable {
+    /// What the answer says in `status`.
     public let status: VerifyReceiptStatus
     /// The JSON text to send, with `Content-Type: application/json` and HTTP status 200.
     public let body: [UInt8]

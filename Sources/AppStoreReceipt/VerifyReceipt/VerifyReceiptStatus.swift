@@ -1,5 +1,6 @@
 /// The `status` of verifyReceipt's answer, as far as this library gives it.
 public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
+    /// The receipt is genuine, and from the environment that was asked. Whether it says anything about a subscription is another question.
     case valid = 0
     /// The request is no JSON object.
     case unreadableRequest = 21000
