@@ -1,4 +1,4 @@
-// Writes what the compiler's symbol graphs say as one listing a module. Called by scripts/public-api:
+// Writes what the compiler's symbol graphs (a folder a module) say as one listing a module. Called by scripts/public-api:
 //   swift scripts/public-api.swift GRAPHS LISTINGS MODULE...
 // Exit status 1 if a public symbol has no documentation.
 import Foundation
@@ -155,7 +155,7 @@ func listing(of module: String, in folder: URL) throws -> (text: String, undocum
 let (graphs, listings) = (URL(filePath: CommandLine.arguments[1]), URL(filePath: CommandLine.arguments[2]))
 var isComplete = true
 for module in CommandLine.arguments.dropFirst(3) {
-    let (text, undocumented) = try listing(of: module, in: graphs)
+    let (text, undocumented) = try listing(of: module, in: graphs.appending(path: module))
     try text.write(to: listings.appending(path: "\(module).txt"), atomically: true, encoding: .utf8)
     for line in undocumented { print(line) }
     isComplete = isComplete && undocumented.isEmpty

@@ -3,7 +3,7 @@ public import SpanASN1
 /// The number of a receipt attribute.
 ///
 /// Apple documents some of them ("Receipt Fields"); the rest is known by comparing receipts with Apple's answers for them. Types with no
-/// known meaning are kept, raw and in order, in ``Receipt/attributes`` and ``InAppPurchase/attributes``.
+/// known meaning are kept, raw and in order, in ``ReceiptContents/attributes`` and ``InAppPurchase/attributes``.
 public struct AttributeType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }

@@ -35,7 +35,11 @@ public struct ReceiptPolicy: Sendable {
     /// What an input may cost.
     public var limits = ReceiptLimits()
 
-    /// - Parameter bundleIDs: the bundle ids to accept; `nil` waives the check, and a receipt of any app passes.
+    /// A policy with the defaults in all else: any age, judged at the receipt's creation date.
+    ///
+    /// - Parameters:
+    ///   - bundleIDs: the bundle ids to accept; `nil` waives the check, and a receipt of any app passes.
+    ///   - environments: the environments to accept; at least one.
     public init(bundleIDs: Set<String>?, environments: Set<ReceiptEnvironment>) {
         self.bundleIDs = bundleIDs
         self.environments = environments

@@ -28,7 +28,13 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// In the order written. One may be there twice.
     public var extensions: [Extension]
 
-    /// - Parameter validity: `notBefore` and `notAfter`, whole seconds.
+    /// A certificate of version 3 with an RSA-2048 key, signed with SHA-256.
+    ///
+    /// - Parameters:
+    ///   - subject: whom it is for.
+    ///   - serialNumber: the content octets of the INTEGER.
+    ///   - validity: `notBefore` and `notAfter`, whole seconds.
+    ///   - extensions: in the order written.
     public init(
         subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Timestamp>,
         extensions: [Extension]
@@ -58,7 +64,9 @@ public struct CertificateSpecification: Hashable, Sendable {
 extension CertificateSpecification {
     /// The `TBSCertificate` (RFC 5280, 4.1) that the issuer signs.
     ///
-    /// - Parameter issuer: `nil` for a self-signed certificate.
+    /// - Parameters:
+    ///   - key: the key that is certified.
+    ///   - issuer: `nil` for a self-signed certificate.
     public func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
         let issuerKey = issuer?.key ?? key
         let signatureAlgorithm = try innerSignatureAlgorithm.orElse { () throws(MintingError) in

@@ -98,7 +98,12 @@ extension JWSBuilder {
 
     /// A transaction: a non-consumable product, unless its members are changed.
     ///
-    /// - Parameter environment: as Apple writes it: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
+    /// - Parameters:
+    ///   - bundleID: the app's bundle identifier.
+    ///   - productID: the product's identifier.
+    ///   - transactionID: also the original transaction's.
+    ///   - environment: as Apple writes it: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
+    ///   - signedDate: when it is said to be signed; it was bought a second before.
     public static func transaction(
         bundleID: String, productID: String, transactionID: String, environment: String = "Production",
         signedDate: Timestamp = defaultDate
@@ -151,8 +156,14 @@ extension JWSBuilder {
     /// A notification about purchases.
     ///
     /// - Parameters:
+    ///   - type: `notificationType`, such as `DID_RENEW`.
+    ///   - subtype: `nil` for none.
+    ///   - bundleID: the app's bundle identifier.
+    ///   - appAppleID: the app's Apple id; `nil` for none.
+    ///   - environment: as Apple writes it: `Production` or `Sandbox`.
     ///   - transaction: a signed transaction to be carried in it.
     ///   - renewalInfo: signed renewal information to be carried in it.
+    ///   - signedDate: when it is said to be signed.
     public static func notification(
         _ type: String, subtype: String? = nil, bundleID: String, appAppleID: Int64? = 1_234_567_890,
         environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,

@@ -42,7 +42,13 @@ extension ReceiptBuilder {
             (quantity, itemID, webOrderLineItemID, isTrialPeriod) = (nil, nil, nil, nil)
         }
 
+        /// A purchase of any kind; consumables, non-consumables and subscriptions have functions of their own.
+        ///
         /// - Parameters:
+        ///   - productID: attribute 1702.
+        ///   - transactionID: attribute 1703.
+        ///   - productType: attribute 1707: 0 for a non-consumable, 1 for a consumable, 3 for a subscription that renews itself.
+        ///   - purchaseDate: attribute 1704.
         ///   - originalTransactionID: `nil` for the transaction's own.
         ///   - originalPurchaseDate: `nil` for the date of the purchase.
         public init(

@@ -80,7 +80,11 @@ public struct ReceiptBuilder: Sendable {
 
     /// A receipt of an iOS app.
     ///
-    /// - Parameter creationDate: when the receipt was made, by default 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
+    /// - Parameters:
+    ///   - bundleID: the app's bundle identifier.
+    ///   - environment: what attribute 0 says; in the sandbox, Apple's numeric ids are 0.
+    ///   - purchases: in the order written.
+    ///   - creationDate: when the receipt was made, by default 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
     public init(
         bundleID: String, environment: Environment = .production, purchases: [Purchase] = [],
         creationDate: Timestamp = Self.defaultCreationDate

@@ -3,7 +3,7 @@ import SpanPKCS7
 
 /// Writes a PKCS#7 `SignedData` container (RFC 5652, 5.1) around any content, each part right or wrong on purpose.
 ///
-/// ``ReceiptBuilder/signedData(by:)`` makes one with Apple's shape to start from.
+/// ``ReceiptBuilder/signedData(by:)-(TestCertificateAuthority)`` makes one with Apple's shape to start from.
 public struct SignedDataBuilder: Sendable {
     /// How the container is encoded. Certificates and what is signed are DER in either.
     public enum Encoding: Hashable, Sendable {

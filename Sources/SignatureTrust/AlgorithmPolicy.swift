@@ -29,7 +29,9 @@ public struct AlgorithmPolicy: Hashable, Sendable {
 
     /// What receipts are signed with: RSA PKCS#1 v1.5 with SHA-2, and SHA-1 unless switched off.
     ///
-    /// - Parameter allowsSHA1: Apple has signed receipts with SHA-1 until 2024 at least, and their chains too.
+    /// - Parameters:
+    ///   - allowsSHA1: Apple has signed receipts with SHA-1 until 2024 at least, and their chains too.
+    ///   - rsaKeySizes: in bits; Apple's keys have 2048.
     public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
         self.init(
             kinds: .rsaPKCS1, digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, rsaKeySizes: rsaKeySizes, curves: [])

@@ -51,7 +51,10 @@ extension ASN1Cursor {
 
     /// Reads a SET OF (or one under another constructed tag), giving each element to `body`.
     ///
-    /// - Parameter isSorted: whether to demand DER's order: ascending by encoding, equal ones allowed (X.690, 11.6).
+    /// - Parameters:
+    ///   - tag: the tag of the set.
+    ///   - isSorted: whether to demand DER's order: ascending by encoding, equal ones allowed (X.690, 11.6).
+    ///   - body: reads one element; what it does not read of it is not missed.
     /// - Throws: what `body` throws; `unsorted-set` at the first element that is less than the one before it.
     public mutating func readSet(
         _ tag: ASN1Tag = .set, isSorted: Bool = false, _ body: (ASN1Element) throws(ASN1DecodingError) -> Void

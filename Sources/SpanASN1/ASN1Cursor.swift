@@ -1,7 +1,7 @@
 /// A place in borrowed bytes from which DER elements are read, one after the other. It can only shrink.
 ///
 /// A cursor never copies, allocates or recurses, and cannot outlive the bytes. It reads DER (X.690, 10): definite, minimal lengths
-/// and minimal tags; what BER allows beyond that is ``BERGate``'s business. Read a structure through ``decode(_:baseOffset:_:)``
+/// and minimal tags; what BER allows beyond that is ``BERGate``'s business. Read a structure through ``decode(_:baseOffset:allowing:_:)``
 /// or ``ASN1Element/decode(_:)``, which prove that nothing was left over.
 @frozen
 public struct ASN1Cursor: ~Escapable, BitwiseCopyable {

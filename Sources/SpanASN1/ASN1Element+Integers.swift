@@ -2,7 +2,9 @@
 extension ASN1Element {
     /// An INTEGER as any fixed-width type.
     ///
-    /// - Parameter tag: the implicit tag that stands in place of INTEGER's own.
+    /// - Parameters:
+    ///   - type: the type to read it as.
+    ///   - tag: the implicit tag that stands in place of INTEGER's own.
     /// - Throws: `unexpected-tag`; `invalid-integer` for no content or a superfluous first octet (X.690, 8.3.2);
     ///   `integer-out-of-range` when `T` cannot hold the value.
     @inlinable

@@ -124,7 +124,9 @@ public struct ASN1Walker: ~Escapable {
 
     /// Visits the content of the primitive element that ``next()`` has just given, such as an OCTET STRING that wraps DER.
     ///
-    /// - Parameter count: how many octets to leave out first; 1 skips a BIT STRING's number of unused bits.
+    /// - Parameters:
+    ///   - element: what ``next()`` has given.
+    ///   - count: how many octets to leave out first; 1 skips a BIT STRING's number of unused bits.
     /// - Returns: `false`, and nothing changes, for an element that is not the one visited last, constructed, or shorter than `count`.
     @discardableResult
     public mutating func enter(_ element: Element, skipping count: Int = 0) -> Bool {

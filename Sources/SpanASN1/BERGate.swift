@@ -15,8 +15,12 @@ public struct BERGate: Sendable {
     let isOpaque: @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool
 
     /// A gate with limits of its own.
-    /// - Parameter isOpaque: whether an element is copied as it is, for what was hashed or signed; by its depth (0 for the outermost), its
-    ///   tag and the tag of the element around it. By default none is.
+    ///
+    /// - Parameters:
+    ///   - maximumDepth: how deeply elements may nest outside opaque ones.
+    ///   - maximumElementCount: how many elements may be rewritten.
+    ///   - isOpaque: whether an element is copied as it is, for what was hashed or signed; by its depth (0 for the outermost), its tag and
+    ///     the tag of the element around it. By default none is.
     public init(
         maximumDepth: Int = 32, maximumElementCount: Int = 4096,
         isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }

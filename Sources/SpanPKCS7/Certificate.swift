@@ -11,7 +11,7 @@ public import SpanASN1
 ///   extensions [3] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 4.1
 /// ```
 public struct Certificate: ~Escapable {
-    /// The whole certificate; its fingerprint is a digest of ``ASN1Element/encoded``.
+    /// The whole certificate; its fingerprint is a digest of `element.encoded`.
     public let element: ASN1Element
     /// What the issuer signed.
     public let tbsCertificate: ASN1Element

@@ -9,7 +9,7 @@ public import SpanASN1
 public struct ReceivedMessage: Sendable {
     /// The bytes as received.
     public let received: [UInt8]
-    /// The bytes as received, or what ``BERGate/pkcs7`` made of BER.
+    /// The bytes as received, or what `BERGate.pkcs7` made of BER.
     public let der: [UInt8]
     private let isNormalized: Bool
 

@@ -33,6 +33,7 @@ public struct SignedData: ~Escapable {
     /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
     ///
     /// - Parameters:
+    ///   - contentInfo: the message.
     ///   - maximumCertificateCount: more certificates are `too-many-elements`.
     ///   - maximumSignerCount: more signers are `too-many-elements`.
     ///   - maximumRevocationInfoCount: more revocation lists are `too-many-elements`.

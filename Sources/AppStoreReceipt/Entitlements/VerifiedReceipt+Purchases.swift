@@ -13,7 +13,10 @@ extension VerifiedReceipt {
     ///
     /// What was bought, not what is still running: see ``subscriptions(at:)`` and ``isActive(productIDs:at:gracePeriod:)``.
     ///
-    /// - Parameter includingCancelled: whether to list those, too, that were cancelled by that date.
+    /// - Parameters:
+    ///   - productID: the product's identifier.
+    ///   - date: what was bought later is not listed.
+    ///   - includingCancelled: whether to list those, too, that were cancelled by that date.
     public func purchases(
         of productID: String, at date: Timestamp, includingCancelled: Bool = false
     ) -> [InAppPurchase] {
@@ -53,6 +56,8 @@ extension VerifiedReceipt {
     /// A product that was upgraded from does not, nor do consumables, nor non-renewing subscriptions, whose length only the app knows.
     ///
     /// - Parameters:
+    ///   - productIDs: any of them will do.
+    ///   - date: the date that is asked for.
     ///   - gracePeriod: for how long after its end the last period still gives access, unless it was cancelled: for the time in which Apple
     ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
     public func isActive(productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero) -> Bool {
@@ -71,7 +76,9 @@ extension VerifiedReceipt {
 
     /// Whether an introductory offer or a free trial of a subscription group shows in the receipt by a date.
     ///
-    /// - Parameter productIDs: all products of the group: an offer can be used once for them together.
+    /// - Parameters:
+    ///   - productIDs: all products of the group: an offer can be used once for them together.
+    ///   - date: what was bought later does not count.
     public func introductoryOffer(productIDs: Set<String>, at date: Timestamp) -> IntroductoryOfferUse {
         for purchase in inAppPurchases where purchase.isIntroductory && start(of: purchase) <= date {
             if let productID = purchase.productID, productIDs.contains(productID) { return .used(purchase) }

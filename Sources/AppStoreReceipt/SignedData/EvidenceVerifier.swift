@@ -25,6 +25,7 @@ public struct EvidenceVerifier: Sendable {
     /// A verifier for one app that trusts Apple's roots.
     ///
     /// - Parameters:
+    ///   - bundleID: the app's bundle identifier.
     ///   - appAppleID: the app's Apple id, where it is to be checked in signed data.
     ///   - environments: which evidence to accept; production, sandbox, or both.
     public init(

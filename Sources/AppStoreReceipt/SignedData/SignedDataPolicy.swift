@@ -22,6 +22,7 @@ public struct SignedDataPolicy: Sendable {
     /// - Parameters:
     ///   - bundleIDs: the bundle ids to accept; `nil` waives the check, and data of any app passes.
     ///   - appAppleID: the app's Apple id; `nil` waives the check.
+    ///   - environments: the environments to accept; at least one.
     public init(bundleIDs: Set<String>?, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>) {
         self.bundleIDs = bundleIDs
         self.appAppleID = appAppleID
