@@ -1,0 +1,32 @@
+import Foundation
+
+/// An article of the documentation.
+struct Article {
+    let text: String
+
+    init(_ name: String) throws {
+        let catalog = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../Sources/AppStoreReceipt/AppStoreReceipt.docc").standardized
+        text = try String(contentsOf: catalog.appendingPathComponent(name + ".md"), encoding: .utf8)
+    }
+
+    /// Its blocks of Swift code.
+    var code: [String] {
+        text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
+    }
+
+    /// Those that a source file does not hold word for word, by their first line.
+    func codeMissing(in file: String = #filePath) throws -> [Substring] {
+        let source = try String(contentsOfFile: file, encoding: .utf8)
+        return code.filter { !source.contains($0) }.map { $0.prefix { $0 != "\n" } }
+    }
+
+    /// The rows of the table under a heading, without the table's own: each cell as it is between the bars.
+    func rows(under heading: String) -> [[String]] {
+        let sections = text.components(separatedBy: "\n#").map { $0.drop { $0 == "#" || $0 == " " } }
+        guard let section = sections.first(where: { $0.hasPrefix(heading + "\n") }) else { return [] }
+        return section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { row in
+            row.dropFirst(2).dropLast(2).components(separatedBy: " | ")
+        }
+    }
+}
