@@ -6,7 +6,7 @@ import SpanPKCS7
 struct ReceiptContainer: Sendable {
     let limits: ReceiptLimits
     /// `nil` to decode without verifying.
-    let trust: ReceiptTrustEngine?
+    let trust: TrustEngine?
     let validationDate: @Sendable (_ creationDate: Timestamp) -> Timestamp
 
     /// Reads DER; or BER, which is normalised first.
@@ -88,7 +88,7 @@ struct ReceiptContainer: Sendable {
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func evidence(
-        _ trust: ReceiptTrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
+        _ trust: TrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
         at date: Timestamp?
     ) throws(ReceiptError) -> ReceiptEvidence {
         do throws(SignatureTrustError) {
@@ -105,37 +105,6 @@ struct ReceiptContainer: Sendable {
                 payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
         } catch {
             throw .payload(error)
-        }
-    }
-}
-
-/// Who may have signed: the two kinds of trust behind one face.
-enum ReceiptTrustEngine: Sendable {
-    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
-    case signer(PinnedSignerVerifier)
-
-    @_lifetime(copy message)
-    func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
-        switch self {
-        case .chain(let verifier, _): try verifier.verifySignature(of: message)
-        case .signer(let verifier): try verifier.verifySignature(of: message)
-        }
-    }
-
-    func evidence(
-        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
-        switch self {
-        case .chain(let verifier, let authority):
-            let chain = try verifier.chain(of: signature, in: message, at: date)
-            return ReceiptEvidence(
-                authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
-                signerExpiry: chain.leafExpiry, digest: signature.digestAlgorithm, validationDate: date)
-        case .signer(let verifier):
-            let signer = try verifier.signer(of: signature, at: date)
-            return ReceiptEvidence(
-                authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
-                signerExpiry: signer.expiry, digest: signature.digestAlgorithm, validationDate: date)
         }
     }
 }

@@ -86,6 +86,53 @@ extension ArraySlice<UInt8> {
     }
 }
 
+extension SignedDataError {
+    /// What to do about it, in one or two sentences.
+    public var advice: String {
+        switch reason {
+        case .form(.inputTooLarge, _):
+            "Raise `SignedDataPolicy.maximumByteCount` if you expect signed data of this size."
+        case .form: "Have the client send `jwsRepresentation` unchanged."
+        case .headerSyntax, .header:
+            "Apple's headers are not so: refuse it, and watch who sends it. Signed data of StoreKit Testing in Xcode needs `ReceiptTrust.storeKitTesting`."
+        case .signature(let error), .chain(let error): error.kind.advice
+        case .signedDate: "Apple dates what it signs: refuse it."
+        case .payload:
+            "Ask for the kind that was sent. If it is of that kind, look for a newer version of this library, and report it."
+        case .policy(let violation):
+            switch violation {
+            case .bundleIDMismatch: ReceiptError.policy(.bundleIDMismatch).advice
+            case .appAppleIDMismatch: "Another app's, unless the Apple id in the policy is wrong."
+            case .unknownEnvironment: ReceiptError.policy(.unknownEnvironment).advice
+            case .environmentMismatch:
+                "Transactions of TestFlight and App Review are from the sandbox: send them to a verifier that accepts it."
+            case .partMismatch: "Keep the notification and report it: Apple's parts agree."
+            case .signedTooLongAgo: "Have the app send a newer one, or raise `SignedDataPolicy.maximumAge`."
+            case .signedInTheFuture: "Check this host's clock; if it is right, refuse it."
+            }
+        case .configuration(let fault):
+            switch fault {
+            case .noTrustAnchor: ReceiptError.configuration(.noTrustAnchor).advice
+            case .noEnvironment: ReceiptError.configuration(.noEnvironment).advice
+            case .environmentNotOfTrust: ReceiptError.configuration(.environmentNotOfTrust).advice
+            case .unusableTrustAnchor: ReceiptError.configuration(.unusableTrustAnchor).advice
+            case .noAppAppleID: "Give `SignedDataPolicy.appAppleID`, the app's Apple id."
+            }
+        case .host(let fault): ReceiptError.host(fault).advice
+        }
+    }
+}
+
+extension EvidenceError {
+    /// What to do about it, in one or two sentences.
+    public var advice: String {
+        switch self {
+        case .receipt(let error): error.advice
+        case .signedData(let error): error.advice
+        }
+    }
+}
+
 extension SignatureTrustError.Kind {
     /// What to do about it, in one or two sentences.
     var advice: String {

@@ -164,13 +164,7 @@ extension ReceiptError {
         }
     }
 
-    static func host(_ error: LibcryptoError) -> ReceiptError {
-        switch error.kind {
-        case .algorithmUnavailable: .host(.algorithmUnavailable)
-        case .allocationFailed: .host(.outOfMemory)
-        default: .host(.libcryptoFailure)
-        }
-    }
+    static func host(_ error: LibcryptoError) -> ReceiptError { .host(HostFault(error)) }
 
     /// The same error with its offset into the binary bytes changed.
     func mappingOffset(_ map: (Int) -> Int) -> ReceiptError {
@@ -183,6 +177,17 @@ extension ReceiptError {
         case .creationDate(let fault, let offset): .creationDate(fault, offset: offset.map(map))
         case .input, .policy, .configuration, .host: self
         }
+    }
+}
+
+extension ReceiptError.HostFault {
+    init(_ error: LibcryptoError) {
+        self =
+            switch error.kind {
+            case .algorithmUnavailable: .algorithmUnavailable
+            case .allocationFailed: .outOfMemory
+            default: .libcryptoFailure
+            }
     }
 }
 

@@ -40,10 +40,11 @@ public final class ReceiptVerifier: Sendable {
         guard policy.environments.isSubset(of: environmentsOfTrust) else {
             throw .configuration(.environmentNotOfTrust)
         }
-        let engine: ReceiptTrustEngine
+        let engine: TrustEngine
         do throws(SignatureTrustError) {
             try HostSelfTest.run(policy.algorithms)
-            engine = try ReceiptTrustEngine(trust, policy)
+            engine = try TrustEngine(
+                trust, appleRoots: [.appleRootCA], algorithms: policy.algorithms, distrusted: policy.distrusted)
         } catch {
             throw ReceiptError(error) { _ in .configuration(.unusableTrustAnchor) }
         }
@@ -179,44 +180,6 @@ extension ReceiptInput {
             return try ReceiptInput(base64: text.utf8Span.span, maximumByteCount: limits.maximumByteCount).decoded
         } catch {
             throw .input(error)
-        }
-    }
-}
-
-/// The extensions by which Apple marks the certificates that sign receipts (and StoreKit 2 data).
-extension ASN1ObjectIdentifier {
-    /// 1.2.840.113635.100.6.11.1, on the leaf.
-    static let receiptSigningMarker = ASN1ObjectIdentifier(
-        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
-    /// 1.2.840.113635.100.6.2.1, on the Worldwide Developer Relations intermediate.
-    static let developerRelationsMarker = ASN1ObjectIdentifier(
-        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
-}
-
-extension ReceiptTrustEngine {
-    init(_ trust: ReceiptTrust, _ policy: ReceiptPolicy) throws(SignatureTrustError) {
-        func chains(
-            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
-        ) throws(SignatureTrustError) -> ReceiptTrustEngine {
-            .chain(
-                try PinnedChainVerifier(
-                    policy: PinnedChainPolicy(
-                        anchors: anchors, leafMarker: .receiptSigningMarker,
-                        intermediateMarker: .developerRelationsMarker, algorithms: policy.algorithms,
-                        distrusted: policy.distrusted)), authority)
-        }
-        switch trust {
-        case .apple: self = try chains(to: [.appleRootCA], .apple)
-        case .roots(let anchors): self = try chains(to: anchors, .customRoot)
-        case .storeKitTesting(let certificates):
-            self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: policy.algorithms))
-        }
-    }
-
-    var isEmpty: Bool {
-        switch self {
-        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
-        case .signer(let verifier): verifier.isEmpty
         }
     }
 }

@@ -14,7 +14,15 @@ struct ReceiptErrorAdviceTests {
         errors += ReceiptError.ConfigurationFault.allCases.map { .configuration($0) }
         errors += ReceiptError.HostFault.allCases.map { .host($0) }
         errors += ReceiptError.CreationDateFault.allCases.map { .creationDate($0, offset: nil) }
-        for advice in errors.map(\.advice) + SignatureTrustError.Kind.allCases.map(\.advice) {
+        var reasons: [SignedDataError.Reason] = SignedDataError.PolicyViolation.allCases.map { .policy($0) }
+        reasons += SignedDataError.ConfigurationFault.allCases.map { .configuration($0) }
+        reasons += SignedDataError.FormFault.allCases.map { .form($0, offset: 0) }
+        reasons += SignedDataError.HeaderFault.allCases.map { .header($0, offset: 0) }
+        reasons += SignedDataError.DateFault.allCases.map { .signedDate($0, offset: 0) }
+        reasons += JSONError.Kind.allCases.map { .payload(JSONError($0, offset: 0)) }
+        reasons += ReceiptError.HostFault.allCases.map { .host($0) }
+        let advice = errors.map(\.advice) + reasons.map { SignedDataError($0).advice }
+        for advice in advice + SignatureTrustError.Kind.allCases.map(\.advice) {
             #expect(advice.hasSuffix(".") && advice.count > 20, "\(advice)")
         }
     }

@@ -2,9 +2,11 @@
 
 /// The Advanced Commerce part of a transaction.
 public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
     }
 
@@ -37,9 +39,11 @@ extension AdvancedCommerceTransactionInfo.Member: SignedMember {
 
 /// The Advanced Commerce part of a renewal.
 public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
     }
 
@@ -67,8 +71,10 @@ extension AdvancedCommerceRenewalInfo.Member: SignedMember {
 
 /// What a product is called, to the customer.
 public struct AdvancedCommerceDescriptors: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
-    public enum Member: String, CaseIterable, Sendable { case description, displayName }
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
+    package enum Member: String, CaseIterable, Sendable { case description, displayName }
 
     public var productDescription: String? { members.string(.description) }
     public var displayName: String? { members.string(.displayName) }
@@ -83,9 +89,11 @@ extension AdvancedCommerceDescriptors.Member: SignedMember {
 
 /// A product bought, by the developer's own number.
 public struct AdvancedCommerceTransactionItem: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case sku = "SKU"
         case description, displayName, offer, price, refunds, revocationDate
     }
@@ -117,9 +125,11 @@ extension AdvancedCommerceTransactionItem.Member: SignedMember {
 
 /// A product that renews.
 public struct AdvancedCommerceRenewalItem: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case sku = "SKU"
         case description, displayName, offer, price, priceIncreaseInfo
     }
@@ -148,8 +158,10 @@ extension AdvancedCommerceRenewalItem.Member: SignedMember {
 
 /// A discount on a subscription.
 public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
-    public enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
+    package enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
 
     /// Why the offer is made.
     public struct Reason: RawRepresentable, Hashable, Sendable {
@@ -177,9 +189,11 @@ extension AdvancedCommerceOffer.Member: SignedMember {
 
 /// A refund of an item.
 public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
+    package enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
 
     /// Why the customer was refunded.
     public struct Reason: RawRepresentable, Hashable, Sendable {
@@ -226,8 +240,10 @@ extension AdvancedCommerceRefund.Member: SignedMember {
 
 /// A price increase to come.
 public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
-    public enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
+    package enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
 
     /// What the customer has said to it.
     public struct Status: RawRepresentable, Hashable, Sendable {

@@ -3,10 +3,12 @@
 /// It is about one thing: ``data``, ``appData``, ``summary`` or ``externalPurchaseToken``. ``SignedDataVerifier`` gives it as a
 /// ``VerifiedNotification``, with its signed parts.
 public struct AppStoreNotification: SignedPayload {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
     /// The names of the fields in JSON.
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appData, data, externalPurchaseToken, notificationType, notificationUUID, signedDate, subtype, summary
         case version
     }
@@ -51,9 +53,11 @@ extension AppStoreNotification.Member: SignedMember {
 
 /// What a notification says of purchases. Its signed parts are verified: see ``VerifiedNotification``.
 public struct NotificationData: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, bundleVersion, consumptionRequestReason, environment, signedRenewalInfo
         case signedTransactionInfo, status
     }
@@ -86,9 +90,11 @@ extension NotificationData.Member: SignedMember {
 
 /// What a notification says of a customer's copy of the app.
 public struct NotificationAppData: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, environment, signedAppTransactionInfo
     }
 
@@ -114,9 +120,11 @@ extension NotificationAppData.Member: SignedMember {
 
 /// What came of a request to extend the renewal dates of many subscriptions.
 public struct NotificationSummary: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, environment, failedCount, productId, requestIdentifier, storefrontCountryCodes
         case succeededCount
     }
@@ -150,9 +158,11 @@ extension NotificationSummary.Member: SignedMember {
 
 /// A token for a purchase outside the App Store.
 public struct ExternalPurchaseToken: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, externalPurchaseId, tokenCreationDate, tokenExpirationDate, tokenType
     }
 

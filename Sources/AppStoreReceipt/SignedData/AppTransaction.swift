@@ -1,9 +1,11 @@
 /// What Apple says of a customer's copy of the app (`JWSAppTransactionDecodedPayload`; on devices `AppTransaction.jsonRepresentation`).
 public struct AppTransaction: SignedPayload {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
     /// The names of the fields in JSON.
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, appTransactionId, applicationVersion, bundleId, deviceVerification, deviceVerificationNonce
         case originalApplicationVersion, originalPlatform, originalPurchaseDate, preorderDate, receiptCreationDate
         case receiptType, requestDate, versionExternalIdentifier
@@ -56,10 +58,12 @@ extension AppTransaction.Member: SignedMember {
 ///
 /// It has no bundle id but the app's Apple id, so only a verifier that knows the latter can verify one.
 public struct RealtimeRequest: SignedPayload {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
     /// The names of the fields in JSON.
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case appAppleId, environment, originalTransactionId, productId, requestIdentifier, signedDate, userLocale
     }
 

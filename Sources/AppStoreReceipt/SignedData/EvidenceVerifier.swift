@@ -119,12 +119,14 @@ extension SignedDataVerifier {
     }
 
     func verifyAny(_ text: Span<UInt8>) throws(SignedDataError) -> VerifiedEvidence {
-        switch Self.kind(of: text) {
-        case .notificationType: return .notification(try verifyNotification(text))
-        case .requestIdentifier: return .realtimeRequest(try verify(text))
-        case .receiptType: return .appTransaction(try verify(text))
-        case .autoRenewStatus: return .renewalInfo(try verify(text))
-        case .transactionId, nil: return .transaction(try verify(text))
+        try counters.counting { () throws(SignedDataError) in
+            switch Self.kind(of: text) {
+            case .notificationType: .notification(try verifyNotification(text))
+            case .requestIdentifier: .realtimeRequest(try verify(text))
+            case .receiptType: .appTransaction(try verify(text))
+            case .autoRenewStatus: .renewalInfo(try verify(text))
+            case .transactionId, nil: .transaction(try verify(text))
+            }
         }
     }
 

@@ -16,6 +16,8 @@ public protocol PurchaseEvidence: Sendable {
     var revocationDate: Timestamp? { get }
     /// Whether the customer has upgraded to another product, which ends this period; receipts do not say.
     var isSuperseded: Bool { get }
+    /// When the evidence itself expires, as the receipt of a volume purchase may; it grants nothing from then on.
+    var evidenceExpirationDate: Timestamp? { get }
     /// The UUID that the app gave when it bought; receipts have none.
     var appAccountToken: String? { get }
     var environment: ReceiptEnvironment? { get }
@@ -27,7 +29,8 @@ extension PurchaseEvidence {
     /// Whether Apple has refunded or revoked it.
     public var isRevoked: Bool { revocationDate != nil }
 
-    /// Whether it grants its product at a time: bought by then, not revoked, not upgraded from, and, for a subscription, within its period.
+    /// Whether it grants its product at a time: bought by then, not revoked, not upgraded from, by evidence that has not expired, and, for a
+    /// subscription, within its period.
     /// Grace periods, which only renewal information knows, are not considered.
     ///
     /// Apple dates a renewal at the start of its period and signs it up to a day earlier. A new purchase is seconds old: on a host whose clock
@@ -35,6 +38,7 @@ extension PurchaseEvidence {
     public func grants(at date: Timestamp) -> Bool {
         guard !isRevoked, !isSuperseded else { return false }
         if let purchaseDate, date < purchaseDate { return false }
+        if let evidenceExpirationDate, date >= evidenceExpirationDate { return false }
         guard let expiresDate else { return true }
         return date < expiresDate
     }
@@ -45,11 +49,13 @@ public struct VerifiedPurchase: PurchaseEvidence, Hashable {
     public let purchase: InAppPurchase
     public let environment: ReceiptEnvironment?
     public let trust: ReceiptEvidence
+    public let evidenceExpirationDate: Timestamp?
 
     init(_ purchase: InAppPurchase, in receipt: VerifiedReceipt) {
         self.purchase = purchase
         environment = receipt.environment
         trust = receipt.trust
+        evidenceExpirationDate = receipt.expirationDate
     }
 
     public var productID: String? { purchase.productID }
@@ -79,6 +85,7 @@ extension Verified: PurchaseEvidence where Payload == TransactionInfo {
     public var expiresDate: Timestamp? { payload.expiresDate }
     public var revocationDate: Timestamp? { payload.revocationDate }
     public var isSuperseded: Bool { payload.isUpgraded == true }
+    public var evidenceExpirationDate: Timestamp? { nil }
     public var appAccountToken: String? { payload.appAccountToken }
     public var environment: ReceiptEnvironment? { payload.environment }
 }

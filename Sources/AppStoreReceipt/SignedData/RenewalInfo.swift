@@ -3,10 +3,12 @@
 /// It has no bundle id: one that arrives alone belongs to the app whose transactions have its ``originalTransactionID``, and that is for
 /// the caller to check. In a notification it is verified with its transaction.
 public struct RenewalInfo: SignedPayload {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
     /// The names of the fields in JSON.
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case advancedCommerceInfo, appAccountToken, appTransactionId, autoRenewProductId, autoRenewStatus
         case commitmentInfo, currency, deviceVerification, deviceVerificationNonce, eligibleWinBackOfferIds
         case environment, expirationIntent, gracePeriodExpiresDate, isInBillingRetryPeriod, offerDiscountType
@@ -83,9 +85,11 @@ extension RenewalInfo.Member: SignedMember {
 
 /// The commitment of a subscription that is paid by the month, from its next renewal on.
 public struct RenewalCommitmentInfo: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType
         case commitmentRenewalDate, commitmentRenewalPrice
     }

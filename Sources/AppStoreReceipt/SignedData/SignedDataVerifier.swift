@@ -15,7 +15,8 @@ import SpanASN1
 public final class SignedDataVerifier: Sendable {
     public let policy: SignedDataPolicy
     public let trust: ReceiptTrust
-    private let engine: Engine
+    let engine: TrustEngine
+    let counters: VerifierCounters
 
     /// A verifier for one app.
     ///
@@ -44,11 +45,19 @@ public final class SignedDataVerifier: Sendable {
             throw SignedDataError(.configuration(.environmentNotOfTrust))
         }
         do throws(SignatureTrustError) {
-            engine = try Engine(trust, policy)
+            // ECDSA; RSA is for roots, of which a chain may end in an older one.
+            let algorithms = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
+            engine = try TrustEngine(
+                trust, appleRoots: TrustAnchor.appleRoots, algorithms: algorithms, distrusted: policy.distrusted)
         } catch {
             throw SignedDataError(error) { _ in .configuration(.unusableTrustAnchor) }
         }
         guard !engine.isEmpty else { throw SignedDataError(.configuration(.noTrustAnchor)) }
+        do throws(LibcryptoError) {
+            counters = try VerifierCounters()
+        } catch {
+            throw SignedDataError(.host(ReceiptError.HostFault(error)))
+        }
     }
 
     // MARK: What Apple signs
@@ -59,29 +68,29 @@ public final class SignedDataVerifier: Sendable {
     ///
     /// - Throws: the one ``SignedDataError`` that this input deserves.
     public func verifyTransaction(_ jws: String) throws(SignedDataError) -> Verified<TransactionInfo> {
-        try verify(jws.utf8Span.span)
+        try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
 
     /// Verifies renewal information, which has no bundle id: see ``RenewalInfo``.
     public func verifyRenewalInfo(_ jws: String) throws(SignedDataError) -> Verified<RenewalInfo> {
-        try verify(jws.utf8Span.span)
+        try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
 
     /// Verifies an app transaction.
     public func verifyAppTransaction(_ jws: String) throws(SignedDataError) -> Verified<AppTransaction> {
-        try verify(jws.utf8Span.span)
+        try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
 
     /// Verifies a request for a retention message: `signedPayload` of what Apple sends to the endpoint.
     ///
     /// - Throws: `no-app-apple-id` when the policy has bundle ids and no Apple id of the app, the only thing that ties the request to it.
     public func verifyRealtimeRequest(_ jws: String) throws(SignedDataError) -> Verified<RealtimeRequest> {
-        try verify(jws.utf8Span.span)
+        try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
 
     /// Verifies a notification and its signed parts, which must be about the same app and environment: `signedPayload` of what Apple sends.
     public func verifyNotification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
-        try verifyNotification(jws.utf8Span.span)
+        try counters.counting { () throws(SignedDataError) in try verifyNotification(jws.utf8Span.span) }
     }
 
     func verifyNotification(_ jws: Span<UInt8>) throws(SignedDataError) -> VerifiedNotification {
@@ -248,68 +257,5 @@ public struct VerifiedNotification: Hashable, Sendable {
 
     public subscript<Value>(dynamicMember field: KeyPath<AppStoreNotification, Value>) -> Value {
         notification.payload[keyPath: field]
-    }
-}
-
-/// Who may have signed: the two kinds of trust behind one face.
-private enum Engine: Sendable {
-    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
-    case signer(PinnedSignerVerifier)
-
-    init(_ trust: ReceiptTrust, _ policy: SignedDataPolicy) throws(SignatureTrustError) {
-        // ECDSA; RSA is for roots, of which a chain may end in an older one.
-        let algorithms = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
-        func chains(
-            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
-        ) throws(SignatureTrustError) -> Engine {
-            .chain(
-                try PinnedChainVerifier(
-                    policy: PinnedChainPolicy(
-                        anchors: anchors, leafMarker: .receiptSigningMarker,
-                        intermediateMarker: .developerRelationsMarker, algorithms: algorithms,
-                        distrusted: policy.distrusted)), authority)
-        }
-        switch trust {
-        case .apple: self = try chains(to: TrustAnchor.appleRoots, .apple)
-        case .roots(let anchors): self = try chains(to: anchors, .customRoot)
-        case .storeKitTesting(let certificates):
-            self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
-        }
-    }
-
-    var isEmpty: Bool {
-        switch self {
-        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
-        case .signer(let verifier): verifier.isEmpty
-        }
-    }
-
-    /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
-    var certificateCount: Int { if case .chain = self { 3 } else { 1 } }
-
-    func verify(
-        _ signature: ES256Signature, of signed: Span<UInt8>, by certificates: CertificateSequence
-    ) throws(SignatureTrustError) {
-        switch self {
-        case .chain(let verifier, _): try verifier.verify(signature, of: signed, by: certificates)
-        case .signer(let verifier): try verifier.verify(signature, of: signed, by: certificates)
-        }
-    }
-
-    func evidence(
-        for certificates: CertificateSequence, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
-        switch self {
-        case .chain(let verifier, let authority):
-            let chain = try verifier.chain(of: certificates, at: date)
-            return ReceiptEvidence(
-                authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
-                signerExpiry: chain.leafExpiry, digest: .sha256, validationDate: date)
-        case .signer(let verifier):
-            let signer = try verifier.signer(of: certificates, at: date)
-            return ReceiptEvidence(
-                authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
-                signerExpiry: signer.expiry, digest: .sha256, validationDate: date)
-        }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Everything was checked when the object was decoded: the syntax of all of it, the type of every known member, and that none of them is
 /// repeated. So reading a member later cannot fail. A member that is `null` counts as absent.
-public struct SignedMembers<Member>: Sendable
+package struct SignedMembers<Member>: Sendable
 where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     struct Entry: Sendable {
         let member: Member
@@ -16,53 +16,23 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     let entries: [Entry]
 
     /// The members that are there and known, in their order.
-    public var known: [Member] { entries.map(\.member) }
+    package var known: [Member] { entries.map(\.member) }
 
-    /// The object as JSON, as it was received.
-    public var json: String { String(decoding: text[range], as: UTF8.self) }
+    package var json: SignedJSON { SignedJSON(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
 
-    /// The value of a member as JSON, as it was received; `nil` where it is absent.
-    public subscript(member: Member) -> String? {
-        value(of: member).map { String(decoding: text[$0], as: UTF8.self) }
-    }
-
-    /// The members that this library does not know, in their order.
-    public var unknown: [UnknownMember] {
-        let names = Set(Member.allCases.map(\.rawValue))
-        var unknown: [UnknownMember] = []
-        let text = text
-        var cursor = JSONCursor(text.span, from: range.lowerBound)
-        do throws(JSONError) {
-            try cursor.readObject { (cursor, name) throws(JSONError) in
-                let name = name.value
-                let value = try cursor.skipValue()
-                guard !names.contains(name) else { return }
-                unknown.append(UnknownMember(name: name, json: String(decoding: text[value], as: UTF8.self)))
-            }
-        } catch {}
-        return unknown
-    }
-
-    func value(of member: Member) -> Range<Int>? {
+    package func value(of member: Member) -> Range<Int>? {
         for entry in entries where entry.member == member { return entry.value.range }
         return nil
     }
 }
 
-/// A member of a signed object that this library has no name for.
-public struct UnknownMember: Hashable, Sendable {
-    public let name: String
-    /// The value as it was received.
-    public let json: String
-}
-
 /// Two are equal when their texts are, byte for byte.
 extension SignedMembers: Hashable {
-    public static func == (lhs: SignedMembers, rhs: SignedMembers) -> Bool {
+    package static func == (lhs: SignedMembers, rhs: SignedMembers) -> Bool {
         lhs.text[lhs.range] == rhs.text[rhs.range]
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(text[range]) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text[range]) }
 }
 
 // MARK: - Reading

@@ -4,6 +4,8 @@ public protocol SignedPayload: Hashable, Sendable {
     var signedDate: Timestamp? { get }
     /// Where it comes from; `nil` when that is missing or unknown.
     var environment: ReceiptEnvironment? { get }
+    /// The object as it was received, with what this library has no field for.
+    var json: SignedJSON { get }
 }
 
 /// A payload whose signature, chain and policy were verified. Only ``SignedDataVerifier`` makes one.

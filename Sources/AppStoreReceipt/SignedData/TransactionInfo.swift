@@ -2,10 +2,12 @@
 ///
 /// A plain value, whoever signed it; ``SignedDataVerifier`` gives it as a ``Verified`` one. Fields are `nil` where Apple left them out.
 public struct TransactionInfo: SignedPayload {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
     /// The names of the fields in JSON.
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case advancedCommerceInfo, appAccountToken, appTransactionId, billingPlanType, bundleId, commitmentInfo
         case currency, deviceVerification, deviceVerificationNonce, environment, expiresDate, inAppOwnershipType
         case isUpgraded, offerDiscountType, offerIdentifier, offerPeriod, offerType, originalPurchaseDate
@@ -118,9 +120,11 @@ extension TransactionInfo.Member: SignedMember {
 
 /// The commitment of a subscription that is paid by the month.
 public struct TransactionCommitmentInfo: Hashable, Sendable, SignedRecord {
-    public let members: SignedMembers<Member>
+    /// The object as it was received, with what this library has no field for.
+    public var json: SignedJSON { members.json }
+    package let members: SignedMembers<Member>
 
-    public enum Member: String, CaseIterable, Sendable {
+    package enum Member: String, CaseIterable, Sendable {
         case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
     }
 

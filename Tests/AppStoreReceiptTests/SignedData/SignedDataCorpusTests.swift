@@ -34,15 +34,15 @@ struct SignedDataCorpusTests {
             switch evidence {
             case .transaction(let info):
                 #expect(name.contains("transaction") && info.trust.authority == .apple)
-                #expect(info.payload.members.unknown.isEmpty)
+                #expect(info.payload.json.unknownMembers.isEmpty)
                 lines += describe(info.payload)
             case .renewalInfo(let info):
                 #expect(name.contains("renewalInfo") && info.trust.authority == .apple)
-                #expect(info.payload.members.unknown.isEmpty)
+                #expect(info.payload.json.unknownMembers.isEmpty)
                 lines += describe(info.payload)
             case .notification(let notification):
                 #expect(name.contains("notification") && notification.notification.trust.authority == .apple)
-                #expect(notification.notification.payload.members.unknown.isEmpty)
+                #expect(notification.notification.payload.json.unknownMembers.isEmpty)
                 lines.append(
                     "  \(notification.type?.rawValue ?? "–") \(notification.subtype?.rawValue ?? "") "
                         + "\(notification.data?.bundleID ?? "–") \(notification.environment?.rawValue ?? "–")")
@@ -114,11 +114,11 @@ struct SignedDataCorpusTests {
             let evidence = try verifier.verifyAny(Array(jws.utf8))
             switch evidence {
             case .transaction(let info):
-                #expect(info.trust.authority == .storeKitTesting && info.payload.members.unknown.isEmpty)
+                #expect(info.trust.authority == .storeKitTesting && info.payload.json.unknownMembers.isEmpty)
                 #expect(info.purchaseDate?.millisecondsSince1970 == 1_697_679_936_049)
-            case .renewalInfo(let info): #expect(info.payload.members.unknown.isEmpty)
+            case .renewalInfo(let info): #expect(info.payload.json.unknownMembers.isEmpty)
             case .appTransaction(let info):
-                #expect(info.payload.members.unknown.isEmpty)
+                #expect(info.payload.json.unknownMembers.isEmpty)
                 #expect(info.originalPurchaseDate?.millisecondsSince1970 == -62_135_769_600_000)
             default: Issue.record("\(name): of another kind")
             }

@@ -1,0 +1,120 @@
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// Who may have signed: the two kinds of trust behind one face, for receipts and for signed data of StoreKit 2.
+enum TrustEngine: Sendable {
+    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
+    case signer(PinnedSignerVerifier)
+
+    /// - Parameter appleRoots: at which Apple's chains of this kind may end.
+    init(
+        _ trust: ReceiptTrust, appleRoots: [TrustAnchor], algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+    ) throws(SignatureTrustError) {
+        func chains(
+            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
+        ) throws(SignatureTrustError) -> TrustEngine {
+            .chain(
+                try PinnedChainVerifier(
+                    policy: PinnedChainPolicy(
+                        anchors: anchors, leafMarker: .receiptSigningMarker,
+                        intermediateMarker: .developerRelationsMarker, algorithms: algorithms, distrusted: distrusted)),
+                authority)
+        }
+        switch trust {
+        case .apple: self = try chains(to: appleRoots, .apple)
+        case .roots(let anchors): self = try chains(to: anchors, .customRoot)
+        case .storeKitTesting(let certificates):
+            self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
+        }
+    }
+
+    var isEmpty: Bool {
+        switch self {
+        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
+        case .signer(let verifier): verifier.isEmpty
+        }
+    }
+
+    var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64)? {
+        switch self {
+        case .chain(let verifier, _): verifier.cacheCounts
+        case .signer: nil
+        }
+    }
+}
+
+// MARK: - Receipts
+
+extension TrustEngine {
+    @_lifetime(copy message)
+    func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
+        switch self {
+        case .chain(let verifier, _): try verifier.verifySignature(of: message)
+        case .signer(let verifier): try verifier.verifySignature(of: message)
+        }
+    }
+
+    func evidence(
+        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
+    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        switch self {
+        case .chain(let verifier, let authority):
+            let chain = try verifier.chain(of: signature, in: message, at: date)
+            return ReceiptEvidence(authority, chain, signature.digestAlgorithm, date)
+        case .signer(let verifier):
+            return ReceiptEvidence(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
+        }
+    }
+}
+
+// MARK: - Signed data of StoreKit 2
+
+extension TrustEngine {
+    /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
+    var certificateCount: Int { if case .chain = self { 3 } else { 1 } }
+
+    func verify(
+        _ signature: ES256Signature, of signed: Span<UInt8>, by certificates: CertificateSequence
+    ) throws(SignatureTrustError) {
+        switch self {
+        case .chain(let verifier, _): try verifier.verify(signature, of: signed, by: certificates)
+        case .signer(let verifier): try verifier.verify(signature, of: signed, by: certificates)
+        }
+    }
+
+    func evidence(
+        for certificates: CertificateSequence, at date: Timestamp
+    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        switch self {
+        case .chain(let verifier, let authority):
+            return ReceiptEvidence(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
+        case .signer(let verifier):
+            return ReceiptEvidence(try verifier.signer(of: certificates, at: date), .sha256, date)
+        }
+    }
+}
+
+extension ReceiptEvidence {
+    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Timestamp) {
+        self.init(
+            authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
+            signerExpiry: chain.leafExpiry, digest: digest, validationDate: date)
+    }
+
+    fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Timestamp) {
+        self.init(
+            authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
+            signerExpiry: signer.expiry, digest: digest, validationDate: date)
+    }
+}
+
+/// The extensions by which Apple marks the certificates that sign receipts and signed data.
+extension ASN1ObjectIdentifier {
+    /// 1.2.840.113635.100.6.11.1, on the leaf.
+    static let receiptSigningMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
+    /// 1.2.840.113635.100.6.2.1, on the Worldwide Developer Relations intermediate.
+    static let developerRelationsMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
+}
