@@ -10,11 +10,13 @@ package final class PrivateKey: Sendable {
     }
 
     /// A new RSA key of 512 to 16384 bits; the exponent is odd and not 1.
+    ///
+    /// - Throws: `unsuitableKey` for any other.
     package static func generateRSA(
         bits: Int, publicExponent: UInt64 = 65537
     ) throws(LibcryptoError) -> PrivateKey {
         guard (512...16384).contains(bits), publicExponent > 1, !publicExponent.isMultiple(of: 2) else {
-            throw LibcryptoError(.operationFailed)
+            throw LibcryptoError(.unsuitableKey)
         }
         let context = try unsafe Owned<KeyContextObject>(
             EVP_PKEY_CTX_new_from_name(nil, "RSA", nil), orThrow: .algorithmUnavailable)
