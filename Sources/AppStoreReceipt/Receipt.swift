@@ -149,6 +149,7 @@ extension ReceiptContents {
     ///
     /// - Parameter deviceIdentifier: on iOS the 16 bytes of `identifierForVendor`, on macOS the 6 bytes of the primary network interface's
     ///   hardware address.
+    /// - Throws: a host error: this libcrypto does not compute SHA-1.
     public func isMade(forDevice deviceIdentifier: [UInt8]) throws(ReceiptError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
         let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)

@@ -31,6 +31,8 @@ public final class ReceiptVerifier: Sendable {
     }
 
     /// A verifier with a policy of its own.
+    ///
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
     public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
         self.policy = policy
         self.trust = trust
@@ -79,7 +81,8 @@ public final class ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies a receipt in base64, as an app sends it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
+    /// Verifies a receipt in base64, as an app sends it. Parameters and errors are those of
+    /// ``verify(_:applicationVersion:deviceIdentifier:)``.
     public func verify(
         base64 text: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {
@@ -88,7 +91,8 @@ public final class ReceiptVerifier: Sendable {
         }
     }
 
-    /// Verifies a binary receipt: DER, or BER as Xcode writes it. See ``verify(_:applicationVersion:deviceIdentifier:)``.
+    /// Verifies a binary receipt: DER, or BER as Xcode writes it. Parameters and errors are those of
+    /// ``verify(_:applicationVersion:deviceIdentifier:)``, but for errors of the input.
     public func verify(
         binary: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(ReceiptError) -> VerifiedReceipt {

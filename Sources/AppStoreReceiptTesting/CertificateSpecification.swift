@@ -67,6 +67,7 @@ extension CertificateSpecification {
     /// - Parameters:
     ///   - key: the key that is certified.
     ///   - issuer: `nil` for a self-signed certificate.
+    /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer without a name.
     public func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
         let issuerKey = issuer?.key ?? key
         let signatureAlgorithm = try innerSignatureAlgorithm.orElse { () throws(MintingError) in
@@ -116,6 +117,7 @@ extension CertificateSpecification {
     /// - Parameters:
     ///   - key: the key that is certified; `nil` generates one by ``keyKind``.
     ///   - issuer: `nil` for a self-signed certificate.
+    /// - Throws: as ``tbsCertificate(key:issuer:)``; `algorithm-unavailable` where the host does not sign with the digest.
     public func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError) -> SigningIdentity
     {
         let key = try key.orElse { () throws(MintingError) in try SigningKey(generating: keyKind) }
@@ -130,6 +132,8 @@ extension CertificateSpecification {
     }
 
     /// A certificate (RFC 5280, 4.1) over the given `TBSCertificate`, whatever its bytes are.
+    ///
+    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest.
     public static func certificate(
         tbsCertificate: [UInt8], algorithm: AlgorithmName, digest: SigningDigest, key: SigningKey
     ) throws(MintingError) -> [UInt8] {

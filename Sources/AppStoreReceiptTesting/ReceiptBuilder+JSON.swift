@@ -49,6 +49,8 @@ extension ReceiptBuilder {
     /// What that command prints is accepted as it is, with what is around the receipt. Dates are RFC 3339, octets hexadecimal. What is absent or
     /// `null` is not written, but a receipt has a type and a creation date in any case: `Production` and ``defaultCreationDate``.
     /// Purchases and unknown attributes keep their order.
+    ///
+    /// - Throws: the first ``ReceiptSpecificationError``, with its place in the text.
     public init(json: [UInt8]) throws(ReceiptSpecificationError) {
         self.init(bundleID: "", environment: .xcode)
         (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)

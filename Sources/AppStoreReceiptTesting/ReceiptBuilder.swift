@@ -154,16 +154,22 @@ public struct ReceiptBuilder: Sendable {
 
 extension ReceiptBuilder {
     /// The receipt, signed by the authority's leaf: binary, to be sent as base64.
+    ///
+    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest; `inexpressible-value`.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
         try signedData(by: authority).encoded()
     }
 
     /// The receipt, signed as by StoreKit Testing in Xcode.
+    ///
+    /// - Throws: as for an authority.
     public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> [UInt8] {
         try signedData(by: signer).encoded()
     }
 
     /// The container before it is signed, for changes that have no property here.
+    ///
+    /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
     public func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
         var signer = SignedDataBuilder.Signer(authority.leaf, digest: digest)
         signer.signedAttributes = signedAttributes
@@ -175,6 +181,8 @@ extension ReceiptBuilder {
     }
 
     /// The container before it is signed, for changes that have no property here.
+    ///
+    /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
     public func signedData(by signer: StoreKitTestingSigner) throws(MintingError) -> SignedDataBuilder {
         var info = SignedDataBuilder.Signer(signer.identity, digest: digest)
         info.signedAttributes = signedAttributes

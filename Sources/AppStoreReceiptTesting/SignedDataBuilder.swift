@@ -101,6 +101,8 @@ public struct SignedDataBuilder: Sendable {
 
 extension SignedDataBuilder {
     /// The whole container. RSA signers give the same bytes each time.
+    ///
+    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest; `malformed-certificate`.
     public func encoded() throws(MintingError) -> [UInt8] {
         var signerInfos: [[UInt8]] = []
         for signer in signers { signerInfos.append(try encoded(signer)) }

@@ -20,6 +20,8 @@ public enum SigningDigest: String, Hashable, Sendable, CaseIterable {
 
 extension SigningDigest {
     /// The digest of some bytes.
+    ///
+    /// - Throws: `algorithm-unavailable` where the host does not compute it.
     public func digest(of bytes: [UInt8]) throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in
             guard let algorithm else { return try TestVectorMD5.digest(of: bytes.span) }

@@ -19,6 +19,8 @@ public struct SigningKey: Sendable {
     let privateKey: PrivateKey
 
     /// Generates a key with libcrypto's random numbers.
+    ///
+    /// - Throws: `unsuitable-key` for a size or an exponent that is out of range.
     public init(generating kind: Kind) throws(MintingError) {
         privateKey = try MintingError.calling { () throws(LibcryptoError) in
             switch kind {
@@ -31,6 +33,8 @@ public struct SigningKey: Sendable {
     }
 
     /// Reads the first private key of a PEM text (RFC 7468, 10).
+    ///
+    /// - Throws: `malformed-key`, also for one that is encrypted.
     public init(pem: [UInt8]) throws(MintingError) {
         privateKey = try MintingError.calling { () throws(LibcryptoError) in try PrivateKey(pem: pem.span) }
     }
@@ -65,6 +69,8 @@ public struct SigningKey: Sendable {
 
 extension SigningKey {
     /// Signs the digest of `bytes`: RSASSA-PKCS1-v1_5, which is deterministic, or ECDSA, which is not, as a DER `ECDSA-Sig-Value`.
+    ///
+    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest.
     public func sign(_ bytes: [UInt8], digest: SigningDigest) throws(MintingError) -> [UInt8] {
         guard let algorithm = digest.algorithm else {
             return try sign(digestInfo: SigningKey.digestInfo(digest, digest.digest(of: bytes)))
@@ -90,6 +96,8 @@ extension SigningKey {
     }
 
     /// How a signature by this key over that digest is named.
+    ///
+    /// - Throws: `unsuitable-key` for an EC key and MD5.
     public func signatureAlgorithm(_ digest: SigningDigest) throws(MintingError) -> AlgorithmName {
         if isRSA { return AlgorithmName(digest.rsaSignatureIdentifier) }
         guard let identifier = digest.ecdsaSignatureIdentifier else { throw .unsuitableKey }

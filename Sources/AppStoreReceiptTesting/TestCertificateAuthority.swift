@@ -31,6 +31,8 @@ public struct TestCertificateAuthority: Sendable {
     }
 
     /// Makes new keys and issues the certificates.
+    ///
+    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` where the host does not sign with the digest.
     public init(_ shape: Shape = Shape()) throws(MintingError) {
         try self.init(
             shape, rootKey: SigningKey(generating: shape.root.keyKind),

@@ -111,6 +111,8 @@ public final class CMSVerifier: Sendable {
     }
 
     /// Verifies a message that was read already, within the limits that it was read with. Offsets in errors are its own.
+    ///
+    /// - Throws: the first error in the order: for each signer its signature, its date, its chain.
     public func verify(
         _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
         at date: ValidationDate

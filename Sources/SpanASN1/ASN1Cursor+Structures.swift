@@ -1,6 +1,8 @@
 // OPTIONAL, DEFAULT, explicit tags and SET OF.
 extension ASN1Cursor {
     /// Reads an OPTIONAL structure: as ``read(_:_:)``, or `nil`, and nothing read, when the next element has another tag or there is none.
+    ///
+    /// - Throws: as ``read(_:_:)``, but neither `missing-element` nor `unexpected-tag`.
     @inlinable
     public mutating func readIfPresent<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -35,6 +37,8 @@ extension ASN1Cursor {
     }
 
     /// Reads the one element inside an OPTIONAL explicit tag `[number]`; `nil`, and nothing read, where it is absent.
+    ///
+    /// - Throws: `missing-element` and `trailing-data` when there is not exactly one in it.
     @_lifetime(copy self)
     public mutating func readExplicitIfPresent(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element? {
         guard peekTag() == .context(number) else { return nil }
@@ -42,6 +46,8 @@ extension ASN1Cursor {
     }
 
     /// Reads what is inside an explicit tag `[number]`; `body` must read all of it.
+    ///
+    /// - Throws: as ``read(_:_:)``.
     @inlinable
     public mutating func readExplicit<Result>(
         _ number: UInt32, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result

@@ -52,6 +52,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Proves that everything was read.
+    ///
+    /// - Throws: `trailing-data`, where the rest begins.
     @inlinable
     @inline(__always)
     public func finish() throws(ASN1DecodingError) {
@@ -75,6 +77,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads the next element, whatever it is.
+    ///
+    /// - Throws: `missing-element` at the end; what is wrong with the tag or the length, or `truncated`, at the element.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -117,6 +121,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads the next element, which must have the given tag.
+    ///
+    /// - Throws: as ``read()``; `unexpected-tag`; `constructed-string` for a string in segments.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -127,6 +133,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads the next element if it has the given tag; `nil`, and nothing read, if it has another or there is none.
+    ///
+    /// - Throws: as ``read()``, but no `missing-element`.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -136,6 +144,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads a structure: the next element must have the given constructed tag, and `body` must read all of its content.
+    ///
+    /// - Throws: as ``read(_:)``; what `body` throws; `trailing-data` when it leaves elements behind.
     @inlinable
     public mutating func read<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -144,6 +154,8 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads all elements that are left, giving each to `body`.
+    ///
+    /// - Throws: as ``read()``; what `body` throws.
     @inlinable
     public mutating func readAll(
         _ body: (ASN1Element) throws(ASN1DecodingError) -> Void

@@ -25,6 +25,8 @@ extension ASN1Element {
     }
 
     /// An ENUMERATED's number; encoded and refused like an INTEGER (X.690, 8.4).
+    ///
+    /// - Throws: as ``integer(as:tagged:)``.
     @inlinable
     public func enumerated<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .enumerated

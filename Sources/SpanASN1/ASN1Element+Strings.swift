@@ -34,26 +34,36 @@ extension ASN1Element {
     }
 
     /// A PrintableString: letters, digits, space and `'()+,-./:=?` (X.680, 41.4).
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for any other character.
     public func printableString(tagged tag: ASN1Tag = .printableString) throws(ASN1DecodingError) -> String {
         try ascii(relaxations.contains(.anyPrintableCharacter) ? .visible : .printable, tag)
     }
 
     /// A NumericString: digits and space (X.680, 41.2).
+    ///
+    /// - Throws: as ``printableString(tagged:)``.
     public func numericString(tagged tag: ASN1Tag = .numericString) throws(ASN1DecodingError) -> String {
         try ascii(.numeric, tag)
     }
 
     /// A VisibleString (ISO646String): the printing characters of ASCII and space.
+    ///
+    /// - Throws: as ``printableString(tagged:)``.
     public func visibleString(tagged tag: ASN1Tag = .visibleString) throws(ASN1DecodingError) -> String {
         try ascii(.visible, tag)
     }
 
     /// A BMPString: two octets for each character of the Basic Multilingual Plane; surrogates are refused.
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string`, also for an odd number of octets.
     public func bmpString(tagged tag: ASN1Tag = .bmpString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 2, tag)
     }
 
     /// A UniversalString: four octets for each Unicode scalar value.
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for what is no scalar value, or octets left over.
     public func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 4, tag)
     }
@@ -62,6 +72,8 @@ extension ASN1Element {
     ///
     /// T.61 proper switches character sets by escape sequences; certificates, its last users, have Latin-1 in it.
     /// Every octet is accepted.
+    ///
+    /// - Throws: `unexpected-tag`; `constructed-string`.
     public func teletexString(tagged tag: ASN1Tag = .teletexString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 1, tag)
     }

@@ -63,6 +63,8 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads the content through `body`, which must read all of it.
+    ///
+    /// - Throws: what `body` throws; `trailing-data` when it leaves elements behind.
     @inlinable
     public func decode<Result>(
         _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -74,6 +76,8 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     }
 
     /// Reads the content as ``decode(_:)`` does; the element must have the given tag.
+    ///
+    /// - Throws: `unexpected-tag`; as ``decode(_:)``.
     @inlinable
     public func decode<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result

@@ -69,6 +69,8 @@ extension ASN1Writer {
     }
 
     /// Writes an OCTET STRING that holds what `body` writes.
+    ///
+    /// - Throws: what `body` throws.
     public mutating func writeOctetString<Failure: Error>(
         tagged tag: ASN1Tag = .octetString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -91,6 +93,8 @@ extension ASN1Writer {
     }
 
     /// Writes a BIT STRING of whole octets: what `body` writes.
+    ///
+    /// - Throws: what `body` throws.
     public mutating func writeBitString<Failure: Error>(
         tagged tag: ASN1Tag = .bitString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -110,6 +114,8 @@ extension ASN1Writer {
     }
 
     /// Writes a PrintableString: letters, digits, space and `'()+,-./:=?`.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writePrintableString(
         _ text: String, tagged tag: ASN1Tag = .printableString
     ) throws(ASN1EncodingError) {
@@ -117,11 +123,15 @@ extension ASN1Writer {
     }
 
     /// Writes an IA5String: ASCII with its control characters.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
         try writeASCII(text, .ia5, tag)
     }
 
     /// Writes a NumericString: digits and space.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writeNumericString(
         _ text: String, tagged tag: ASN1Tag = .numericString
     ) throws(ASN1EncodingError) {
@@ -129,6 +139,8 @@ extension ASN1Writer {
     }
 
     /// Writes a VisibleString: the printing characters of ASCII and space.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writeVisibleString(
         _ text: String, tagged tag: ASN1Tag = .visibleString
     ) throws(ASN1EncodingError) {
@@ -136,11 +148,15 @@ extension ASN1Writer {
     }
 
     /// Writes a BMPString: characters below U+10000.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
         try writeScalars(text, width: 2, tag)
     }
 
     /// Writes a UniversalString: any Unicode characters.
+    ///
+    /// - Throws: nothing: every character has four octets.
     public mutating func writeUniversalString(
         _ text: String, tagged tag: ASN1Tag = .universalString
     ) throws(ASN1EncodingError) {
@@ -148,6 +164,8 @@ extension ASN1Writer {
     }
 
     /// Writes a TeletexString as ISO 8859-1: characters below U+0100.
+    ///
+    /// - Throws: `invalid-string` for any other character; nothing is written then.
     public mutating func writeTeletexString(
         _ text: String, tagged tag: ASN1Tag = .teletexString
     ) throws(ASN1EncodingError) {

@@ -37,6 +37,8 @@ public struct ASN1Writer: ~Copyable {
     public init() {}
 
     /// What `body` writes, as bytes.
+    ///
+    /// - Throws: what `body` throws.
     public static func encode<Failure: Error>(
         _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
@@ -72,6 +74,8 @@ public struct ASN1Writer: ~Copyable {
     }
 
     /// Writes an element whose content is what `body` writes. When `body` throws, nothing is written.
+    ///
+    /// - Throws: what `body` throws.
     public mutating func write<Failure: Error>(
         _ tag: ASN1Tag, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -79,6 +83,8 @@ public struct ASN1Writer: ~Copyable {
     }
 
     /// Writes what `body` writes inside an explicit tag `[number]`.
+    ///
+    /// - Throws: what `body` throws.
     public mutating func writeExplicit<Failure: Error>(
         _ number: UInt32, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -88,6 +94,8 @@ public struct ASN1Writer: ~Copyable {
     /// Writes a SET OF (or one under another constructed tag): the elements that `body` writes, in DER's order (X.690, 11.6).
     ///
     /// Sorting n elements compares O(n log n) times, and moves each byte at most once for every SET OF it is in.
+    ///
+    /// - Throws: what `body` throws.
     public mutating func writeSet<Failure: Error>(
         _ tag: ASN1Tag = .set, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {

@@ -7,6 +7,8 @@ extension ASN1Element {
     /// are no strings their encoding in hexadecimal after `#`. Characters that could mislead a terminal (C0, C1, marks of direction) are escaped.
     ///
     /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
+    ///
+    /// - Throws: errors of syntax, when the element is no `Name`.
     public func distinguishedName() throws(ASN1DecodingError) -> String {
         var names: [String] = []
         try decode(.sequence) { (sets) throws(ASN1DecodingError) in

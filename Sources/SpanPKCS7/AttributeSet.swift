@@ -11,6 +11,8 @@ public struct AttributeSet: ~Escapable {
     public let count: Int
 
     /// Reads a SET OF Attribute under any constructed tag.
+    ///
+    /// - Throws: `missing-element` for an empty set; errors of syntax.
     @_lifetime(copy element)
     public init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
@@ -46,6 +48,8 @@ public struct AttributeSet: ~Escapable {
     }
 
     /// When the signer says it signed (RFC 5652, 11.3). Nobody else vouches for it.
+    ///
+    /// - Throws: `duplicate-element` and `missing-element` as ``singleValue(of:)``; `invalid-time`.
     public func signingTime() throws(ASN1DecodingError) -> Timestamp? {
         guard let value = try singleValue(of: .signingTime) else { return nil }
         return try value.time()

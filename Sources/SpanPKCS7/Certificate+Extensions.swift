@@ -108,6 +108,8 @@ extension Certificate {
     }
 
     /// `SubjectKeyIdentifier ::= OCTET STRING` (RFC 5280, 4.2.1.2)
+    ///
+    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
     @_lifetime(copy self)
     public func subjectKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.subjectKeyIdentifier) else { return nil }
@@ -118,6 +120,8 @@ extension Certificate {
     }
 
     /// The `keyIdentifier` of `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1), where there is one.
+    ///
+    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
     @_lifetime(copy self)
     public func authorityKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.authorityKeyIdentifier) else { return nil }
@@ -128,6 +132,8 @@ extension Certificate {
     }
 
     /// What the certificate says of issuing others; `nil` when it says nothing.
+    ///
+    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
     public func basicConstraints() throws(ASN1DecodingError) -> BasicConstraints? {
         guard let found = try certificateExtension(.basicConstraints) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in
@@ -142,6 +148,8 @@ extension Certificate {
     /// The purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` when the certificate does not restrict them.
     ///
     /// `ExtKeyUsageSyntax ::= SEQUENCE SIZE (1..MAX) OF KeyPurposeId` (RFC 5280, 4.2.1.12)
+    ///
+    /// - Throws: as ``certificateExtension(_:)``; `missing-element` for an empty list; errors of syntax in its value.
     @_lifetime(copy self)
     public func extendedKeyUsage() throws(ASN1DecodingError) -> ElementIterator? {
         guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }
@@ -153,6 +161,8 @@ extension Certificate {
     }
 
     /// Whether the extended key usage lists a purpose. One that is absent lists none, and `anyExtendedKeyUsage` is a purpose of its own.
+    ///
+    /// - Throws: as ``extendedKeyUsage()``.
     public func states(purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
         guard var purposes = try extendedKeyUsage() else { return false }
         while let stated = try purposes.next() {
@@ -162,6 +172,8 @@ extension Certificate {
     }
 
     /// The key usages; `nil` when the certificate does not restrict them.
+    ///
+    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
     public func keyUsage() throws(ASN1DecodingError) -> KeyUsage? {
         guard let found = try certificateExtension(.keyUsage) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in

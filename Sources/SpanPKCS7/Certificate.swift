@@ -34,6 +34,8 @@ public struct Certificate: ~Escapable {
     public let signatureValue: ASN1Element
 
     /// Reads a whole DER input.
+    ///
+    /// - Throws: errors of syntax; `unexpected-value` for an unknown version, or two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
@@ -93,6 +95,8 @@ public struct Certificate: ~Escapable {
     }
 
     /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }`, both inclusive (RFC 5280, 4.1.2.5).
+    ///
+    /// - Throws: `invalid-time`; `unexpected-value` when it ends before it begins.
     public func validity() throws(ASN1DecodingError) -> ClosedRange<Timestamp> {
         try validityElement.decode { (fields) throws(ASN1DecodingError) in
             let notBefore = try fields.read().time()
@@ -131,6 +135,8 @@ public struct SubjectPublicKeyInfo: ~Escapable {
     /// The sizes of an RSA key, read without libcrypto so that a costly key can be refused before it is used.
     ///
     /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
+    ///
+    /// - Throws: errors of syntax, when the key is not an `RSAPublicKey`.
     public func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
         do throws(ASN1DecodingError) {
             // The first content octet of the BIT STRING counts its unused bits: none.

@@ -35,6 +35,8 @@ public struct CertificateChoice: ~Escapable {
     }
 
     /// The X.509 certificate; `nil` when this is something else.
+    ///
+    /// - Throws: as ``Certificate/init(_:baseOffset:)``.
     @_lifetime(copy self)
     public func certificate() throws(ASN1DecodingError) -> Certificate? {
         kind == .certificate ? try Certificate(element) : nil

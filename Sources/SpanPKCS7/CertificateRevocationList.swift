@@ -31,6 +31,8 @@ public struct CertificateRevocationList: ~Escapable {
     private let extensionList: ASN1Element?
 
     /// Reads a whole DER input.
+    ///
+    /// - Throws: errors of syntax; `unexpected-value` for an unknown version, or two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
@@ -167,6 +169,8 @@ public struct RevocationInfoChoice: ~Escapable {
     }
 
     /// The revocation list; `nil` when this is something else.
+    ///
+    /// - Throws: as ``CertificateRevocationList/init(_:baseOffset:)``.
     @_lifetime(copy self)
     public func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
         kind == .crl ? try CertificateRevocationList(element) : nil

@@ -40,6 +40,8 @@ public struct ContentInfo: ~Escapable {
     }
 
     /// Whether this is `signedData`.
+    ///
+    /// - Throws: `invalid-object-identifier` when the type is none.
     public func isSignedData() throws(ASN1DecodingError) -> Bool {
         try contentType.isObjectIdentifier(.signedData)
     }

@@ -37,6 +37,7 @@ public struct SignedData: ~Escapable {
     ///   - maximumCertificateCount: more certificates are `too-many-elements`.
     ///   - maximumSignerCount: more signers are `too-many-elements`.
     ///   - maximumRevocationInfoCount: more revocation lists are `too-many-elements`.
+    /// - Throws: the first error in the order of the fields; the path says in which, the index in which member of a set.
     @_lifetime(copy contentInfo)
     public init(
         _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,

@@ -77,6 +77,8 @@ public enum SignerIdentifier: ~Escapable {
     case subjectKeyIdentifier(ASN1Element)
 
     /// Whether this names `certificate`: issuer **and** serial number byte for byte, or the key identifier.
+    ///
+    /// - Throws: errors of syntax in the certificate's key identifier.
     public func names(_ certificate: borrowing Certificate) throws(ASN1DecodingError) -> Bool {
         switch self {
         case .issuerAndSerialNumber(let name):
@@ -89,6 +91,8 @@ public enum SignerIdentifier: ~Escapable {
     }
 
     /// The same of a certificate that ``SignedData`` has read: of most only the serial number is read again.
+    ///
+    /// - Throws: errors of syntax in the certificate.
     public func names(_ choice: borrowing CertificateChoice) throws(ASN1DecodingError) -> Bool {
         guard choice.kind == .certificate else { return false }
         guard case .issuerAndSerialNumber(let name) = self else { return try names(Certificate(choice.element)) }

@@ -52,6 +52,8 @@ public struct VerifyReceiptResponder: Sendable {
     }
 
     /// A responder with a policy of its own, whose environments are replaced by those that `environment` needs.
+    ///
+    /// - Throws: as ``init(environment:trust:bundleIDs:)``.
     public init(environment: Environment, policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
         var policy = policy
         // Status 21007 and 21008 are for receipts that hold.
