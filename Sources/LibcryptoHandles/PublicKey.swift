@@ -19,8 +19,6 @@ package final class PublicKey: Sendable {
     package let kind: Kind
     /// The size of the modulus or of the curve's order, in bits.
     package let bits: Int
-    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits.
-    package let rsaExponent: UInt64?
     let key: Owned<KeyObject>
     let contexts: Locked<[VerificationContext]>
 
@@ -50,8 +48,16 @@ package final class PublicKey: Sendable {
         contexts = try Locked([])
         kind = Self.kind(of: key)
         bits = unsafe Int(EVP_PKEY_get_bits(key.pointer))
-        rsaExponent = Self.rsaExponent(of: key)
         self.key = key
+    }
+
+    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits. To ask libcrypto takes 3 µs.
+    package var rsaExponent: UInt64? {
+        defer { ERR_clear_error() }
+        var exponent: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return nil }
+        defer { unsafe BN_free(exponent) }
+        return unsafe BN_num_bits(exponent) <= UInt64.bitWidth ? UInt64(BN_get_word(exponent)) : nil
     }
 
     /// The `SubjectPublicKeyInfo` (RFC 5280, 4.1).
@@ -95,12 +101,5 @@ package final class PublicKey: Sendable {
             default: .other
             }
         }
-    }
-
-    private static func rsaExponent(of key: borrowing Owned<KeyObject>) -> UInt64? {
-        var exponent: OpaquePointer?
-        guard unsafe EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return nil }
-        defer { unsafe BN_free(exponent) }
-        return unsafe BN_num_bits(exponent) <= UInt64.bitWidth ? UInt64(BN_get_word(exponent)) : nil
     }
 }

@@ -6,6 +6,8 @@ import Synchronization
 package final class PinnedChain: Sendable {
     package let leaf: [UInt8]
     package let intermediate: [UInt8]
+    /// What libcrypto made of it: to read it again takes as long as all of the chain's signatures.
+    fileprivate let intermediateHandle: CertificateHandle
     package let anchor: TrustAnchor
     package let leafKey: PublicKey
     package let leafFingerprint: Fingerprint
@@ -16,17 +18,18 @@ package final class PinnedChain: Sendable {
     let validSeconds: Range<Int64>
 
     init(
-        leaf: [UInt8], intermediate: [UInt8], anchor: TrustAnchor, leafKey: PublicKey, leafExpiry: Timestamp,
-        validSeconds: Range<Int64>
+        leaf: [UInt8], intermediate: [UInt8], intermediateHandle: CertificateHandle, anchor: TrustAnchor,
+        anchorFingerprint: Fingerprint, leafKey: PublicKey, leafExpiry: Timestamp, validSeconds: Range<Int64>
     ) throws(SignatureTrustError) {
         self.leaf = leaf
         self.intermediate = intermediate
+        self.intermediateHandle = intermediateHandle
         self.anchor = anchor
+        self.anchorFingerprint = anchorFingerprint
         self.leafKey = leafKey
         self.leafExpiry = leafExpiry
         self.validSeconds = validSeconds
         leafFingerprint = try Fingerprint(of: leaf.span)
-        anchorFingerprint = try Fingerprint(of: anchor.der.span)
     }
 
     /// Whether it holds at a date for a message that brings its intermediate.
@@ -38,6 +41,11 @@ package final class PinnedChain: Sendable {
     fileprivate func starts(with certificate: Span<UInt8>) -> Bool {
         let leaf = leaf
         return leaf.span.isIdentical(to: certificate)
+    }
+
+    fileprivate func goes(over certificate: Span<UInt8>) -> Bool {
+        let intermediate = intermediate
+        return intermediate.span.isIdentical(to: certificate)
     }
 }
 
@@ -83,6 +91,14 @@ final class PinnedChainCache: Sendable {
         }
         if known == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
         return known
+    }
+
+    /// What libcrypto made of an intermediate, if one of these chains goes over it. That spares reading it, and no check.
+    func intermediate(_ certificate: Span<UInt8>) -> CertificateHandle? {
+        chains.withReadLock { chains in
+            for chain in chains where chain.goes(over: certificate) { return chain.intermediateHandle }
+            return nil
+        }
     }
 
     func insert(_ chain: PinnedChain) {

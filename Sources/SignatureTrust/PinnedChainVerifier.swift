@@ -31,20 +31,20 @@ package struct PinnedChainPolicy: Sendable {
 package final class PinnedChainVerifier: Sendable {
     package let policy: PinnedChainPolicy
     private let validator: ChainValidator
-    private let anchorValidSeconds: [Range<Int64>]
+    private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var handles: [CertificateHandle] = []
-        var validSeconds: [Range<Int64>] = []
+        var facts: [(Fingerprint, Range<Int64>)] = []
         for anchor in policy.anchors {
             let view = try anchor.view()
             try policy.algorithms.checkKey(of: view)
-            validSeconds.append(try view.validSeconds())
+            facts.append((try Fingerprint(of: anchor.der.span), try view.validSeconds()))
             handles.append(try view.libcryptoHandle())
         }
-        anchorValidSeconds = validSeconds
+        anchorFacts = facts
         validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try ChainValidator(anchors: handles)
         }
@@ -104,6 +104,7 @@ package final class PinnedChainVerifier: Sendable {
     }
 
     private func checkTrusted(_ certificate: CertificateView) throws(SignatureTrustError) {
+        guard !policy.distrusted.isEmpty else { return }
         guard try !policy.distrusted.contains(Fingerprint(of: certificate.element.encoded)) else {
             throw certificate.error(.distrustedCertificate)
         }
@@ -126,7 +127,9 @@ package final class PinnedChainVerifier: Sendable {
 
         try checkTrusted(intermediate)
         try policy.algorithms.checkKey(of: intermediate)
-        let handle = try intermediate.libcryptoHandle()
+        // A new leaf is most often another of an issuer whose certificate libcrypto has read before.
+        let known = cache.intermediate(candidate.der.span)
+        let handle = if let known { known } else { try intermediate.libcryptoHandle() }
         let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try validator.validate(
                 leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
@@ -140,10 +143,11 @@ package final class PinnedChainVerifier: Sendable {
             else { throw leaf.error(.invalidChainLength) }
             try checkPurposes(leaf, intermediate)
             let leafSeconds = try leaf.validSeconds()
-            let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(to: anchorValidSeconds[index])
+            let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(
+                to: anchorFacts[index].validSeconds)
             return try PinnedChain(
-                leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
-                anchor: policy.anchors[index], leafKey: leafKey,
+                leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der, intermediateHandle: handle,
+                anchor: policy.anchors[index], anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leafKey,
                 leafExpiry: Timestamp(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
         }
     }

@@ -116,6 +116,56 @@ import Testing
         }
     }
 
+    @Test func `under a known intermediate a leaf is judged as by a verifier that knows none`() throws {
+        let authority = try MintedChain.genuine.get()
+        let anchors = [authority.root.certificate]
+        let warm = try PinnedChainVerifier.make(anchors: anchors)
+        #expect(try warm.verdict(SignedDataBuilder(by: authority)).isAccepted)
+        let rows: [(SignatureTrustError.Kind?, (inout MintedChain) throws -> Void)] = [
+            (nil, { _ in }),
+            (.certificateExpired, { $0.shape.leaf.notAfter = .seconds(1_400_000_000) }),
+            (.certificateNotYetValid, { $0.shape.leaf.notBefore = .seconds(1_800_000_000) }),
+            (.missingLeafMarker, { $0.shape.leaf.removeExtensions(.receiptSigningMarker) }),
+            (.invalidKeyUsage, { $0.shape.leaf.replaceExtension(.keyUsage(.keyCertSign)) }),
+            (.untrustedChain, { $0.intermediateKey = try MintedChain.strangerKey }),
+            // The key identifiers told them apart; without them there is only the name.
+            (
+                .invalidCertificateSignature,
+                {
+                    $0.intermediateKey = try MintedChain.strangerKey
+                    $0.shape.leaf.removeExtensions(.authorityKeyIdentifier)
+                }
+            ),
+        ]
+        for (serial, (kind, change)) in rows.enumerated() {
+            let sibling = try MintedChain.authority {
+                $0.shape.leaf.serialNumber = [0x60 + UInt8(serial)]
+                try change(&$0)
+            }
+            var builder = SignedDataBuilder(by: sibling)
+            builder.certificates?[1] = authority.intermediate.certificate
+            let cold = try PinnedChainVerifier.make(anchors: anchors).verdict(builder)
+            #expect(try warm.verdict(builder) == cold)
+            if let kind { #expect(cold == .refused(kind)) } else { #expect(cold.isAccepted) }
+        }
+    }
+
+    @Test func `an intermediate is known by all of its bytes`() throws {
+        let authority = try MintedChain.genuine.get()
+        let anchors = [authority.root.certificate]
+        let warm = try PinnedChainVerifier.make(anchors: anchors)
+        #expect(try warm.verdict(SignedDataBuilder(by: authority)).isAccepted)
+        let sibling = try MintedChain.authority { $0.shape.leaf.serialNumber = [0x70] }
+        var builder = SignedDataBuilder(by: sibling)
+        for index in authority.intermediate.certificate.indices where index % 7 == 0 {
+            builder.certificates?[1] = authority.intermediate.certificate
+            builder.certificates?[1][index] ^= 0x10
+            let cold = try PinnedChainVerifier.make(anchors: anchors).verdict(builder)
+            #expect(try warm.verdict(builder) == cold)
+            #expect(!cold.isAccepted)
+        }
+    }
+
     @Test func `refusals are never remembered`() throws {
         let authority = try MintedChain.genuine.get()
         let verifier = try PinnedChainVerifier.make(anchors: [authority.root.certificate])
