@@ -7,7 +7,7 @@ extension JSONWriter {
     mutating func verifyReceipt(_ receipt: Receipt, requestDate: Timestamp) {
         let storage = receipt.storage
         let table = storage.table
-        var dates = VerifyReceiptDates()
+        let dates = VerifyReceiptDates()
         func string(_ name: StaticString, _ value: ByteRange, _ writer: inout JSONWriter) {
             writer.name(name)
             writer.string(utf8: storage.octets(value).span)
@@ -59,13 +59,13 @@ extension JSONWriter {
         let storage = receipt.storage
         let bytes = storage.bytes
         let payload = storage.payload
-        var dates = VerifyReceiptDates()
+        let dates = VerifyReceiptDates()
         beginArray()
         let count = indices?.count ?? storage.table.purchases.count
         for position in 0..<count {
             let entry = storage.table.purchases[indices?[position] ?? position]
             raw(capacity: entry.maximumVerifyReceiptByteCount) { output in
-                output.append(entry, bytes.span.extracting(payload), &dates)
+                output.append(entry, bytes.span.extracting(payload), dates)
             }
         }
         endArray()
@@ -83,7 +83,7 @@ extension PurchaseEntry {
 extension OutputSpan<UInt8> {
     /// One purchase. Each member ends with a comma; that of the last gives way to the brace.
     fileprivate mutating func append(
-        _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: inout VerifyReceiptDates
+        _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: VerifyReceiptDates
     ) {
         append("{")
         if let value = entry.number(.quantity) { append("\"quantity\":\"", digits: value) }

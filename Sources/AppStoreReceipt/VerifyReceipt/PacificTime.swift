@@ -12,18 +12,17 @@ struct PacificTime {
     private static let standardOffset = -8 * 3600
     private static let daylightOffset = -7 * 3600
 
-    // Dates in a receipt are mostly of few years.
-    private var year: Int?
-    private var daylightSaving: Range<Int64> = 0..<0
+    /// The years in which receipts have dates.
+    private static let years = 2000..<2050
+    private static let table = years.map { daylightSaving(in: $0) }
+    private let table = Self.table
 
     /// How far Pacific time is from UTC, in seconds: whole hours, and less than none.
     ///
     /// - Parameter year: that of `seconds` in UTC; no change of the clock is near the end of a year.
-    mutating func offset(atSecondsSince1970 seconds: Int64, inYear year: Int) -> Int {
-        if year != self.year {
-            self.year = year
-            daylightSaving = Self.daylightSaving(in: year)
-        }
+    func offset(atSecondsSince1970 seconds: Int64, inYear year: Int) -> Int {
+        let isListed = Self.years.contains(year)
+        let daylightSaving = isListed ? table[year - Self.years.lowerBound] : Self.daylightSaving(in: year)
         return daylightSaving.contains(seconds) ? Self.daylightOffset : Self.standardOffset
     }
 

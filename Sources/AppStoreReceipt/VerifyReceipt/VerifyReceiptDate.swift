@@ -36,13 +36,13 @@ struct VerifyReceiptDateName {
 /// Writes dates in verifyReceipt's three forms.
 struct VerifyReceiptDates {
     private let calendar = MonthTable.shared
-    private var pacific = PacificTime()
+    private let pacific = PacificTime()
 
     /// More than any date needs.
     static let maximumByteCount = 256
 
     /// Appends the three members and a comma.
-    mutating func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
+    func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
         // An offset from UTC can make a date that lies outside the years of four digits.
         let seconds = max(
             -62_167_219_200, min(Timestamp(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))

@@ -12,7 +12,7 @@ struct PacificTimeTests {
     @Test(.enabled(if: TimeZone(identifier: "America/Los_Angeles") != nil))
     func `Pacific time is that of the time zone data, day by day, and hour by hour around each change`() throws {
         let zone = try #require(TimeZone(identifier: "America/Los_Angeles"))
-        var pacific = PacificTime()
+        let pacific = PacificTime()
         var changes = 0
         var checked = 0
         func check(_ seconds: Int64) -> Int {

@@ -65,7 +65,7 @@ struct VerifyReceiptDateTests {
     }
 
     static func text(_ milliseconds: Int64) -> String {
-        var dates = VerifyReceiptDates()
+        let dates = VerifyReceiptDates()
         let bytes = [UInt8](capacity: VerifyReceiptDates.maximumByteCount) {
             dates.append(milliseconds, .expires, to: &$0)
         }
