@@ -12,10 +12,17 @@ enum BenchmarkTask: String, CaseIterable {
     case decodeShuffled = "decode-shuffled"
     /// From DER to a `VerifiedReceipt`, the chain being known.
     case verify
-    /// The same with a leaf and an intermediate never seen before.
+    /// The same with a leaf and an intermediate never seen before; the root alone is known.
     case verifyCold = "verify-cold"
+    /// The same with a leaf never seen before, under a known intermediate: Apple changes leaves often and intermediates seldom.
+    case verifyNewLeaf = "verify-new-leaf"
     /// From the base64 text.
     case verifyBase64 = "verify-base64"
     /// Verify, then touch every public field of every purchase.
     case readAll = "read-all"
+    /// From the body of a request to verifyReceipt, JSON around base64, to the JSON of the answer.
+    case response
+
+    /// Whether an input is of use but once.
+    var needsNewChains: Bool { self == .verifyCold || self == .verifyNewLeaf }
 }

@@ -8,6 +8,9 @@ final class Fixture {
     private let warmVerifier: ReceiptVerifier
     /// Sees new chains only, which would drive the known one out of the other's cache.
     private let coldVerifier: ReceiptVerifier
+    /// Knows the authority's intermediate from the first chain on, and sees new leaves under it.
+    private let newLeafVerifier: ReceiptVerifier
+    let responder: VerifyReceiptResponder
     let baselines: Baselines
     private var chainCount: UInt32 = 0
 
@@ -16,17 +19,25 @@ final class Fixture {
         let trust = try ReceiptTrust.roots([authority.trustAnchor])
         warmVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         coldVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        newLeafVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        responder = try VerifyReceiptResponder(environment: .production, trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
     }
 
-    func verifier(for task: BenchmarkTask) -> ReceiptVerifier { task == .verifyCold ? coldVerifier : warmVerifier }
+    func verifier(for task: BenchmarkTask) -> ReceiptVerifier {
+        switch task {
+        case .verifyCold: coldVerifier
+        case .verifyNewLeaf: newLeafVerifier
+        default: warmVerifier
+        }
+    }
 
-    /// An authority under the same root whose intermediate and leaf nobody has seen before.
-    func newChain() throws -> TestCertificateAuthority {
+    /// An authority under the same root whose leaf nobody has seen before, and its intermediate neither if so asked.
+    func newChain(newIntermediate: Bool) throws -> TestCertificateAuthority {
         chainCount += 1
         let serial = (0..<4).map { UInt8(truncatingIfNeeded: chainCount >> UInt32(24 - 8 * $0)) }
         var shape = TestCertificateAuthority.Shape()
-        shape.intermediate.serialNumber = [0x4A] + serial
+        if newIntermediate { shape.intermediate.serialNumber = [0x4A] + serial }
         shape.leaf.serialNumber = [0x5B] + serial
         return try authority.reissued(shape)
     }

@@ -85,7 +85,7 @@ struct Measuring {
             fastest = min(fastest, gauge_nanoseconds() - start)
             states[index].peakResidentBytes = max(0, Int(gauge_resident_peak()) - Int(resident))
         }
-        if task != .verifyCold { states[index].callsPerSample = max(1, Int(20_000 / max(1, fastest))) }
+        if !task.needsNewChains { states[index].callsPerSample = max(1, Int(20_000 / max(1, fastest))) }
         let sample = fastest * UInt64(states[index].callsPerSample)
         states[index].samplesPerTurn = max(1, min(100, Int(3_000_000 / max(1, sample))))
     }

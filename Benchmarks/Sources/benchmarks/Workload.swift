@@ -9,6 +9,7 @@ final class Workload {
     let receipt: [UInt8]
     private let shuffled: [UInt8]
     private let base64: String
+    private let request: [UInt8]
     private let payload: [UInt8]
     private let signature: [UInt8]
     private let fixture: Fixture
@@ -20,6 +21,7 @@ final class Workload {
         payload = try builder.payload()
         receipt = try builder.signed(by: fixture.authority)
         base64 = Data(receipt).base64EncodedString()
+        request = Array(#"{"receipt-data":"\#(base64)","password":"0123456789abcdef0123456789abcdef"}"#.utf8)
         builder.purchaseAttributeOrder = .shuffled(seed: 1)
         shuffled = try builder.signed(by: fixture.authority)
         signature = try Self.signature(of: receipt)
@@ -38,14 +40,15 @@ final class Workload {
         switch task {
         case .floor: Array(repeating: payload, count: count)
         case .decodeShuffled: Array(repeating: shuffled, count: count)
-        case .verifyCold:
+        case .verifyCold, .verifyNewLeaf:
             try (0..<count).map { _ in
-                let chain = try fixture.newChain()
+                let chain = try fixture.newChain(newIntermediate: task == .verifyCold)
                 return try SignedDataBuilder(
                     content: payload, certificates: chain.certificates,
                     signers: [SignedDataBuilder.Signer(chain.leaf, digest: .sha256)]
                 ).encoded()
             }
+        case .response: Array(repeating: request, count: count)
         default: Array(repeating: receipt, count: count)
         }
     }
@@ -67,7 +70,7 @@ final class Workload {
             return elements
         case .decode, .decodeShuffled:
             return try checked(UnverifiedReceipt(decoding: input), task)
-        case .verify, .verifyCold:
+        case .verify, .verifyCold, .verifyNewLeaf:
             return try checked(fixture.verifier(for: task).verify(binary: input), task)
         case .verifyBase64:
             return try checked(fixture.verifier(for: task).verify(base64: base64), task)
@@ -75,6 +78,10 @@ final class Workload {
             let receipt = try fixture.verifier(for: task).verify(binary: input)
             _ = try checked(receipt, task)
             return receipt.inAppPurchases.reduce(0) { $0 &+ Self.readAll($1) }
+        case .response:
+            let answer = fixture.responder.answer(to: input)
+            guard answer.status == .valid else { throw BenchmarkError.wrongResult(task) }
+            return answer.body.count
         }
     }
 
