@@ -47,7 +47,7 @@ struct DecodeCommand: Command {
             if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
             switch (format, result) {
             case (.text, _):
-                report.print(result, of: input, to: &console)
+                report.print(result, of: input, bytes, to: &console)
                 continue
             case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)
             case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name)

@@ -2,10 +2,14 @@ import AppStoreReceipt
 
 // What became of evidence of either kind, for people to read.
 extension TextReport {
-    func print(_ result: Result<VerifiedEvidence, EvidenceError>, of input: FileInput, to console: inout Console) {
+    /// - Parameter bytes: what `input` held.
+    func print(
+        _ result: Result<VerifiedEvidence, EvidenceError>, of input: FileInput, _ bytes: [UInt8],
+        to console: inout Console
+    ) {
         switch result {
         case .success(.receipt(let receipt)): print(receipt, of: input, to: &console)
-        case .failure(.receipt(let error)): print(error, of: input, to: &console)
+        case .failure(.receipt(let error)): print(error, of: input, bytes, to: &console)
         case .success(let evidence):
             for (index, part) in evidence.signedParts.enumerated() {
                 if index == 0 {
@@ -24,7 +28,9 @@ extension TextReport {
                 place.append("byte \(offset) of the \(base.rawValue)")
             }
             if let part = error.part { place.append(part.rawValue) }
-            printRefused(input, error.code, error.explanation, place, to: &console)
+            let refusal = Refusal(
+                code: error.code, explanation: error.explanation, place: place, advice: error.advice)
+            print(refusal, of: input, to: &console)
         }
     }
 }

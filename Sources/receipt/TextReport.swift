@@ -19,38 +19,59 @@ struct TextReport {
         printLimits(to: &console)
     }
 
-    func print(_ result: Result<UnverifiedReceipt, ReceiptError>, of input: FileInput, to console: inout Console) {
+    /// - Parameter bytes: what `input` held.
+    func print(
+        _ result: Result<UnverifiedReceipt, ReceiptError>, of input: FileInput, _ bytes: [UInt8],
+        to console: inout Console
+    ) {
         switch result {
         case .success(let receipt):
             console.print(
                 "\(style(.yellow, "UNVERIFIED"))  \(style(.bold, input.name.printable)): anyone can have written this")
             print(fields: receipt.receipt.textFields, to: &console)
             print(purchases: receipt.inAppPurchases, to: &console)
-        case .failure(let error): print(error, of: input, to: &console)
+        case .failure(let error): print(error, of: input, bytes, to: &console)
         }
     }
 
-    func print(_ error: ReceiptError, of input: FileInput, to console: inout Console) {
+    func print(_ error: ReceiptError, of input: FileInput, _ bytes: [UInt8], to console: inout Console) {
         var place: [String] = []
         if let offset = error.offset {
             place.append("byte \(offset) of the \(error.isOffsetIntoText ? "text" : "binary receipt")")
         }
         if let path = error.path { place.append(path) }
         if case .input(let error) = error, let form = error.form { place.append("what looked like \(form.text)") }
-        printRefused(input, error.code, error.explanation, place, to: &console)
+        // What stands where a signature or a certificate begins tells nobody anything.
+        let isTelling = ![.signature, .chain].contains(error.stage)
+        let refusal = Refusal(
+            code: error.code, explanation: error.explanation, place: place,
+            excerpt: isTelling ? error.excerpt(of: bytes) : nil,
+            // Where nothing is verified, what to do is for the caller to know.
+            advice: verification == nil ? nil : error.advice)
+        print(refusal, of: input, to: &console)
     }
 
     func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
         console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
     }
 
-    /// - Parameter place: where the fault is, from the inside out.
-    func printRefused(
-        _ input: FileInput, _ code: String, _ explanation: String, _ place: [String], to console: inout Console
-    ) {
-        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(code)")
-        console.print("  \(explanation)")
-        if !place.isEmpty { console.print("  at \(place.joined(separator: ", in "))") }
+    /// Why an input was refused.
+    struct Refusal {
+        let code: String
+        let explanation: String
+        /// Where the fault is, from the inside out.
+        let place: [String]
+        /// What stands there.
+        var excerpt: String?
+        /// What to do about it.
+        let advice: String?
+    }
+
+    func print(_ refusal: Refusal, of input: FileInput, to console: inout Console) {
+        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(refusal.code)")
+        console.print("  \(refusal.explanation)" + (refusal.excerpt.map { ": \($0.printable)" } ?? ""))
+        if !refusal.place.isEmpty { console.print("  at \(refusal.place.joined(separator: ", in "))") }
+        if let advice = refusal.advice { console.print("  \(advice)") }
     }
 
     func print(fields: [(label: String, value: String)], to console: inout Console) {

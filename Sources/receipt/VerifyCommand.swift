@@ -108,7 +108,7 @@ struct VerifyCommand: Command {
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
             } else {
-                report.print(result, of: input, to: &console)
+                report.print(result, of: input, bytes, to: &console)
             }
         }
         return status

@@ -97,6 +97,19 @@ import Testing
         #expect((json.first?["error"] as? NSDictionary)?["code"] as? String == code)
     }
 
+    @Test func `a refusal says what is wrong, what stands there, where, and what to do`() {
+        let vectors = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "TestVectors")
+        let file = vectors.appending(path: "receipts/cancellation-date-unreadable.der").path
+        let root = vectors.appending(path: "authority/root.der").path
+        let lines = run("verify", "--root", root, file).output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines.first == "REFUSED  \(file): invalid-time")
+        #expect(lines.dropFirst().first?.hasPrefix("  an invalid date or time: \"") == true)
+        #expect(lines.dropFirst(2).first?.hasSuffix(", in payload › in_app[0] › 1712 cancellation date") == true)
+        #expect(lines.last?.contains("Keep the receipt") == true)
+    }
+
     @Test(arguments: ["creation", "now", "2025-06-15T12:00:00Z"])
     func `the date of the verdict can be chosen`(date: String) {
         #expect(run("verify", "--root", root, "--at", date, receipt).status == 0)
