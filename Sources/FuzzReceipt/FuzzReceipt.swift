@@ -116,7 +116,7 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
 
 private let responder = FuzzAuthority.made {
     var responder = try VerifyReceiptResponder(
-        environment: .either, policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+        policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
     responder.fillsLatestReceiptInfo = true
     responder.clock = { ReceiptBuilder.defaultCreationDate }
     return responder

@@ -241,8 +241,7 @@ private func rewrite(_ cursor: inout JSONCursor, _ writer: inout JSONWriter) thr
 // MARK: Answers
 
 private let responder = FuzzAuthority.made {
-    try VerifyReceiptResponder(
-        environment: .either, policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+    try VerifyReceiptResponder(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
 }
 
 /// Whatever the body, the answer is JSON with a status of the list.

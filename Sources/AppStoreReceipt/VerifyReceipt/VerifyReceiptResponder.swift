@@ -23,6 +23,16 @@ public struct VerifyReceiptResponder: Sendable {
         case either
         /// Receipts of StoreKit Testing, with ``ReceiptTrust/storeKitTesting(_:)``. Apple's servers answer none.
         case xcode
+
+        /// The environments whose receipts get status 0.
+        fileprivate var answered: Set<ReceiptEnvironment> {
+            switch self {
+            case .production: [.production]
+            case .sandbox: [.sandbox]
+            case .either: [.production, .sandbox]
+            case .xcode: [.xcode]
+            }
+        }
     }
 
     /// Which receipts are answered.
@@ -48,17 +58,26 @@ public struct VerifyReceiptResponder: Sendable {
         environment: Environment, trust: ReceiptTrust = .apple, bundleIDs: Set<String>? = nil
     ) throws(ReceiptError) {
         try self.init(
-            environment: environment, policy: ReceiptPolicy(bundleIDs: bundleIDs, environments: []), trust: trust)
+            policy: ReceiptPolicy(bundleIDs: bundleIDs, environments: environment.answered), trust: trust)
     }
 
-    /// A responder with a policy of its own, whose environments are replaced by those that `environment` needs.
+    /// A responder with a policy of its own.
     ///
-    /// - Throws: as ``init(environment:trust:bundleIDs:)``.
-    public init(environment: Environment, policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
+    /// - Parameters:
+    ///   - policy: its environments are those that get status 0, and so decide ``environment``. A receipt of the other environment is verified
+    ///     all the same, by all else that the policy says: status 21007 and 21008 are for receipts that hold.
+    ///   - trust: whose signature counts; Apple's by default.
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
+    public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
         var policy = policy
-        // Status 21007 and 21008 are for receipts that hold.
-        policy.environments = environment == .xcode ? [.xcode] : [.production, .sandbox]
-        self.environment = environment
+        switch policy.environments {
+        case [.production]: environment = .production
+        case [.sandbox]: environment = .sandbox
+        case [.production, .sandbox]: environment = .either
+        // Whatever else there is goes with StoreKit Testing alone, or is refused by the verifier.
+        default: environment = .xcode
+        }
+        if environment != .xcode { policy.environments = [.production, .sandbox] }
         verifier = try ReceiptVerifier(policy: policy, trust: trust)
     }
 
@@ -82,49 +101,61 @@ public struct VerifyReceiptResponder: Sendable {
         return answer(for: result, excludesOldTransactions: excludesOldTransactions)
     }
 
+    /// The answer to a request, or for a receipt in any other form.
+    package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
+        if ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
+        return answer(for: Result { () throws(ReceiptError) in try verifier.verify(input) })
+    }
+
     /// The answer for a receipt that ``verifier`` has judged.
     package func answer(
         for result: Result<VerifiedReceipt, ReceiptError>, excludesOldTransactions: Bool = false
     ) -> VerifyReceiptAnswer {
-        let status: VerifyReceiptStatus
-        var writer: JSONWriter
         switch result {
-        case .failure(let error):
-            status = VerifyReceiptStatus(error)
-            writer = JSONWriter(capacity: 16)
+        case .failure(let error): return refusal(VerifyReceiptStatus(error), error)
         case .success(let receipt):
-            status = self.status(of: receipt)
-            writer = JSONWriter(capacity: 2048 + 3 * receipt.receipt.storage.payload.count)
+            // What cannot be told of an environment is not answered as if it were of the right one.
+            guard let environment = receipt.environment else {
+                return refusal(.notAuthenticated, .policy(.unknownEnvironment))
+            }
+            // A receipt of the other environment holds, but whoever asked here must not grant by it.
+            switch (self.environment, environment) {
+            case (.production, .sandbox): return refusal(.sandboxReceipt, .policy(.environmentMismatch))
+            case (.sandbox, .production): return refusal(.productionReceipt, .policy(.environmentMismatch))
+            default: return answer(receipt, of: environment, excludesOldTransactions)
+            }
         }
+    }
+
+    private func refusal(_ status: VerifyReceiptStatus, _ error: ReceiptError) -> VerifyReceiptAnswer {
+        var writer = JSONWriter(capacity: 16)
         writer.beginObject()
         writer.name("status")
         writer.integer(Int64(status.rawValue))
-        if status == .valid, case .success(let receipt) = result {
-            writer.name("environment")
-            writer.string(receipt.environment?.verifyReceiptName ?? "")
-            writer.name("receipt")
-            writer.verifyReceipt(receipt.receipt, requestDate: clock())
-            if fillsLatestReceiptInfo {
-                writer.name("latest_receipt_info")
-                writer.verifyReceiptPurchases(
-                    of: receipt.receipt, excludesOldTransactions ? receipt.latestTransactions : nil)
-                writer.name("latest_receipt_info_source")
-                writer.string("in_app")
-            }
-        }
         writer.endObject()
-        // A receipt of the other environment holds, but whoever asked here must not grant by it.
-        let isElsewhere = status == .sandboxReceipt || status == .productionReceipt
-        return VerifyReceiptAnswer(
-            status: status, body: writer.bytes, result: isElsewhere ? .failure(.policy(.environmentMismatch)) : result)
+        return VerifyReceiptAnswer(status: status, body: writer.bytes, result: .failure(error))
     }
 
-    private func status(of receipt: VerifiedReceipt) -> VerifyReceiptStatus {
-        switch (environment, receipt.environment) {
-        case (.production, .sandbox): .sandboxReceipt
-        case (.sandbox, .production): .productionReceipt
-        default: .valid
+    private func answer(
+        _ receipt: VerifiedReceipt, of environment: ReceiptEnvironment, _ excludesOldTransactions: Bool
+    ) -> VerifyReceiptAnswer {
+        var writer = JSONWriter(capacity: 2048 + 3 * receipt.receipt.storage.payload.count)
+        writer.beginObject()
+        writer.name("status")
+        writer.integer(Int64(VerifyReceiptStatus.valid.rawValue))
+        writer.name("environment")
+        writer.string(environment.verifyReceiptName)
+        writer.name("receipt")
+        writer.verifyReceipt(receipt.receipt, requestDate: clock())
+        if fillsLatestReceiptInfo {
+            writer.name("latest_receipt_info")
+            writer.verifyReceiptPurchases(
+                of: receipt.receipt, excludesOldTransactions ? receipt.latestTransactions : nil)
+            writer.name("latest_receipt_info_source")
+            writer.string("in_app")
         }
+        writer.endObject()
+        return VerifyReceiptAnswer(status: .valid, body: writer.bytes, result: .success(receipt))
     }
 }
 

@@ -4,7 +4,8 @@ public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
     case valid = 0
     /// The request is no JSON object.
     case unreadableRequest = 21000
-    /// `receipt-data` is missing or malformed.
+    /// `receipt-data` is missing or malformed. So is, for Apple's codes, a receipt that is genuine and that this library cannot read:
+    /// `ReceiptError.category` of the answer's ``VerifyReceiptAnswer/result`` is then `host`, and `client` or `forgery` otherwise.
     case malformedReceipt = 21002
     /// The receipt is not signed by whom it should be; or it is not one of those that the responder is to accept.
     case notAuthenticated = 21003
@@ -12,7 +13,7 @@ public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
     case sandboxReceipt = 21007
     /// A receipt of production, sent to the sandbox.
     case productionReceipt = 21008
-    /// This host cannot verify receipts, or cannot read one that is genuine. Apple's meaning is the same: try again later.
+    /// This host cannot verify receipts; it says nothing of the receipt. Apple's meaning is the same: try again later.
     case internalError = 21009
 }
 
