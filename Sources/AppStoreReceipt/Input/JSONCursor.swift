@@ -302,7 +302,7 @@ extension Span<UInt8> {
     /// The first byte from `start` on that is not an ASCII character which stands for itself in a JSON string.
     ///
     /// Loops of a count known to the compiler become a few vector instructions: 30 GB/s, and 2 byte by byte.
-    func endOfPlainASCII(from start: Int) -> Int {
+    package func endOfPlainASCII(from start: Int) -> Int {
         @inline(__always)
         func special(_ byte: UInt8) -> UInt8 {
             (byte &- 0x20 < 0x60 ? 0 : 1) | (byte == .quotationMark ? 1 : 0) | (byte == .backslash ? 1 : 0)

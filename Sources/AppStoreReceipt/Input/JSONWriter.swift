@@ -17,6 +17,12 @@ package struct JSONWriter: ~Copyable {
         needsComma = false
     }
 
+    /// Ends the line after a whole value: another may follow.
+    package mutating func endLine() {
+        bytes.append(.lineFeed)
+        needsComma = false
+    }
+
     // MARK: Containers
 
     package mutating func beginObject() { begin(UInt8(ascii: "{")) }

@@ -77,6 +77,12 @@ package struct ReceiptInput: Sendable {
         }
     }
 
+    /// Where a JSON object begins in a text, if it begins with one.
+    static func startOfObject(in input: Span<UInt8>) -> Int? {
+        let text = TextInput(input)
+        return text.first == UInt8(ascii: "{") ? text.start : nil
+    }
+
     /// A SEQUENCE with a length in the long or the indefinite form, or with a length of one byte that is that of the input. (A text
     /// could begin with `0` too.)
     private static func isBinary(_ input: Span<UInt8>) -> Bool {

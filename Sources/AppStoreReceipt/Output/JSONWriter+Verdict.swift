@@ -4,16 +4,18 @@ import SpanASN1
 // What became of one input: one JSON object, which the command prints on a line of its own.
 extension JSONWriter {
     /// `{"file":…,"verified":true,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"error":{…}}`.
-    package mutating func verdict(_ result: Result<VerifiedReceipt, ReceiptError>, file: String?) {
+    package mutating func verdict(
+        _ result: Result<VerifiedReceipt, ReceiptError>, file: String?, otherMembers: [UInt8] = []
+    ) {
         switch result {
         case .success(let receipt):
-            beginVerdict(isVerified: true, file)
+            beginVerdict(isVerified: true, file, otherMembers)
             name("trust")
             evidence(receipt.trust)
             name("receipt")
             self.receipt(receipt.receipt)
         case .failure(let error):
-            beginVerdict(isVerified: false, file)
+            beginVerdict(isVerified: false, file, otherMembers)
             name("error")
             self.error(error)
         }
@@ -22,12 +24,18 @@ extension JSONWriter {
 
     /// The same of evidence of either kind. Signed data stands under the name of its kind, and the parts of a notification after it under
     /// theirs: `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
-    package mutating func verdict(_ result: Result<VerifiedEvidence, EvidenceError>, file: String?) {
+    ///
+    /// - Parameter otherMembers: an object whose members come before those of the verdict; or nothing.
+    package mutating func verdict(
+        _ result: Result<VerifiedEvidence, EvidenceError>, file: String?, otherMembers: [UInt8] = []
+    ) {
         switch result {
-        case .success(.receipt(let receipt)): verdict(Result<_, ReceiptError>.success(receipt), file: file)
-        case .failure(.receipt(let error)): verdict(Result<VerifiedReceipt, _>.failure(error), file: file)
+        case .success(.receipt(let receipt)):
+            verdict(Result<_, ReceiptError>.success(receipt), file: file, otherMembers: otherMembers)
+        case .failure(.receipt(let error)):
+            verdict(Result<VerifiedReceipt, _>.failure(error), file: file, otherMembers: otherMembers)
         case .success(let evidence):
-            beginVerdict(isVerified: true, file)
+            beginVerdict(isVerified: true, file, otherMembers)
             for (index, part) in evidence.signedParts.enumerated() {
                 if index == 0 {
                     name("trust")
@@ -39,7 +47,7 @@ extension JSONWriter {
             }
             endObject()
         case .failure(.signedData(let error)):
-            beginVerdict(isVerified: false, file)
+            beginVerdict(isVerified: false, file, otherMembers)
             name("error")
             self.error(error)
             endObject()
@@ -73,8 +81,10 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func beginVerdict(isVerified: Bool, _ file: String?) {
+    mutating func beginVerdict(isVerified: Bool, _ file: String?, _ otherMembers: [UInt8] = []) {
         beginObject()
+        // Between the braces.
+        if otherMembers.count > 2 { raw(otherMembers.span.extracting(1..<otherMembers.count - 1)) }
         if let file {
             name("file")
             string(file)

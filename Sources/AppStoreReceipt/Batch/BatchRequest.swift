@@ -1,0 +1,120 @@
+/// A JSON object with one piece of evidence, and whatever else its sender keeps beside it.
+struct BatchRequest {
+    /// Where in the text is the string that is the evidence, and whether it has escapes.
+    let evidence: (content: Range<Int>, hasEscapes: Bool)?
+    /// All other members, as an object; empty where there are none.
+    let otherMembers: [UInt8]
+    /// Where the first member is that has a name of ``ReservedMember``; it is not among the others.
+    let reservedOffset: Int?
+
+    /// Where Apple puts evidence: requests to verifyReceipt, notifications, and answers of the App Store Server API.
+    private enum Member: String, CaseIterable {
+        case receiptData = "receipt-data"
+        case signedPayload, signedTransactionInfo, signedRenewalInfo, signedAppTransactionInfo
+    }
+    private static let members = JSONMembers<Member>()
+
+    /// The members of a verdict in JSON: what a sender puts beside the evidence must not be taken for them.
+    private enum ReservedMember: String, CaseIterable {
+        case file, verified, error, trust, receipt, transaction, notification, environment
+        case renewalInfo = "renewal_info"
+        case appTransaction = "app_transaction"
+        case realtimeRequest = "realtime_request"
+        case bundleID = "bundle_id"
+        case transactionIDs = "transaction_ids"
+    }
+    private static let reservedMembers = JSONMembers<ReservedMember>()
+
+    /// - Parameter start: where the object begins.
+    /// - Throws: also for evidence that is no string, and for a second piece.
+    init(_ text: Span<UInt8>, from start: Int) throws(JSONError) {
+        var evidence: (Range<Int>, Bool)?
+        var reservedOffset: Int?
+        var others = JSONWriter()
+        others.beginObject()
+        try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
+            try cursor.readObject { (cursor, name) throws(JSONError) in
+                guard Self.reservedMembers.index(of: name) == nil else {
+                    reservedOffset = reservedOffset ?? name.offset
+                    return
+                }
+                guard Self.members.index(of: name) != nil else {
+                    let value = text.extracting(try cursor.skipValue())
+                    others.member(rawName: text.extracting(name.range), rawValue: value)
+                    return
+                }
+                guard evidence == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
+                let string = try cursor.readString()
+                evidence = (string.range, string.hasEscapes)
+            }
+        }
+        others.endObject()
+        self.evidence = evidence.map { ($0.lowerBound + 1..<$0.upperBound - 1, $1) }
+        self.reservedOffset = reservedOffset
+        otherMembers = others.bytes.count > 2 ? others.bytes : []
+    }
+}
+
+extension EvidenceVerifier {
+    /// Verifies one of many pieces of evidence. See ``verifyAll(_:jobs:)`` for its forms.
+    package func verdict(on piece: [UInt8]) -> BatchVerdict {
+        guard let start = ReceiptInput.startOfObject(in: piece.span) else {
+            return BatchVerdict(Result { () throws(EvidenceError) in try verify(anyEvidence: piece) })
+        }
+        let request: BatchRequest
+        do throws(JSONError) {
+            request = try BatchRequest(piece.span, from: start)
+        } catch {
+            let error = InputError(.invalidJSON, form: .json, offset: error.offset)
+            return BatchVerdict(.failure(refusal(error)))
+        }
+        if let offset = request.reservedOffset {
+            let error = InputError(.reservedMember, form: .json, offset: offset)
+            return BatchVerdict(.failure(refusal(error)), otherMembers: request.otherMembers)
+        }
+        guard let (content, hasEscapes) = request.evidence else {
+            let error = InputError(.missingReceiptData, form: .json, offset: start)
+            return BatchVerdict(.failure(refusal(error)), otherMembers: request.otherMembers)
+        }
+        let string = JSONString(
+            piece.span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
+        return BatchVerdict(
+            Result { () throws(EvidenceError) in try verify(evidence: string) }, otherMembers: request.otherMembers)
+    }
+
+    /// Verifies the string that an object has as evidence.
+    private func verify(evidence string: borrowing JSONString) throws(EvidenceError) -> VerifiedEvidence {
+        let decoded = string.hasEscapes ? string.bytes : []
+        let text = string.hasEscapes ? decoded.span : string.raw
+        if let range = SignedDataVerifier.jws(in: text) {
+            do throws(SignedDataError) {
+                return try signedData.verifyAny(text.extracting(range))
+            } catch {
+                throw .signedData(error)
+            }
+        }
+        let limit = receipts.policy.limits.maximumByteCount
+        do throws(ReceiptError) {
+            return .receipt(
+                try receipts.verify { () throws(ReceiptError) in
+                    do throws(InputError) {
+                        return try ReceiptInput(receiptData: string, maximumByteCount: limit).decoded
+                    } catch {
+                        throw .input(error)
+                    }
+                })
+        } catch {
+            throw .receipt(error)
+        }
+    }
+
+    /// The refusal of what is no receipt, counted as any other.
+    private func refusal(_ error: InputError) -> EvidenceError {
+        do throws(ReceiptError) {
+            _ = try receipts.verify { () throws(ReceiptError) in throw .input(error) }
+        } catch {
+            return .receipt(error)
+        }
+        return .receipt(.input(error))
+    }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import LibcryptoHandles
+import Synchronization
+
+/// The results of work on the elements of a sequence, in their order, done on several threads.
+///
+/// ``EvidenceVerifier/verifyAll(_:jobs:)`` makes it. Each iteration has threads of its own, which read `Base` in turn and work ahead of the
+/// consumer: at most four elements for each thread are under way, or done and not yet taken. Nothing else is kept, however long it is.
+///
+/// `next()` blocks until the next result is there. An iterator that is released stops the work; an element that is being read or worked on
+/// then is the last of its thread.
+public struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
+where Base.Element: Sendable {
+    private let base: Base
+    private let jobs: Int
+    private let transform: @Sendable (Base.Element) -> Output
+
+    /// - Parameters:
+    ///   - jobs: how many threads there are; one for each processor when left out.
+    ///   - transform: the work on one element.
+    package init(_ base: Base, jobs: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
+        self.base = base
+        self.jobs = Swift.max(jobs ?? processorCount(), 1)
+        self.transform = transform
+    }
+
+    public func makeIterator() -> Iterator {
+        let work = Work(base, slotCount: jobs * 4, transform)
+        for _ in 0..<jobs {
+            // A queue of its own is a thread of its own: it may block.
+            DispatchQueue(label: "BatchSequence").async { work.run() }
+        }
+        return Iterator(work)
+    }
+
+    public final class Iterator: IteratorProtocol {
+        private let work: Work
+        private var position: Int? = 0
+
+        fileprivate init(_ work: Work) { self.work = work }
+
+        deinit { work.cancel() }
+
+        public func next() -> Output? {
+            guard let current = position else { return nil }
+            let output = work.output(at: current)
+            position = output == nil ? nil : current + 1
+            return output
+        }
+
+        /// Ends the sequence after the results that are there in order, also while ``next()`` waits. To be called from any thread.
+        package var cancel: @Sendable () -> Void {
+            let work = work
+            return { work.cancel() }
+        }
+    }
+}
+
+extension BatchSequence {
+    /// What the threads of one iteration share.
+    fileprivate final class Work: Sendable {
+        private struct Source {
+            var iterator: Base.Iterator
+            var nextIndex = 0
+            var isAtEnd = false
+        }
+
+        /// Where a result is left for the consumer. A signal without one is the end.
+        private final class Slot: Sendable {
+            let output = Mutex<Output?>(nil)
+            let isReady = DispatchSemaphore(value: 0)
+        }
+
+        private let source: Mutex<Source>
+        /// A ring: the result of element `n` goes into slot `n % slots.count`.
+        private let slots: [Slot]
+        /// Counts the slots that nothing is under way for. Begun at 0: a semaphore must not end below where it began.
+        private let freeSlots = DispatchSemaphore(value: 0)
+        private let isCancelled = Atomic<Bool>(false)
+        private let transform: @Sendable (Base.Element) -> Output
+
+        init(_ base: Base, slotCount: Int, _ transform: @escaping @Sendable (Base.Element) -> Output) {
+            source = Mutex(Source(iterator: base.makeIterator()))
+            slots = (0..<slotCount).map { _ in Slot() }
+            self.transform = transform
+            for _ in 0..<slotCount { freeSlots.signal() }
+        }
+
+        /// The life of a thread.
+        func run() {
+            while true {
+                freeSlots.wait()
+                guard !isCancelled.load(ordering: .relaxed), let (element, index) = nextElement() else { break }
+                let output = transform(element)
+                let slot = slots[index % slots.count]
+                slot.output.withLock { $0 = output }
+                slot.isReady.signal()
+            }
+            // So that the others find the end, too.
+            freeSlots.signal()
+        }
+
+        private func nextElement() -> (Base.Element, Int)? {
+            source.withLock { source in
+                guard !source.isAtEnd else { return nil }
+                let index = source.nextIndex
+                source.nextIndex += 1
+                if let element = source.iterator.next() { return (element, index) }
+                source.isAtEnd = true
+                slots[index % slots.count].isReady.signal()
+                return nil
+            }
+        }
+
+        func output(at index: Int) -> Output? {
+            let slot = slots[index % slots.count]
+            slot.isReady.wait()
+            let output = slot.output.withLock { $0.take() }
+            freeSlots.signal()
+            return output
+        }
+
+        func cancel() {
+            isCancelled.store(true, ordering: .relaxed)
+            for slot in slots { slot.isReady.signal() }
+            freeSlots.signal()
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// What became of one of many pieces of evidence.
+public struct BatchVerdict: Sendable {
+    public let result: Result<VerifiedEvidence, EvidenceError>
+    /// The members of a JSON object besides the evidence, as an object of their own: `{"user":17,"tags":["a"]}`. Names, values and order are
+    /// as received; without those that have a name of ``json(isBrief:)``, for which a piece is refused. Empty where there are none. They are
+    /// the sender's words: nothing of them is verified.
+    public let otherMembers: [UInt8]
+
+    package init(_ result: Result<VerifiedEvidence, EvidenceError>, otherMembers: [UInt8] = []) {
+        self.result = result
+        self.otherMembers = otherMembers
+    }
+}

@@ -1,0 +1,16 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// How many processors are at work on this host; at least 1.
+package func processorCount() -> Int {
+    #if canImport(Darwin)
+    max(sysconf(_SC_NPROCESSORS_ONLN), 1)
+    #else
+    max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1)
+    #endif
+}

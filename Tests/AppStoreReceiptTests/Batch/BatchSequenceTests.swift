@@ -1,0 +1,200 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import AppStoreReceipt
+
+/// Order, bounds and ends, whatever the work is.
+@Suite struct BatchSequenceTests {
+    /// How often something has happened.
+    final class Counter: Sendable {
+        private let value = Atomic<Int>(0)
+        var count: Int { value.load(ordering: .sequentiallyConsistent) }
+        func increment() { value.add(1, ordering: .sequentiallyConsistent) }
+    }
+
+    /// The numbers below an end, and how many of them were asked for.
+    struct Numbers: Sequence, AsyncSequence {
+        var end = Int.max
+        var failsAtEnd = false
+        let read = Counter()
+
+        struct Failure: Error {}
+
+        func makeIterator() -> Iterator { Iterator(numbers: self) }
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(numbers: Iterator(numbers: self)) }
+
+        struct Iterator: IteratorProtocol {
+            let numbers: Numbers
+            var position = 0
+
+            mutating func next() -> Int? {
+                guard position < numbers.end else { return nil }
+                numbers.read.increment()
+                position += 1
+                return position - 1
+            }
+        }
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            var numbers: Iterator
+
+            mutating func next() async throws(Failure) -> Int? {
+                await Task.yield()
+                if let number = numbers.next() { return number }
+                if numbers.numbers.failsAtEnd { throw Failure() }
+                return nil
+            }
+        }
+    }
+
+    /// Work that takes longer for some numbers than for others.
+    @Sendable static func work(_ number: Int) -> Int {
+        if number % 7 == 0 { usleep(200) }
+        return number * 2
+    }
+
+    static func eventually(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<1000 {
+            if condition() { return true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+
+    @Test(arguments: [0, 1, 3, 4, 5, 1000], [1, 2, 8])
+    func `results come in order, one for each element, whatever the number of threads`(count: Int, jobs: Int) {
+        let results = BatchSequence(Numbers(end: count), jobs: jobs, transform: Self.work)
+        #expect(Array(results) == (0..<count).map { $0 * 2 })
+        // Each iteration begins anew.
+        #expect(Array(results).count == count)
+    }
+
+    @Test(arguments: [0, 1, 7, 8, 9, 1000], [1, 2, 8])
+    func `asynchronous results come in order, one for each element`(count: Int, window: Int) async throws {
+        let results = AsyncBatchSequence(Numbers(end: count), window: window, transform: Self.work)
+        var collected: [Int] = []
+        for try await result in results { collected.append(result) }
+        #expect(collected == (0..<count).map { $0 * 2 })
+    }
+
+    @Test func `as many elements as there are threads are worked on at once`() {
+        let (arrived, all) = (Counter(), DispatchSemaphore(value: 0))
+        let results = BatchSequence(Numbers(end: 4), jobs: 4) { number in
+            arrived.increment()
+            // The last to arrive lets all go; with fewer threads nobody would.
+            if arrived.count == 4 { for _ in 0..<4 { all.signal() } }
+            return all.wait(timeout: .now() + 60) == .success
+        }
+        #expect(Array(results) == [true, true, true, true])
+    }
+
+    @Test func `a consumer that takes its time holds up the reading: four elements for each thread`() async {
+        let numbers = Numbers()
+        let results = BatchSequence(numbers, jobs: 2, transform: Self.work).makeIterator()
+        for taken in 1...50 {
+            #expect(results.next() == (taken - 1) * 2)
+            #expect(numbers.read.count <= taken + 8)
+        }
+        #expect(await Self.eventually { numbers.read.count == 58 })
+        usleep(20_000)
+        #expect(numbers.read.count == 58)
+        withExtendedLifetime(results) {}
+    }
+
+    @Test func `an asynchronous consumer that takes its time holds up the reading`() async throws {
+        let numbers = Numbers()
+        var results = AsyncBatchSequence(numbers, window: 5, transform: Self.work).makeAsyncIterator()
+        for taken in 1...50 {
+            #expect(try await results.next() == (taken - 1) * 2)
+            #expect(numbers.read.count <= taken + 5)
+        }
+        #expect(await Self.eventually { numbers.read.count == 55 })
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(numbers.read.count == 55)
+        #expect(try await results.next() == 100)
+    }
+
+    @Test func `an iterator that is released reads no more`() async {
+        let numbers = Numbers()
+        do {
+            let results = BatchSequence(numbers, jobs: 2, transform: Self.work).makeIterator()
+            #expect(results.next() == 0)
+        }
+        try? await Task.sleep(for: .milliseconds(50))
+        let read = numbers.read.count
+        #expect(read <= 1 + 8)
+        try? await Task.sleep(for: .milliseconds(50))
+        #expect(numbers.read.count == read)
+    }
+
+    @Test func `cancelling wakes a consumer that waits for an element that never comes`() async {
+        /// One element, and then none, as a terminal at which nobody types.
+        struct Silent: Sequence, IteratorProtocol {
+            let silence: DispatchSemaphore
+            var isSilent = false
+            mutating func next() -> Int? {
+                if isSilent { silence.wait() }
+                isSilent = true
+                return 1
+            }
+        }
+        let silence = DispatchSemaphore(value: 0)
+        let results = BatchSequence(Silent(silence: silence), jobs: 2) { $0 }.makeIterator()
+        let cancel = results.cancel
+        #expect(results.next() == 1)
+        DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() }
+        #expect(results.next() == nil)
+        #expect(results.next() == nil)
+        silence.signal()
+    }
+
+    @Test func `an asynchronous sequence gives a result before the next element is there`() async throws {
+        let (elements, input) = AsyncStream.makeStream(of: Int.self)
+        var results = AsyncBatchSequence(elements, window: 8, transform: Self.work).makeAsyncIterator()
+        for number in 0..<10 {
+            input.yield(number)
+            #expect(await results.next() == number * 2)
+        }
+        input.finish()
+        #expect(await results.next() == nil)
+        #expect(await results.next() == nil)
+    }
+
+    @Test func `an error of the sequence comes after the results before it, and ends it`() async {
+        let results = AsyncBatchSequence(Numbers(end: 20, failsAtEnd: true), window: 4, transform: Self.work)
+        var iterator = results.makeAsyncIterator()
+        var collected: [Int] = []
+        await #expect(throws: Numbers.Failure.self) {
+            while let result = try await iterator.next() { collected.append(result) }
+        }
+        #expect(collected == (0..<20).map { $0 * 2 })
+        #expect(await (try? iterator.next()) == .some(nil))
+    }
+
+    @Test func `cancelling the consumer's task ends the sequence and the reading`() async throws {
+        let numbers = Numbers()
+        let taken = Counter()
+        let consumer = Task {
+            for try await _ in AsyncBatchSequence(numbers, window: 4, transform: Self.work) { taken.increment() }
+            return Task.isCancelled
+        }
+        #expect(await Self.eventually { taken.count > 100 })
+        consumer.cancel()
+        #expect(try await consumer.value)
+        try await Task.sleep(for: .milliseconds(50))
+        let read = numbers.read.count
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(numbers.read.count == read)
+        #expect(read <= taken.count + 5)
+    }
+
+    @Test func `an asynchronous consumer that leaves ends the reading`() async throws {
+        let numbers = Numbers()
+        for try await result in AsyncBatchSequence(numbers, window: 4, transform: Self.work) where result > 10 { break }
+        try await Task.sleep(for: .milliseconds(50))
+        let read = numbers.read.count
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(numbers.read.count == read)
+    }
+}
