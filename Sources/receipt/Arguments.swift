@@ -51,6 +51,16 @@ struct Arguments {
     /// The last value given; empty for an option that takes none.
     subscript(option: String) -> String? { options[option]?.last }
 
+    /// A number that an option gives.
+    func number(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .invalidValue(
+                option: option, value: text, expected: "\(range.lowerBound) to \(range.upperBound)", suggestion: nil)
+        }
+        return number
+    }
+
     func all(_ option: String) -> [String] { options[option] ?? [] }
 
     /// The files to read: the operands, or standard input when there are none and nobody sits at it.

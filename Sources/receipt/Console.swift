@@ -6,6 +6,8 @@ struct Console {
     private(set) var errorOutput: [UInt8] = []
     /// Why the output could not be written; what comes after is dropped.
     private var failure: SystemError?
+    /// Whether what is written still goes somewhere.
+    var isOpen: Bool { failure == nil }
 
     private enum Destination { case descriptors, memory }
 
@@ -68,6 +70,8 @@ struct Console {
     mutating func finish(_ status: ExitStatus) -> ExitStatus {
         flush()
         guard let failure else { return status }
+        // Whoever read has had enough: as when `head` ends.
+        guard failure != .closedPipe else { return .closedPipe }
         report("cannot write to standard output: \(failure)")
         return .unusable
     }
@@ -81,6 +85,13 @@ enum ExitStatus: Int32, Comparable {
     case refused = 1
     /// Wrong usage, a file that cannot be read or written, or a host that cannot do the work.
     case unusable = 2
+    /// SIGINT or SIGTERM has ended it; a shell says 130 of a process that SIGINT has killed.
+    case interrupted = 130
+    /// Standard output is a pipe that nobody reads any more; a shell says 141 of a process that SIGPIPE has killed.
+    case closedPipe = 141
+
+    /// Whether work may still be under way on other threads.
+    var leavesThreads: Bool { self == .interrupted || self == .closedPipe }
 
     static func < (lhs: ExitStatus, rhs: ExitStatus) -> Bool { lhs.rawValue < rhs.rawValue }
 

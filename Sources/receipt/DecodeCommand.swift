@@ -35,14 +35,7 @@ struct DecodeCommand: Command {
         var status = ExitStatus.passed
         for (index, input) in inputs.enumerated() {
             if index > 0, format == .text { console.print() }
-            let bytes: [UInt8]
-            do throws(SystemError) {
-                bytes = try input.read()
-            } catch {
-                input.report(error, asJSON: format != .text, &console)
-                status.formMaximum(.unusable)
-                continue
-            }
+            guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
             let result = Result { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) }
             if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
             switch (format, result) {

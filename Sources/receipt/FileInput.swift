@@ -17,4 +17,7 @@ struct FileInput: Hashable {
             ? try System.read(System.standardInput, maximumByteCount: Self.maximumByteCount)
             : try System.read(name, maximumByteCount: Self.maximumByteCount)
     }
+
+    /// A descriptor to read from; it stays open as long as the process.
+    func open() throws(SystemError) -> CInt { name == "-" ? System.standardInput : try System.open(name) }
 }

@@ -3,14 +3,16 @@
 struct ReceiptCommand {
     static let version = "0.1.0"
     static let commands: [any Command.Type] = [
-        VerifyCommand.self, DecodeCommand.self, ASN1Command.self, CMSCommand.self, MintCommand.self,
+        VerifyCommand.self, BatchCommand.self, DecodeCommand.self, ASN1Command.self, CMSCommand.self, MintCommand.self,
         AuthorityCommand.self,
     ]
 
     static func main() {
+        System.setIgnored(true, signal: System.pipeSignal)
         var console = Console.standard()
         let status = run(Array(CommandLine.arguments.dropFirst()), &console)
-        System.exit(console.finish(status).rawValue)
+        let final = console.finish(status)
+        System.exit(final.rawValue, atOnce: final.leavesThreads)
     }
 
     /// - Parameter words: the arguments without the program's name.

@@ -16,8 +16,7 @@ enum System {
     ///
     /// - Parameter maximumByteCount: where to stop reading; a device such as `/dev/zero` has no end.
     static func read(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        let descriptor = try open(path)
         defer { close(descriptor) }
         return try read(descriptor, maximumByteCount: maximumByteCount)
     }
@@ -27,21 +26,46 @@ enum System {
         while bytes.count < maximumByteCount {
             // As much again as there is: linear in all, and nothing is set aside for what may not come.
             let chunk = min(max(bytes.count, 1 << 16), maximumByteCount - bytes.count)
-            var result = 0
-            bytes.append(addingCapacity: chunk) { output in
-                unsafe output.withUnsafeMutableBufferPointer { buffer, initializedCount in
-                    let free = unsafe UnsafeMutableRawBufferPointer(
-                        rebasing: UnsafeMutableRawBufferPointer(buffer)[initializedCount...])
-                    repeat {
-                        result = unsafe systemRead(descriptor, free.baseAddress, free.count)
-                    } while result < 0 && errno == EINTR
-                    initializedCount += max(result, 0)
-                }
-            }
-            guard result >= 0 else { throw SystemError(code: errno) }
-            if result == 0 { break }
+            if try read(descriptor, atMost: chunk, appendingTo: &bytes) == 0 { break }
         }
         return bytes
+    }
+
+    /// Reads what there is, waiting for the first byte.
+    ///
+    /// - Returns: how many bytes were appended; 0 at the end.
+    static func read(
+        _ descriptor: CInt, atMost count: Int, appendingTo bytes: inout [UInt8]
+    ) throws(SystemError) -> Int {
+        var result = 0
+        bytes.append(addingCapacity: count) { output in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, initializedCount in
+                let free = unsafe UnsafeMutableRawBufferPointer(
+                    rebasing: UnsafeMutableRawBufferPointer(buffer)[initializedCount...])
+                repeat {
+                    result = unsafe systemRead(descriptor, free.baseAddress, free.count)
+                } while result < 0 && errno == EINTR
+                initializedCount += max(result, 0)
+            }
+        }
+        guard result >= 0 else { throw SystemError(code: errno) }
+        return result
+    }
+
+    /// Opens a file for reading.
+    static func open(_ path: String) throws(SystemError) -> CInt {
+        let descriptor = unsafe systemOpen(path, O_RDONLY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        return descriptor
+    }
+
+    static func close(_ descriptor: CInt) { _ = systemClose(descriptor) }
+
+    /// The size of a file in bytes; `nil` for what is none, such as a pipe.
+    static func byteCount(of descriptor: CInt) -> Int? {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int(status.st_size)
     }
 
     static func write(_ bytes: Span<UInt8>, to descriptor: CInt) throws(SystemError) {
@@ -71,7 +95,7 @@ enum System {
     private static func write(
         _ bytes: Span<UInt8>, to path: String, flags: CInt, mode: mode_t
     ) throws(SystemError) {
-        let descriptor = unsafe open(path, flags, mode)
+        let descriptor = unsafe systemOpen(path, flags, mode)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
         defer { close(descriptor) }
         try write(bytes, to: descriptor)
@@ -95,7 +119,18 @@ enum System {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    static func exit(_ status: CInt) -> Never {
+    /// By which people and supervisors end a process.
+    static let interruptingSignals = [SIGINT, SIGTERM]
+    /// By which a write to a pipe that nobody reads ends a process; while it is ignored, the write fails.
+    static let pipeSignal = SIGPIPE
+
+    static func setIgnored(_ isIgnored: Bool, signal number: CInt) {
+        _ = signal(number, isIgnored ? SIG_IGN : SIG_DFL)
+    }
+
+    /// - Parameter atOnce: whether not to tidy up: other threads may still need what would be tidied away.
+    static func exit(_ status: CInt, atOnce: Bool) -> Never {
+        if atOnce { _exit(status) }
         #if canImport(Glibc)
         Glibc.exit(status)
         #elseif canImport(Musl)
@@ -110,10 +145,18 @@ enum System {
 struct SystemError: Error, Hashable, CustomStringConvertible {
     let code: CInt
 
+    /// Nobody reads the pipe any more.
+    static let closedPipe = SystemError(code: EPIPE)
+
     var description: String { unsafe String(cString: strerror(code)) }
 }
 
 // Under names that the functions above do not have.
+
+@unsafe
+private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { unsafe open(path, flags, mode) }
+
+private func systemClose(_ descriptor: CInt) -> CInt { close(descriptor) }
 
 @unsafe
 private func systemRead(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {

@@ -7,27 +7,12 @@ struct VerifyCommand: Command {
         name: "verify",
         summary: "Verifies receipts and StoreKit 2 data offline and shows what they say",
         operands: "[FILE|-]...",
-        options: [
-            .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; not checked when left out."),
+        options: VerifierOptions.options + [
             .init(
-                name: "--app-apple-id", value: "NUMBER",
-                help: "The app's Apple id, for StoreKit 2 data; not checked when left out."),
-            .init(
-                name: "--environment", value: "production|sandbox",
-                help: "Accept this environment; may be repeated. Not checked when left out.", isRepeatable: true),
-            .init(
-                name: "--root", value: "FILE",
-                help: "Trust the certificates in FILE (PEM or DER) in place of Apple's;\nmay be repeated.",
-                isRepeatable: true),
-            .init(
-                name: "--xcode-root", value: "FILE",
-                help: "Accept what StoreKit Testing has signed with the certificate in FILE, and\nnothing else."),
-            .init(
-                name: "--at", value: "DATE",
+                name: "--format", value: "text|json|verify-receipt",
                 help:
-                    "Judge the certificates at the date of signing ('creation', the default),\n'now', or a date such as 2025-01-31T12:00:00Z."
-            ),
-            .init(name: "--format", value: "text|json", help: "'json' prints one line for each input."),
+                    "'json' prints one line for each input; 'verify-receipt' prints what Apple's\nverifyReceipt would answer, of --environment or of either."
+            )
         ],
         notes: """
             A receipt may be binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a
@@ -38,72 +23,39 @@ struct VerifyCommand: Command {
             an unreadable file, or a host whose libcrypto cannot verify receipts.
             """)
 
-    private enum Trust {
-        case apple
-        case roots([String])
-        case storeKitTesting(String)
+    private enum Format: String {
+        case text, json
+        case verifyReceipt = "verify-receipt"
     }
 
     private let inputs: [FileInput]
-    private let bundleID: String?
-    private let appAppleID: Int64?
-    private let environments: Set<ReceiptEnvironment>
-    private let trust: Trust
-    private let validationDate: ReceiptPolicy.ValidationDate
-    private let isJSON: Bool
+    private let verifierOptions: VerifierOptions
+    private let format: Format
 
     init(_ arguments: Arguments) throws(UsageError) {
-        bundleID = arguments["--bundle-id"]
-        environments = Set(arguments.all("--environment").compactMap(ReceiptEnvironment.init(rawValue:)))
-        appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
-            guard let id = Int64(text), id > 0 else {
-                throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
-            }
-            return id
-        }
-        let roots = arguments.all("--root")
-        if let file = arguments["--xcode-root"] {
-            guard roots.isEmpty else { throw .conflictingOptions("--xcode-root", "--root") }
-            guard environments.isEmpty else { throw .conflictingOptions("--xcode-root", "--environment") }
-            trust = .storeKitTesting(file)
-        } else {
-            trust = roots.isEmpty ? .apple : .roots(roots)
-        }
-        switch arguments["--at"] ?? "creation" {
-        case "creation": validationDate = .creationDate
-        case "now": validationDate = .now
-        case let text:
-            guard let date = Timestamp(rfc3339: text) else {
-                throw .invalidValue(
-                    option: "--at", value: text, expected: "creation, now, or a date such as 2025-01-31T12:00:00Z",
-                    suggestion: nearest(to: text, in: ["creation", "now"]))
-            }
-            validationDate = .date(date)
-        }
-        isJSON = arguments["--format"] == "json"
+        verifierOptions = try VerifierOptions(arguments)
+        format = arguments["--format"].flatMap(Format.init) ?? .text
         inputs = try arguments.inputs()
     }
 
     func run(_ console: inout Console) -> ExitStatus {
-        guard let verifier = makeVerifier(&console) else { return .unusable }
+        guard let verifier = verifierOptions.makeVerifier(&console) else { return .unusable }
+        return format == .verifyReceipt ? answer(verifier.receipts, &console) : report(verifier, &console)
+    }
+
+    private func report(_ verifier: EvidenceVerifier, _ console: inout Console) -> ExitStatus {
         let report = TextReport(
             style: console.style,
-            verification: .init(checksBundleID: bundleID != nil, checksEnvironment: checksEnvironment))
+            verification: .init(
+                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment))
         var writer = JSONWriter()
         var status = ExitStatus.passed
         for (index, input) in inputs.enumerated() {
-            if index > 0, !isJSON { console.print() }
-            let bytes: [UInt8]
-            do throws(SystemError) {
-                bytes = try input.read()
-            } catch {
-                input.report(error, asJSON: isJSON, &console)
-                status.formMaximum(.unusable)
-                continue
-            }
+            if index > 0, format == .text { console.print() }
+            guard let bytes = input.read(asJSON: format == .json, &console, &status) else { continue }
             let result = Result { () throws(EvidenceError) in try verifier.verify(anyEvidence: bytes) }
-            if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
-            if isJSON {
+            status.formMaximum(ExitStatus(result))
+            if format == .json {
                 writer.verdict(result, file: input.name)
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
@@ -114,69 +66,23 @@ struct VerifyCommand: Command {
         return status
     }
 
-    private var checksEnvironment: Bool {
-        if case .storeKitTesting = trust { true } else { !environments.isEmpty }
-    }
-
-    private func makeVerifier(_ console: inout Console) -> EvidenceVerifier? {
-        do throws(CertificateFileError) {
-            let trust: ReceiptTrust
-            switch self.trust {
-            case .apple: trust = .apple
-            case .roots(let files):
-                var anchors: [TrustAnchor] = []
-                for file in files { anchors += try CertificateFile(name: file).trustAnchors() }
-                trust = .roots(anchors)
-            case .storeKitTesting(let file):
-                trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
-            }
-            do throws(EvidenceError) {
-                return try EvidenceVerifier(receipts: receiptVerifier(trust), signedData: signedDataVerifier(trust))
-            } catch {
-                console.report("\(error.code): \(error)")
-            }
-        } catch {
-            console.report(error.description)
-        }
-        return nil
-    }
-
-    private func receiptVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> ReceiptVerifier {
-        var policy = ReceiptPolicy(bundleIDs: bundleID.map { [$0] }, environments: accepted([.xcode]))
-        policy.validationDate = validationDate
+    /// Prints what verifyReceipt would answer.
+    private func answer(_ verifier: ReceiptVerifier, _ console: inout Console) -> ExitStatus {
+        let responder: VerifyReceiptResponder
         do throws(ReceiptError) {
-            do throws(ReceiptError) {
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            } catch .configuration(.unusableTrustAnchor) {
-                // Receipts are signed with RSA; a root that was given for StoreKit 2 data may be on an elliptic curve.
-                policy.algorithms.kinds.insert(.ecdsa)
-                policy.algorithms.curves = [.p256, .p384]
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            }
+            responder = try VerifyReceiptResponder(policy: verifier.policy, trust: verifier.trust)
         } catch {
-            throw .receipt(error)
+            console.report("\(error.code): \(error)")
+            return .unusable
         }
-    }
-
-    private func signedDataVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> SignedDataVerifier {
-        var policy = SignedDataPolicy(
-            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted([.xcode, .localTesting]))
-        policy.validationDate =
-            switch validationDate {
-            case .creationDate: .signedDate
-            case .now: .now
-            case .date(let date): .date(date)
-            }
-        do throws(SignedDataError) {
-            return try SignedDataVerifier(policy: policy, trust: trust)
-        } catch {
-            throw .signedData(error)
+        var status = ExitStatus.passed
+        for input in inputs {
+            guard let bytes = input.read(asJSON: false, &console, &status) else { continue }
+            let answer = responder.answer(toAnyReceipt: bytes)
+            status.formMaximum(ExitStatus(answer.result.mapError(EvidenceError.receipt)))
+            console.print(utf8: answer.body)
         }
-    }
-
-    private func accepted(_ environmentsOfStoreKitTesting: Set<ReceiptEnvironment>) -> Set<ReceiptEnvironment> {
-        if case .storeKitTesting = trust { return environmentsOfStoreKitTesting }
-        return environments.isEmpty ? [.production, .sandbox] : environments
+        return status
     }
 }
 
@@ -190,9 +96,27 @@ extension ExitStatus {
         case .signedData(let error): self = error.stage == .verifier ? .unusable : .refused
         }
     }
+
+    init<Value>(_ result: Result<Value, EvidenceError>) {
+        switch result {
+        case .success: self = .passed
+        case .failure(let error): self.init(error)
+        }
+    }
 }
 
 extension FileInput {
+    /// Reads the input, or reports why it cannot be read.
+    func read(asJSON: Bool, _ console: inout Console, _ status: inout ExitStatus) -> [UInt8]? {
+        do throws(SystemError) {
+            return try read()
+        } catch {
+            report(error, asJSON: asJSON, &console)
+            status.formMaximum(.unusable)
+            return nil
+        }
+    }
+
     /// Says that the input cannot be read; as JSON besides, so that each input has its line.
     func report(_ error: SystemError, asJSON: Bool, _ console: inout Console) {
         if asJSON {

@@ -10,12 +10,7 @@ import Testing
     private let folder: TemporaryFolder
 
     init() throws {
-        // It lies beside the tests' own bundle.
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let beside = [tests, CommandLine.arguments[0]].map {
-            URL(filePath: $0).deletingLastPathComponent().appending(path: "receipt")
-        }
-        executable = try #require(beside.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+        executable = try builtExecutable()
         folder = try TemporaryFolder()
     }
 

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import Testing
 
 @testable import receipt
 
@@ -30,6 +31,16 @@ func run(_ words: [String], style: Style = Style()) -> Run {
     return Run(
         status: console.finish(status).rawValue, output: String(decoding: console.output, as: UTF8.self),
         errorOutput: String(decoding: console.errorOutput, as: UTF8.self))
+}
+
+/// The executable that was built with the tests.
+func builtExecutable() throws -> URL {
+    // It lies beside the tests' own bundle.
+    let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let beside = [tests, CommandLine.arguments[0]].map {
+        URL(filePath: $0).deletingLastPathComponent().appending(path: "receipt")
+    }
+    return try #require(beside.first { FileManager.default.isExecutableFile(atPath: $0.path) })
 }
 
 /// A folder for the time of one test.

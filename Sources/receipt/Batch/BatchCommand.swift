@@ -1,0 +1,124 @@
+import AppStoreReceipt
+
+/// `receipt batch`
+struct BatchCommand: Command {
+    static let syntax = CommandSyntax(
+        name: "batch",
+        summary: "Verifies many receipts, one on each line, on all processors",
+        operands: "[FILE|-]",
+        maximumOperandCount: 1,
+        options: VerifierOptions.options + [
+            .init(name: "--jobs", value: "N", help: "How many threads verify; one for each processor if not given."),
+            .init(
+                name: "--brief", value: "",
+                help: "Without the contents: verdict, bundle id, environment and transaction\nids only."),
+            .init(
+                name: "--max-line", value: "BYTES",
+                help:
+                    "The longest line, \(defaultMaximumLineByteCount) if not given. Memory is bounded by it and by\n--jobs, whatever the length of the input."
+            ),
+        ],
+        notes: """
+            A line is what 'receipt verify' takes as text (a receipt in base64, a JWS), or a JSON
+            object with 'receipt-data', 'signedPayload', 'signedTransactionInfo',
+            'signedRenewalInfo' or 'signedAppTransactionInfo', and any other members.
+            For each line, also an empty one, there is one line of output, in the same order: the
+            object of 'receipt verify --format json' without 'file', and before its members the
+            other ones as they came. A line whose other members have names of that object is
+            refused (reserved-member): nobody is to put words into a verdict.
+            SIGINT and SIGTERM end the work after a whole line; the exit status is then 130, and
+            141 when the output is a pipe that nobody reads any more. Otherwise it is that of
+            'receipt verify'.
+            """)
+
+    /// A receipt of some 35,000 purchases.
+    static let defaultMaximumLineByteCount = 16 << 20
+
+    private let input: FileInput
+    private let verifierOptions: VerifierOptions
+    private let jobs: Int?
+    private let isBrief: Bool
+    private let maximumLineByteCount: Int
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        verifierOptions = try VerifierOptions(arguments)
+        jobs = try arguments.number("--jobs", in: 1...1024)
+        isBrief = arguments["--brief"] != nil
+        maximumLineByteCount =
+            try arguments.number("--max-line", in: 1...(1 << 31)) ?? Self.defaultMaximumLineByteCount
+        input = try arguments.inputs()[0]
+    }
+
+    func run(_ console: inout Console) -> ExitStatus {
+        guard let verifier = verifierOptions.makeVerifier(&console) else { return .unusable }
+        let descriptor: CInt
+        do throws(SystemError) {
+            descriptor = try input.open()
+        } catch {
+            console.report("\(input.name.printable): \(error)")
+            return .unusable
+        }
+        let lines = LineBlocks(descriptor: descriptor, maximumLineByteCount: maximumLineByteCount)
+        let worker = BatchWorker(verifier: verifier, isBrief: isBrief, maximumLineByteCount: maximumLineByteCount)
+        let results = BatchSequence(lines, jobs: jobs) { block in
+            block.map { worker.work($0) }
+        }.makeIterator()
+
+        let interruption = Interruption(results.cancel)
+        defer { interruption.end() }
+        var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor))
+        var status = ExitStatus.passed
+        while console.isOpen, let result = results.next() {
+            switch result {
+            case .success(let block):
+                progress.makeRoom()
+                console.write(block.output)
+                progress.advance(lineCount: block.lineCount, byteCount: block.byteCount)
+                status.formMaximum(block.status)
+            case .failure(let error):
+                progress.makeRoom()
+                console.report("\(input.name.printable): \(error)")
+                status.formMaximum(.unusable)
+            }
+        }
+        progress.end()
+        return interruption.hasHappened ? .interrupted : status
+    }
+}
+
+/// Verifies the lines of a block.
+private struct BatchWorker: Sendable {
+    let verifier: EvidenceVerifier
+    let isBrief: Bool
+    let maximumLineByteCount: Int
+
+    func work(_ block: LineBlock) -> Result {
+        var writer = JSONWriter(capacity: block.bytes.count)
+        var status = ExitStatus.passed
+        var lineCount = 0
+        block.forEachLine { range in
+            lineCount += 1
+            let verdict: BatchVerdict
+            if range.count <= maximumLineByteCount {
+                verdict = verifier.verdict(on: Array(block.bytes[range]))
+            } else {
+                verdict = BatchVerdict(
+                    .failure(.receipt(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount)))))
+            }
+            writer.verdict(verdict, isBrief: isBrief)
+            status.formMaximum(ExitStatus(verdict.result))
+            writer.endLine()
+        }
+        return Result(
+            output: writer.bytes, lineCount: lineCount, byteCount: block.receivedByteCount, status: status)
+    }
+
+    struct Result: Sendable {
+        /// A line for each of the block.
+        let output: [UInt8]
+        let lineCount: Int
+        /// How many bytes had to be read for it.
+        let byteCount: Int
+        let status: ExitStatus
+    }
+}

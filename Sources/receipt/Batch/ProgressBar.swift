@@ -1,0 +1,97 @@
+/// How far a long work has come, on a line of a terminal that is written over and over.
+struct ProgressBar {
+    /// How many bytes there are to read; `nil` where nobody knows.
+    private let totalByteCount: Int?
+    private let width: Int
+    private let start: ContinuousClock.Instant
+    private var lineCount = 0
+    private var byteCount = 0
+
+    /// - Parameter width: of the terminal, in characters.
+    init(totalByteCount: Int?, width: Int, start: ContinuousClock.Instant) {
+        self.totalByteCount = totalByteCount
+        self.width = width
+        self.start = start
+    }
+
+    mutating func advance(lineCount: Int, byteCount: Int) {
+        self.lineCount += lineCount
+        self.byteCount += byteCount
+    }
+
+    /// Share, count, rate and the time that is left, as far as they are known and fit.
+    func text(at now: ContinuousClock.Instant) -> String {
+        var text = counts(at: now)
+        guard let totalByteCount, totalByteCount > 0 else { return String(text.prefix(width - 1)) }
+        // A file may grow while it is read.
+        let share = min(Double(byteCount) / Double(totalByteCount), 1)
+        text = "\(Int(share * 100)) %  " + text
+        if share > 0 { text += "  ETA \(((now - start) * ((1 - share) / share)).clockText)" }
+        let barWidth = min(width - text.count - 4, 40)
+        guard barWidth >= 4 else { return String(text.prefix(width - 1)) }
+        let done = Int(share * Double(barWidth))
+        return "[\(String(repeating: "#", count: done))\(String(repeating: ".", count: barWidth - done))] \(text)"
+    }
+
+    /// What there is to say at the end.
+    func summary(at now: ContinuousClock.Instant) -> String { "\(counts(at: now))  \((now - start).clockText)" }
+
+    private func counts(at now: ContinuousClock.Instant) -> String {
+        let seconds = (now - start) / .seconds(1)
+        let rate = seconds > 0 ? Int((Double(lineCount) / seconds).rounded()) : 0
+        return "\(lineCount) lines  \(rate) lines/s"
+    }
+}
+
+/// A progress bar on standard error, where that is a terminal; else nothing.
+struct TerminalProgress {
+    private var bar: ProgressBar?
+    private var lastShown: ContinuousClock.Instant?
+    /// What goes to the same terminal would be written over.
+    private let sharesTerminal = System.isTerminal(System.standardOutput)
+
+    private static let interval = Duration.milliseconds(100)
+    private static let wipe = "\r\u{1B}[K"
+
+    init(totalByteCount: Int?) {
+        guard System.isTerminal(System.standardError) else { return }
+        let width = System.columnCount(of: System.standardError) ?? 80
+        bar = ProgressBar(totalByteCount: totalByteCount, width: width, start: .now)
+    }
+
+    /// To be called before output is written.
+    mutating func makeRoom() {
+        guard sharesTerminal, lastShown != nil else { return }
+        write(Self.wipe)
+        lastShown = nil
+    }
+
+    mutating func advance(lineCount: Int, byteCount: Int) {
+        guard bar != nil else { return }
+        bar?.advance(lineCount: lineCount, byteCount: byteCount)
+        let now = ContinuousClock.now
+        if let lastShown, now - lastShown < Self.interval { return }
+        lastShown = now
+        write(Self.wipe + (bar?.text(at: now) ?? ""))
+    }
+
+    func end() {
+        guard let bar else { return }
+        write(Self.wipe + bar.summary(at: .now) + "\n")
+    }
+
+    private func write(_ text: String) {
+        // Nobody is left to be told when this fails.
+        try? System.write(text.utf8Span.span, to: System.standardError)
+    }
+}
+
+extension Duration {
+    /// `1:02:03`, or `2:03`.
+    fileprivate var clockText: String {
+        func twoDigits(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let seconds = components.seconds
+        let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
+        return (hours > 0 ? "\(hours):\(twoDigits(minutes))" : "\(minutes)") + ":" + twoDigits(seconds % 60)
+    }
+}

@@ -1,0 +1,137 @@
+import AppStoreReceipt
+import SignatureTrust
+
+/// What to accept and whom to trust: the options that verifying commands share.
+struct VerifierOptions {
+    static let options: [CommandSyntax.Option] = [
+        .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; not checked when left out."),
+        .init(
+            name: "--app-apple-id", value: "NUMBER",
+            help: "The app's Apple id, for StoreKit 2 data; not checked when left out."),
+        .init(
+            name: "--environment", value: "production|sandbox",
+            help: "Accept this environment; may be repeated. Not checked when left out.", isRepeatable: true),
+        .init(
+            name: "--root", value: "FILE",
+            help: "Trust the certificates in FILE (PEM or DER) in place of Apple's;\nmay be repeated.",
+            isRepeatable: true),
+        .init(
+            name: "--xcode-root", value: "FILE",
+            help: "Accept what StoreKit Testing has signed with the certificate in FILE, and\nnothing else."),
+        .init(
+            name: "--at", value: "DATE",
+            help:
+                "Judge the certificates at the date of signing ('creation', the default),\n'now', or a date such as 2025-01-31T12:00:00Z."
+        ),
+    ]
+
+    private enum Trust {
+        case apple
+        case roots([String])
+        case storeKitTesting(String)
+    }
+
+    private let bundleID: String?
+    private let appAppleID: Int64?
+    private let environments: Set<ReceiptEnvironment>
+    private let trust: Trust
+    private let validationDate: ReceiptPolicy.ValidationDate
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        bundleID = arguments["--bundle-id"]
+        environments = Set(arguments.all("--environment").compactMap(ReceiptEnvironment.init(rawValue:)))
+        appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
+            guard let id = Int64(text), id > 0 else {
+                throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
+            }
+            return id
+        }
+        let roots = arguments.all("--root")
+        if let file = arguments["--xcode-root"] {
+            guard roots.isEmpty else { throw .conflictingOptions("--xcode-root", "--root") }
+            guard environments.isEmpty else { throw .conflictingOptions("--xcode-root", "--environment") }
+            trust = .storeKitTesting(file)
+        } else {
+            trust = roots.isEmpty ? .apple : .roots(roots)
+        }
+        switch arguments["--at"] ?? "creation" {
+        case "creation": validationDate = .creationDate
+        case "now": validationDate = .now
+        case let text:
+            guard let date = Timestamp(rfc3339: text) else {
+                throw .invalidValue(
+                    option: "--at", value: text, expected: "creation, now, or a date such as 2025-01-31T12:00:00Z",
+                    suggestion: nearest(to: text, in: ["creation", "now"]))
+            }
+            validationDate = .date(date)
+        }
+    }
+
+    var checksBundleID: Bool { bundleID != nil }
+
+    var checksEnvironment: Bool {
+        if case .storeKitTesting = trust { true } else { !environments.isEmpty }
+    }
+
+    /// The verifier; `nil` when none can be made, which is told.
+    func makeVerifier(_ console: inout Console) -> EvidenceVerifier? {
+        do throws(CertificateFileError) {
+            let trust: ReceiptTrust
+            switch self.trust {
+            case .apple: trust = .apple
+            case .roots(let files):
+                var anchors: [TrustAnchor] = []
+                for file in files { anchors += try CertificateFile(name: file).trustAnchors() }
+                trust = .roots(anchors)
+            case .storeKitTesting(let file):
+                trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
+            }
+            do throws(EvidenceError) {
+                return try EvidenceVerifier(receipts: receiptVerifier(trust), signedData: signedDataVerifier(trust))
+            } catch {
+                console.report("\(error.code): \(error)")
+            }
+        } catch {
+            console.report(error.description)
+        }
+        return nil
+    }
+
+    private func receiptVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> ReceiptVerifier {
+        var policy = ReceiptPolicy(bundleIDs: bundleID.map { [$0] }, environments: accepted([.xcode]))
+        policy.validationDate = validationDate
+        do throws(ReceiptError) {
+            do throws(ReceiptError) {
+                return try ReceiptVerifier(policy: policy, trust: trust)
+            } catch .configuration(.unusableTrustAnchor) {
+                // Receipts are signed with RSA; a root that was given for StoreKit 2 data may be on an elliptic curve.
+                policy.algorithms.kinds.insert(.ecdsa)
+                policy.algorithms.curves = [.p256, .p384]
+                return try ReceiptVerifier(policy: policy, trust: trust)
+            }
+        } catch {
+            throw .receipt(error)
+        }
+    }
+
+    private func signedDataVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> SignedDataVerifier {
+        var policy = SignedDataPolicy(
+            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted([.xcode, .localTesting]))
+        policy.validationDate =
+            switch validationDate {
+            case .creationDate: .signedDate
+            case .now: .now
+            case .date(let date): .date(date)
+            }
+        do throws(SignedDataError) {
+            return try SignedDataVerifier(policy: policy, trust: trust)
+        } catch {
+            throw .signedData(error)
+        }
+    }
+
+    private func accepted(_ environmentsOfStoreKitTesting: Set<ReceiptEnvironment>) -> Set<ReceiptEnvironment> {
+        if case .storeKitTesting = trust { return environmentsOfStoreKitTesting }
+        return environments.isEmpty ? [.production, .sandbox] : environments
+    }
+}
