@@ -21,6 +21,7 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         self.transform = transform
     }
 
+    /// Begins the work anew, with tasks of its own.
     public func makeAsyncIterator() -> Iterator {
         let (permits, permit) = AsyncStream.makeStream(of: Void.self)
         for _ in 0..<window { permit.yield() }
@@ -43,14 +44,15 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         return Iterator(started: started.makeAsyncIterator(), permit: permit)
     }
 
+    /// Takes the results in their order.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var started: AsyncStream<Started>.Iterator
         fileprivate let permit: AsyncStream<Void>.Continuation
 
-        public mutating func next() async throws(Failure) -> Output? {
-            try await next(isolation: nil)
-        }
-
+        /// The next result; `nil` at the end, and once the task is cancelled.
+        ///
+        /// - Parameter actor: where the caller is isolated.
+        /// - Throws: the error of the underlying sequence, after the results before it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Output? {
             guard !Task.isCancelled, let element = await started.next(isolation: actor) else { return nil }
             let output = await (try element.get()).value

@@ -24,6 +24,7 @@ where Base.Element: Sendable {
         self.transform = transform
     }
 
+    /// Begins the work anew, with threads of its own.
     public func makeIterator() -> Iterator {
         let work = Work(base, slotCount: jobs * 4, transform)
         for _ in 0..<jobs {
@@ -33,6 +34,7 @@ where Base.Element: Sendable {
         return Iterator(work)
     }
 
+    /// Takes the results in their order; to be used by one thread at a time.
     public final class Iterator: IteratorProtocol {
         private let work: Work
         private var position: Int? = 0
@@ -41,6 +43,7 @@ where Base.Element: Sendable {
 
         deinit { work.cancel() }
 
+        /// The next result, once it is there; `nil` at the end.
         public func next() -> Output? {
             guard let current = position else { return nil }
             let output = work.output(at: current)

@@ -1,5 +1,6 @@
 /// What became of one of many pieces of evidence.
 public struct BatchVerdict: Sendable {
+    /// The evidence, or the error that this piece deserves.
     public let result: Result<VerifiedEvidence, EvidenceError>
     /// The members of a JSON object besides the evidence, as an object of their own: `{"user":17,"tags":["a"]}`. Names, values and order are
     /// as received; without those that have a name of ``json(isBrief:)``, for which a piece is refused. Empty where there are none. They are

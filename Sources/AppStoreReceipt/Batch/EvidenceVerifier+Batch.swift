@@ -21,6 +21,7 @@ extension EvidenceVerifier {
     /// Verifies many pieces of evidence, and does more with each verdict on the thread that has verified it.
     ///
     /// - Parameters:
+    ///   - pieces: read in turn by the threads that verify.
     ///   - jobs: how many threads verify; one for each processor when left out.
     ///   - transform: the work on a verdict, whose result the sequence gives in place of it.
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable, Output: Sendable>(
@@ -47,6 +48,7 @@ extension EvidenceVerifier {
     /// Verifies the pieces of evidence of an asynchronous sequence, and does more with each verdict on the thread that has verified it.
     ///
     /// - Parameters:
+    ///   - pieces: its error ends the sequence, after the results for all pieces before it.
     ///   - window: how many pieces may be under way, or verified and not yet taken; four for each processor when left out.
     ///   - transform: the work on a verdict, whose result the sequence gives in place of it.
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
