@@ -10,14 +10,19 @@ public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, SignedRecord 
         case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
     }
 
+    /// What the subscription is called, to the customer.
     public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
+    /// In thousandths of the currency's unit.
     public var estimatedTax: Int64? { members.integer(.estimatedTax) }
+    /// The products bought.
     public var items: [AdvancedCommerceTransactionItem]? { members.objects(.items) }
     /// How long a period of the subscription lasts, by ISO 8601.
     public var period: String? { members.string(.period) }
     /// The UUID of the request that led to this.
     public var requestReferenceID: String? { members.string(.requestReferenceId) }
+    /// Which tax applies, by Apple's code.
     public var taxCode: String? { members.string(.taxCode) }
+    /// Without tax, in thousandths of the currency's unit.
     public var taxExclusivePrice: Int64? { members.integer(.taxExclusivePrice) }
     /// A decimal number.
     public var taxRate: String? { members.string(.taxRate) }
@@ -47,12 +52,17 @@ public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, SignedRecord {
         case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
     }
 
+    /// What the developer's next request about this subscription has to bring along.
     public var consistencyToken: String? { members.string(.consistencyToken) }
+    /// What the subscription is called, to the customer.
     public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
+    /// The products that renew.
     public var items: [AdvancedCommerceRenewalItem]? { members.objects(.items) }
     /// How long a period of the subscription lasts, by ISO 8601.
     public var period: String? { members.string(.period) }
+    /// The UUID of the request that led to this.
     public var requestReferenceID: String? { members.string(.requestReferenceId) }
+    /// Which tax applies, by Apple's code.
     public var taxCode: String? { members.string(.taxCode) }
 
     init(members: SignedMembers<Member>) { self.members = members }
@@ -76,7 +86,9 @@ public struct AdvancedCommerceDescriptors: Hashable, Sendable, SignedRecord {
     package let members: SignedMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case description, displayName }
 
+    /// A sentence about it (`description`).
     public var productDescription: String? { members.string(.description) }
+    /// Its name.
     public var displayName: String? { members.string(.displayName) }
 
     init(members: SignedMembers<Member>) { self.members = members }
@@ -98,11 +110,17 @@ public struct AdvancedCommerceTransactionItem: Hashable, Sendable, SignedRecord 
         case description, displayName, offer, price, refunds, revocationDate
     }
 
+    /// The developer's own number of it.
     public var sku: String? { members.string(.sku) }
+    /// A sentence about it (`description`).
     public var productDescription: String? { members.string(.description) }
+    /// Its name.
     public var displayName: String? { members.string(.displayName) }
+    /// The discount it was bought with.
     public var offer: AdvancedCommerceOffer? { members.object(.offer) }
+    /// In thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
+    /// Its refunds; there can be several.
     public var refunds: [AdvancedCommerceRefund]? { members.objects(.refunds) }
     /// When access to this item was revoked.
     public var revocationDate: Timestamp? { members.date(.revocationDate) }
@@ -134,11 +152,17 @@ public struct AdvancedCommerceRenewalItem: Hashable, Sendable, SignedRecord {
         case description, displayName, offer, price, priceIncreaseInfo
     }
 
+    /// The developer's own number of it.
     public var sku: String? { members.string(.sku) }
+    /// A sentence about it (`description`).
     public var productDescription: String? { members.string(.description) }
+    /// Its name.
     public var displayName: String? { members.string(.displayName) }
+    /// The discount it renews with.
     public var offer: AdvancedCommerceOffer? { members.object(.offer) }
+    /// In thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
+    /// A price increase to come.
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo? { members.object(.priceIncreaseInfo) }
 
     init(members: SignedMembers<Member>) { self.members = members }
@@ -168,15 +192,21 @@ public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// To win a new customer.
         public static let acquisition = Reason(rawValue: "ACQUISITION")
+        /// To win back one who has left.
         public static let winBack = Reason(rawValue: "WIN_BACK")
+        /// To keep one.
         public static let retention = Reason(rawValue: "RETENTION")
     }
 
     /// How long one of ``periodCount`` periods lasts, by ISO 8601.
     public var period: String? { members.string(.period) }
+    /// How many periods the offer lasts.
     public var periodCount: Int64? { members.integer(.periodCount) }
+    /// Of one period, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
+    /// Why the offer is made.
     public var reason: Reason? { members.value(.reason) }
 
     init(members: SignedMembers<Member>) { self.members = members }
@@ -200,12 +230,19 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// The customer did not mean to buy.
         public static let unintendedPurchase = Reason(rawValue: "UNINTENDED_PURCHASE")
+        /// The customer did not get what was bought, or could not use it.
         public static let fulfillmentIssue = Reason(rawValue: "FULFILLMENT_ISSUE")
+        /// The customer was not satisfied.
         public static let unsatisfiedWithPurchase = Reason(rawValue: "UNSATISFIED_WITH_PURCHASE")
+        /// For a legal reason.
         public static let legal = Reason(rawValue: "LEGAL")
+        /// For any other reason.
         public static let other = Reason(rawValue: "OTHER")
+        /// The items of the subscription were changed.
         public static let modifyItemsRefund = Reason(rawValue: "MODIFY_ITEMS_REFUND")
+        /// In the sandbox: simulates a refund that is declined.
         public static let simulateRefundDecline = Reason(rawValue: "SIMULATE_REFUND_DECLINE")
     }
 
@@ -214,14 +251,21 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// All of it.
         public static let full = Kind(rawValue: "FULL")
+        /// For the part of the period that was left.
         public static let prorated = Kind(rawValue: "PRORATED")
+        /// An amount of its own.
         public static let custom = Kind(rawValue: "CUSTOM")
     }
 
+    /// In thousandths of the currency's unit.
     public var amount: Int64? { members.integer(.refundAmount) }
+    /// When it was refunded.
     public var date: Timestamp? { members.date(.refundDate) }
+    /// Why it was refunded.
     public var reason: Reason? { members.value(.refundReason) }
+    /// How much of the price it is.
     public var type: Kind? { members.value(.refundType) }
 
     init(members: SignedMembers<Member>) { self.members = members }
@@ -250,13 +294,19 @@ public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecor
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
+        /// It is fixed, and the customer was not asked yet.
         public static let scheduled = Status(rawValue: "SCHEDULED")
+        /// The customer was asked and has not answered.
         public static let pending = Status(rawValue: "PENDING")
+        /// The customer has agreed.
         public static let accepted = Status(rawValue: "ACCEPTED")
     }
 
+    /// The items whose price rises only together with this one's.
     public var dependentSKUs: [String]? { members.strings(.dependentSKUs) }
+    /// The new price, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
+    /// Where it stands.
     public var status: Status? { members.value(.status) }
 
     init(members: SignedMembers<Member>) { self.members = members }

@@ -15,7 +15,9 @@ public struct AppTransaction: SignedPayload {
     public var appTransactionID: String? { members.string(.appTransactionId) }
     /// The app's Apple id; absent or 0 outside production.
     public var appAppleID: Int64? { members.integer(.appAppleId) }
+    /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
+    /// From `receiptType`; `nil` when it is missing or unknown, which a verifier refuses.
     public var environment: ReceiptEnvironment? {
         members.string(.receiptType).flatMap(ReceiptEnvironment.init(signedName:))
     }
@@ -25,7 +27,9 @@ public struct AppTransaction: SignedPayload {
     public var versionExternalIdentifier: Int64? { members.integer(.versionExternalIdentifier) }
     /// The app's version when the customer first got it.
     public var originalApplicationVersion: String? { members.string(.originalApplicationVersion) }
+    /// The platform on which the customer first got the app.
     public var originalPlatform: PurchasePlatform? { members.value(.originalPlatform) }
+    /// When the customer first got the app.
     public var originalPurchaseDate: Timestamp? { members.date(.originalPurchaseDate) }
     /// When the customer ordered the app before it came out.
     public var preorderDate: Timestamp? { members.date(.preorderDate) }
@@ -69,14 +73,19 @@ public struct RealtimeRequest: SignedPayload {
 
     /// A UUID of this request.
     public var requestIdentifier: String? { members.string(.requestIdentifier) }
+    /// The subscription that the message is about.
     public var originalTransactionID: String? { members.string(.originalTransactionId) }
+    /// The product that the customer is about to leave.
     public var productID: String? { members.string(.productId) }
     /// The language and region of the device.
     public var userLocale: String? { members.string(.userLocale) }
+    /// The app's Apple id: what ties the request to an app.
     public var appAppleID: Int64? { members.integer(.appAppleId) }
+    /// `nil` when it is missing or unknown, which a verifier refuses.
     public var environment: ReceiptEnvironment? {
         members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
     }
+    /// When Apple signed this: the date at which its chain is judged.
     public var signedDate: Timestamp? { members.date(.signedDate) }
 
     init(members: SignedMembers<Member>) { self.members = members }

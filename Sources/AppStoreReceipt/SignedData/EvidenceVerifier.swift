@@ -14,9 +14,12 @@
 ///
 /// <doc:GrantingPurchases> shows what is in `unlock`.
 public struct EvidenceVerifier: Sendable {
+    /// What receipts are given to.
     public let receipts: ReceiptVerifier
+    /// What a JWS is given to.
     public let signedData: SignedDataVerifier
 
+    /// Puts two verifiers together; that they accept the same apps and environments is the caller's business.
     public init(receipts: ReceiptVerifier, signedData: SignedDataVerifier) {
         self.receipts = receipts
         self.signedData = signedData
@@ -69,11 +72,17 @@ public struct EvidenceVerifier: Sendable {
 
 /// Evidence that was verified.
 public enum VerifiedEvidence: Hashable, Sendable {
+    /// An App Store receipt, with all its purchases.
     case receipt(VerifiedReceipt)
+    /// A purchase: `jwsRepresentation` of a transaction.
     case transaction(Verified<TransactionInfo>)
+    /// How a subscription will go on. It proves no purchase.
     case renewalInfo(Verified<RenewalInfo>)
+    /// The customer's copy of the app. It proves no purchase in it.
     case appTransaction(Verified<AppTransaction>)
+    /// What happened, from Apple's server; its signed parts are verified too.
     case notification(VerifiedNotification)
+    /// A request for a retention message.
     case realtimeRequest(Verified<RealtimeRequest>)
 }
 

@@ -2,6 +2,7 @@
 ///
 /// Only verified values conform: ``VerifiedPurchase`` of a receipt, and ``Verified`` transactions.
 public protocol PurchaseEvidence: Sendable {
+    /// The product's identifier.
     var productID: String? { get }
     /// What a purchase is granted once for.
     var transactionID: String? { get }
@@ -9,6 +10,7 @@ public protocol PurchaseEvidence: Sendable {
     var originalTransactionID: String? { get }
     /// When it was bought, renewed or restored.
     var purchaseDate: Timestamp? { get }
+    /// When that first transaction was made.
     var originalPurchaseDate: Timestamp? { get }
     /// When this period of a subscription ends.
     var expiresDate: Timestamp? { get }
@@ -20,6 +22,7 @@ public protocol PurchaseEvidence: Sendable {
     var evidenceExpirationDate: Timestamp? { get }
     /// The UUID that the app gave when it bought; receipts have none.
     var appAccountToken: String? { get }
+    /// Where it was bought: nobody pays in the sandbox.
     var environment: ReceiptEnvironment? { get }
     /// What it was verified by.
     var trust: ReceiptEvidence { get }
@@ -46,9 +49,13 @@ extension PurchaseEvidence {
 
 /// A purchase in a verified receipt.
 public struct VerifiedPurchase: PurchaseEvidence, Hashable {
+    /// All that the receipt says of it.
     public let purchase: InAppPurchase
+    /// The receipt's environment.
     public let environment: ReceiptEnvironment?
+    /// What the receipt was verified by.
     public let trust: ReceiptEvidence
+    /// When the receipt itself expires [21]: volume purchases, and Xcode's in the year 4001.
     public let evidenceExpirationDate: Timestamp?
 
     init(_ purchase: InAppPurchase, in receipt: VerifiedReceipt) {
@@ -58,14 +65,23 @@ public struct VerifiedPurchase: PurchaseEvidence, Hashable {
         evidenceExpirationDate = receipt.expirationDate
     }
 
+    /// The product's identifier [1702].
     public var productID: String? { purchase.productID }
+    /// What a purchase is granted once for [1703].
     public var transactionID: String? { purchase.transactionID }
+    /// The first transaction of a subscription or of a restored purchase [1705].
     public var originalTransactionID: String? { purchase.originalTransactionID }
+    /// When it was bought, renewed or restored [1704].
     public var purchaseDate: Timestamp? { purchase.purchaseDate }
+    /// When the first transaction was made [1706].
     public var originalPurchaseDate: Timestamp? { purchase.originalPurchaseDate }
+    /// When this period of a subscription ends [1708].
     public var expiresDate: Timestamp? { purchase.expiresDate }
+    /// The receipt's cancellation date [1712].
     public var revocationDate: Timestamp? { purchase.cancellationDate }
+    /// Always `false`: receipts do not say. ``VerifiedReceipt/subscriptions(at:)`` finds the periods that an upgrade has ended.
     public var isSuperseded: Bool { false }
+    /// Always `nil`: receipts have none.
     public var appAccountToken: String? { nil }
 }
 
@@ -77,15 +93,26 @@ extension VerifiedReceipt {
 }
 
 extension Verified: PurchaseEvidence where Payload == TransactionInfo {
+    /// ``TransactionInfo/productID``.
     public var productID: String? { payload.productID }
+    /// ``TransactionInfo/transactionID``.
     public var transactionID: String? { payload.transactionID }
+    /// ``TransactionInfo/originalTransactionID``.
     public var originalTransactionID: String? { payload.originalTransactionID }
+    /// ``TransactionInfo/purchaseDate``.
     public var purchaseDate: Timestamp? { payload.purchaseDate }
+    /// ``TransactionInfo/originalPurchaseDate``.
     public var originalPurchaseDate: Timestamp? { payload.originalPurchaseDate }
+    /// ``TransactionInfo/expiresDate``.
     public var expiresDate: Timestamp? { payload.expiresDate }
+    /// ``TransactionInfo/revocationDate``.
     public var revocationDate: Timestamp? { payload.revocationDate }
+    /// Whether ``TransactionInfo/isUpgraded`` says so.
     public var isSuperseded: Bool { payload.isUpgraded == true }
+    /// Always `nil`: signed data does not expire.
     public var evidenceExpirationDate: Timestamp? { nil }
+    /// ``TransactionInfo/appAccountToken``.
     public var appAccountToken: String? { payload.appAccountToken }
+    /// ``TransactionInfo/environment``.
     public var environment: ReceiptEnvironment? { payload.environment }
 }

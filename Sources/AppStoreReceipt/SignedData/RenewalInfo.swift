@@ -22,17 +22,21 @@ public struct RenewalInfo: SignedPayload {
     public var productID: String? { members.string(.productId) }
     /// The product of the next period.
     public var autoRenewProductID: String? { members.string(.autoRenewProductId) }
+    /// Whether it will renew.
     public var autoRenewStatus: AutoRenewStatus? { members.value(.autoRenewStatus) }
+    /// Why it expired, if it did.
     public var expirationIntent: ExpirationIntent? { members.value(.expirationIntent) }
     /// Whether Apple is still trying to charge for the next period.
     public var isInBillingRetryPeriod: Bool? { members.boolean(.isInBillingRetryPeriod) }
     /// Until when the customer keeps access though the charge failed.
     public var gracePeriodExpiresDate: Timestamp? { members.date(.gracePeriodExpiresDate) }
+    /// When Apple will charge for the next period.
     public var renewalDate: Timestamp? { members.date(.renewalDate) }
     /// The start of the current run of periods; gaps of up to 60 days do not end one.
     public var recentSubscriptionStartDate: Timestamp? { members.date(.recentSubscriptionStartDate) }
     /// When Apple signed this: the date at which its chain is judged.
     public var signedDate: Timestamp? { members.date(.signedDate) }
+    /// `nil` when it is missing or unknown, which a verifier refuses.
     public var environment: ReceiptEnvironment? {
         members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
     }
@@ -41,13 +45,18 @@ public struct RenewalInfo: SignedPayload {
     public var renewalPrice: Int64? { members.integer(.renewalPrice) }
     /// By ISO 4217.
     public var currency: String? { members.string(.currency) }
+    /// Where a price increase stands; `nil` when there is none.
     public var priceIncreaseStatus: PriceIncreaseStatus? { members.value(.priceIncreaseStatus) }
+    /// How the next period is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.renewalBillingPlanType) }
     /// What the customer commits to at the next renewal.
     public var commitment: RenewalCommitmentInfo? { members.object(.commitmentInfo) }
 
+    /// The offer that applies to the next period.
     public var offerType: OfferType? { members.value(.offerType) }
+    /// The offer's code, or the identifier of a promotional offer.
     public var offerID: String? { members.string(.offerIdentifier) }
+    /// How the offer is paid for.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
     /// How long the offer lasts, by ISO 8601: `P1M`.
     public var offerPeriod: String? { members.string(.offerPeriod) }
@@ -58,7 +67,9 @@ public struct RenewalInfo: SignedPayload {
     public var appTransactionID: String? { members.string(.appTransactionId) }
     /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
     public var appAccountToken: String? { members.string(.appAccountToken) }
+    /// The SHA-384 digest, in base64, that ties this to a device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
+    /// The UUID that enters ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
     /// Present for purchases by the Advanced Commerce API.
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
@@ -94,9 +105,13 @@ public struct RenewalCommitmentInfo: Hashable, Sendable, SignedRecord {
         case commitmentRenewalDate, commitmentRenewalPrice
     }
 
+    /// The product of the next commitment.
     public var autoRenewProductID: String? { members.string(.commitmentAutoRenewProductId) }
+    /// Whether a next commitment follows.
     public var autoRenewStatus: AutoRenewStatus? { members.value(.commitmentAutoRenewStatus) }
+    /// How the next commitment is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.commitmentRenewalBillingPlanType) }
+    /// When the next commitment begins.
     public var renewalDate: Timestamp? { members.date(.commitmentRenewalDate) }
     /// In thousandths of the currency's unit.
     public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }

@@ -3,10 +3,12 @@ public import SignatureTrust
 
 /// Why signed data was not verified. An input has one verdict: errors come in the order of ``Stage``.
 public struct SignedDataError: Error, Hashable, Sendable {
+    /// What is wrong.
     public let reason: Reason
     /// Which of a notification's signed parts is at fault; `nil` for the signed data that was given.
     public let part: Part?
 
+    /// What is wrong, and where the check that failed knows it.
     public enum Reason: Hashable, Sendable {
         /// Not a JWS in its compact form (RFC 7515, 7.1).
         case form(FormFault, offset: Int)
@@ -14,6 +16,7 @@ public struct SignedDataError: Error, Hashable, Sendable {
         case headerSyntax(JSONError)
         /// The header asks for something that Apple's never do.
         case header(HeaderFault, offset: Int)
+        /// The signature over header and payload does not hold, or is of a kind that is not accepted.
         case signature(SignatureTrustError)
         /// The payload does not say, readably and once, when it was signed.
         case signedDate(DateFault, offset: Int?)
@@ -31,20 +34,39 @@ public struct SignedDataError: Error, Hashable, Sendable {
 
     /// A JWS inside a notification.
     public enum Part: String, Sendable, CaseIterable {
+        /// ``VerifiedNotification/transactionInfo``.
         case transactionInfo = "signedTransactionInfo"
+        /// ``VerifiedNotification/renewalInfo``.
         case renewalInfo = "signedRenewalInfo"
+        /// ``VerifiedNotification/appTransaction``.
         case appTransactionInfo = "signedAppTransactionInfo"
     }
 
     /// In the order in which they are checked.
     public enum Stage: String, Sendable, CaseIterable {
-        case form, header, signature, date, chain, payload, policy
+        /// The three parts and their base64url.
+        case form
+        /// The header: its JSON, its algorithm, its certificates.
+        case header
+        /// The signature over header and payload, by the first of the certificates.
+        case signature
+        /// When the payload says it was signed.
+        case date
+        /// The chain from that certificate to a trusted root.
+        case chain
+        /// The payload's members.
+        case payload
+        /// What the verifier is to accept: app, environment, age.
+        case policy
         /// The verifier or the host, not the input.
         case verifier
     }
 
+    /// What is wrong with the text.
     public enum FormFault: String, Sendable, CaseIterable {
+        /// Nothing, or nothing but whitespace.
         case emptyInput = "empty-input"
+        /// More than ``SignedDataPolicy/maximumByteCount``.
         case inputTooLarge = "input-too-large"
         /// Not three parts with a dot between.
         case partCount = "part-count"
@@ -52,7 +74,9 @@ public struct SignedDataError: Error, Hashable, Sendable {
         case invalidBase64URL = "invalid-base64url"
     }
 
+    /// What is wrong with the header.
     public enum HeaderFault: String, Sendable, CaseIterable {
+        /// There is no `alg`.
         case missingAlgorithm = "missing-algorithm"
         /// `alg` is not `ES256`: `none`, an HMAC with a public key as its secret, or anything else.
         case unsupportedAlgorithm = "unsupported-algorithm"
@@ -60,6 +84,7 @@ public struct SignedDataError: Error, Hashable, Sendable {
         case criticalHeader = "critical-header"
         /// `jku`, `jwk` or `x5u`: a key from elsewhere than the chain.
         case foreignKey = "foreign-key"
+        /// There is no `x5c`: the key would have to come from elsewhere.
         case missingCertificates = "missing-certificates"
         /// Not three certificates; not one in a verifier for StoreKit Testing.
         case certificateCount = "certificate-count"
@@ -67,28 +92,43 @@ public struct SignedDataError: Error, Hashable, Sendable {
         case malformedCertificates = "malformed-certificates"
     }
 
+    /// What is wrong with the date of signing, at which the chain is judged.
     public enum DateFault: String, Sendable, CaseIterable {
+        /// There is none.
         case missing = "signed-date-missing"
+        /// There is more than one.
         case repeated = "signed-date-repeated"
+        /// It is no number of milliseconds.
         case unreadable = "signed-date-unreadable"
     }
 
+    /// Why genuine data is not accepted.
     public enum PolicyViolation: String, Sendable, CaseIterable {
+        /// The bundle id is missing or not in ``SignedDataPolicy/bundleIDs``, compared byte for byte.
         case bundleIDMismatch = "bundle-id-mismatch"
+        /// The app's Apple id is missing or not ``SignedDataPolicy/appAppleID``.
         case appAppleIDMismatch = "app-apple-id-mismatch"
+        /// The environment is missing, or a string that is not known.
         case unknownEnvironment = "unknown-environment"
+        /// The environment is not in ``SignedDataPolicy/environments``.
         case environmentMismatch = "environment-mismatch"
         /// A notification and one of its signed parts name different apps or environments.
         case partMismatch = "part-mismatch"
+        /// Signed longer ago than ``SignedDataPolicy/maximumAge``.
         case signedTooLongAgo = "signed-too-long-ago"
+        /// Signed after the clock's time; with ``SignedDataPolicy/rejectsFutureDates`` only.
         case signedInTheFuture = "signed-in-the-future"
     }
 
+    /// Why a verifier cannot do what it is asked. None but the last depends on an input.
     public enum ConfigurationFault: String, Sendable, CaseIterable {
+        /// ``ReceiptTrust/roots(_:)`` or ``ReceiptTrust/storeKitTesting(_:)`` without a certificate.
         case noTrustAnchor = "no-trust-anchor"
+        /// ``SignedDataPolicy/environments`` is empty.
         case noEnvironment = "no-environment"
         /// Xcode's environment and that of local tests go with StoreKit Testing trust, and with no other.
         case environmentNotOfTrust = "environment-not-of-trust"
+        /// A trust anchor has a key or an algorithm that is not accepted, or libcrypto cannot read it.
         case unusableTrustAnchor = "unusable-trust-anchor"
         /// What has no bundle id can be tied to the app only by its Apple id, which the policy lacks.
         case noAppAppleID = "no-app-apple-id"
@@ -128,6 +168,7 @@ extension SignedDataError {
         }
     }
 
+    /// The check that failed.
     public var stage: Stage {
         switch reason {
         case .form: .form
@@ -164,6 +205,7 @@ extension SignedDataError {
         }
     }
 
+    /// What ``offset`` counts in; `nil` where there is no offset.
     public var offsetBase: OffsetBase? {
         guard offset != nil else { return nil }
         switch reason {

@@ -6,7 +6,9 @@ public struct SignedDataPolicy: Sendable {
     public var bundleIDs: Set<String>?
     /// The app's Apple id; `nil` waives the check. Notifications, app transactions and real-time requests have one, in production at least.
     public var appAppleID: Int64?
+    /// The environments to accept. Nobody pays in the sandbox.
     public var environments: Set<ReceiptEnvironment>
+    /// The date at which the chain is judged; that of signing, unless said otherwise.
     public var validationDate = ValidationDate.signedDate
     /// How long ago data may have been signed, by ``clock``, in milliseconds; `nil` for any time.
     public var maximumAge: Int64?
@@ -35,6 +37,7 @@ public struct SignedDataPolicy: Sendable {
         case signedDate
         /// The time of the policy's clock: data whose signer has expired is refused.
         case now
+        /// A date of the caller's.
         case date(Timestamp)
     }
 }

@@ -13,7 +13,9 @@ import SpanASN1
 /// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a pinned root, Apple's
 /// markers on them, judged at the date of signing. `alg` is `ES256` and nothing else; a header that leads to another key is refused.
 public final class SignedDataVerifier: Sendable {
+    /// Which signed data is accepted.
     public let policy: SignedDataPolicy
+    /// Whose signature counts.
     public let trust: ReceiptTrust
     let engine: TrustEngine
     let counters: VerifierCounters
@@ -250,11 +252,16 @@ extension SignedClaims {
 /// All fields of the notification can be read through it: `notification.type`.
 @dynamicMemberLookup
 public struct VerifiedNotification: Hashable, Sendable {
+    /// What happened, and about what.
     public let notification: Verified<AppStoreNotification>
+    /// `signedTransactionInfo` of its data, verified by itself.
     public let transactionInfo: Verified<TransactionInfo>?
+    /// `signedRenewalInfo` of its data, verified by itself.
     public let renewalInfo: Verified<RenewalInfo>?
+    /// `signedAppTransactionInfo` of its app data, verified by itself.
     public let appTransaction: Verified<AppTransaction>?
 
+    /// A field of the notification: `verified.type`.
     public subscript<Value>(dynamicMember field: KeyPath<AppStoreNotification, Value>) -> Value {
         notification.payload[keyPath: field]
     }

@@ -24,6 +24,7 @@ public struct SignedJSON: Hashable, Sendable {
 
     /// A member of a signed object.
     public struct Member: Hashable, Sendable {
+        /// As Apple writes it.
         public let name: String
         /// The value as it was received.
         public let json: String

@@ -13,6 +13,7 @@ public protocol SignedPayload: Hashable, Sendable {
 /// All fields of the payload can be read through it: `verified.productID`.
 @dynamicMemberLookup
 public struct Verified<Payload: SignedPayload>: Hashable, Sendable {
+    /// What Apple said. The plain value no longer shows that it was verified.
     public let payload: Payload
     /// What it was verified by.
     public let trust: ReceiptEvidence
@@ -22,6 +23,7 @@ public struct Verified<Payload: SignedPayload>: Hashable, Sendable {
         self.trust = trust
     }
 
+    /// A field of the payload: `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
 }
 

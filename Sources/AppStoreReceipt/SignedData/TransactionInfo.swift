@@ -30,7 +30,9 @@ public struct TransactionInfo: SignedPayload {
     public var appTransactionID: String? { members.string(.appTransactionId) }
     /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
     public var appAccountToken: String? { members.string(.appAccountToken) }
+    /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
+    /// `nil` when it is missing or unknown, which a verifier refuses.
     public var environment: ReceiptEnvironment? {
         members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
     }
@@ -41,12 +43,17 @@ public struct TransactionInfo: SignedPayload {
 
     // MARK: Product
 
+    /// The product's identifier.
     public var productID: String? { members.string(.productId) }
+    /// What kind of product it is.
     public var type: SignedProductType? { members.value(.type) }
+    /// The group of a subscription in App Store Connect.
     public var subscriptionGroupID: String? { members.string(.subscriptionGroupIdentifier) }
     /// How many were bought, of a consumable.
     public var quantity: Int64? { members.integer(.quantity) }
+    /// Whether the customer bought it, or the family shares it.
     public var ownershipType: OwnershipType? { members.value(.inAppOwnershipType) }
+    /// Whether the customer bought it, or it was renewed.
     public var reason: TransactionReason? { members.value(.transactionReason) }
     /// Whether the customer has upgraded to another subscription.
     public var isUpgraded: Bool? { members.boolean(.isUpgraded) }
@@ -70,16 +77,20 @@ public struct TransactionInfo: SignedPayload {
     public var currency: String? { members.string(.currency) }
     /// The country or region of the App Store, by ISO 3166 with three letters.
     public var storefront: String? { members.string(.storefront) }
+    /// Apple's number of the ``storefront``.
     public var storefrontID: String? { members.string(.storefrontId) }
+    /// How a subscription with a commitment is billed.
     public var billingPlanType: BillingPlanType? { members.value(.billingPlanType) }
     /// The months that the customer has committed to.
     public var commitment: TransactionCommitmentInfo? { members.object(.commitmentInfo) }
 
     // MARK: Offers
 
+    /// The kind of offer that applies.
     public var offerType: OfferType? { members.value(.offerType) }
     /// The offer's code, or the identifier of a promotional offer.
     public var offerID: String? { members.string(.offerIdentifier) }
+    /// How the offer is paid for.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
     /// How long the offer lasts, by ISO 8601: `P1M`.
     public var offerPeriod: String? { members.string(.offerPeriod) }
@@ -88,8 +99,11 @@ public struct TransactionInfo: SignedPayload {
 
     /// Whether Apple has refunded or revoked it: such a transaction grants nothing any more.
     public var isRevoked: Bool { revocationDate != nil }
+    /// When Apple refunded or revoked it.
     public var revocationDate: Timestamp? { members.date(.revocationDate) }
+    /// Why Apple refunded it.
     public var revocationReason: RevocationReason? { members.value(.revocationReason) }
+    /// What Apple did: a refund, or the end of Family Sharing.
     public var revocationType: RevocationType? { members.value(.revocationType) }
     /// How much was refunded, in thousandths of a percent.
     public var revocationPercentage: Int64? { members.integer(.revocationPercentage) }
@@ -130,7 +144,9 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, SignedRecord {
 
     /// Which of the billing periods this is, from 1.
     public var billingPeriodNumber: Int64? { members.integer(.billingPeriodNumber) }
+    /// How many billing periods the commitment has.
     public var totalBillingPeriods: Int64? { members.integer(.totalBillingPeriods) }
+    /// When the commitment ends.
     public var expiresDate: Timestamp? { members.date(.commitmentExpiresDate) }
     /// In thousandths of the currency's unit.
     public var price: Int64? { members.integer(.commitmentPrice) }

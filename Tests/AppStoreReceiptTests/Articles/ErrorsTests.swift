@@ -12,20 +12,19 @@ struct ErrorsTests {
 
     /// The row of a code, as the article has it.
     private func row(
-        _ code: String, _ explanation: String, _ category: ReceiptError.Category, _ advice: String?
+        _ code: String, _ explanation: String, _ category: ReceiptError.Category, _ advice: String
     ) -> [String] {
-        ["`\(code)`", explanation, "\(category.rawValue), \(category.httpStatus)"] + (advice.map { [$0] } ?? [])
+        ["`\(code)`", explanation, "\(category.rawValue), \(category.httpStatus)", advice]
     }
 
     private func rows(_ errors: [ReceiptError]) -> [[String]] {
         errors.map { row($0.code, $0.explanation, $0.category, $0.advice) }
     }
 
-    /// Without the last column, which is the article's own.
     private func rows(_ reasons: [SignedDataError.Reason]) -> [[String]] {
         reasons.map { reason in
             let error = SignedDataError(reason)
-            return row(error.code, error.explanation, error.category, nil)
+            return row(error.code, error.explanation, error.category, error.advice)
         }
     }
 
@@ -66,7 +65,7 @@ struct ErrorsTests {
         check("Its date", rows(SignedDataError.DateFault.allCases.map { .signedDate($0, offset: nil) }))
         check("Its policy", rows(SignedDataError.PolicyViolation.allCases.map { .policy($0) }))
         check("Its verifier", rows(SignedDataError.ConfigurationFault.allCases.map { .configuration($0) }))
-        check("Its JSON", JSONError.Kind.allCases.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 3)
+        check("Its JSON", JSONError.Kind.allCases.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 2)
     }
 
     @Test func `every category and every status is in the article on errors`() {
