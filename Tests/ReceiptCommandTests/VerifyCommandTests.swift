@@ -48,6 +48,34 @@ import Testing
         #expect(!result.output.contains("Not checked"))
     }
 
+    @Test(arguments: [
+        ([], 0), (["--environment", "production"], 0), (["--environment", "sandbox"], 21008),
+        (["--environment", "sandbox", "--environment", "production"], 0),
+        (["--bundle-id", "com.example.other"], 21003),
+    ])
+    func `verifyReceipt's answer is printed for each input, whatever its form`(options: [String], status: Int) throws {
+        let base64 = Data(try Data(contentsOf: URL(filePath: receipt))).base64EncodedString()
+        let text = try folder.write("text", base64)
+        let request = try folder.write("request", "{\"receipt-data\":\"\(base64)\",\"password\":\"x\"}")
+        let result = run(
+            ["verify", "--root", root, "--format", "verify-receipt"] + options + [receipt, text, request])
+        #expect(result.status == (status == 0 ? 0 : 1))
+        let answers = try result.objects()
+        #expect(answers.map { $0["status"] as? Int } == [status, status, status])
+        for answer in answers where status == 0 {
+            #expect(answer["environment"] as? String == "Production")
+            let purchases = (answer["receipt"] as? NSDictionary)?["in_app"] as? [NSDictionary]
+            #expect(purchases?.map { $0["transaction_id"] as? String } == ["1000", "1001"])
+        }
+    }
+
+    @Test(arguments: [("", 21002), ("hello", 21002), ("{}", 21002), ("{", 21000), ("eyJ", 21002)])
+    func `verifyReceipt's answer to what is no receipt is its status`(text: String, status: Int) throws {
+        let result = run("verify", "--root", root, "--format", "verify-receipt", try folder.write("text", text))
+        #expect(result.status == 1)
+        #expect(result.output == "{\"status\":\(status)}\n")
+    }
+
     @Test func `colour marks the verdict on a terminal`() {
         let result = run("verify", "--root", root, receipt, style: Style(isColored: true, width: 80))
         #expect(result.output.hasPrefix("\u{1B}[1;32mVERIFIED\u{1B}[0m"))

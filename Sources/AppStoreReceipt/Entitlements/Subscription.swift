@@ -9,8 +9,9 @@ public import SpanASN1
 /// A period that begins ends the one before it. A receipt does not mark periods that an upgrade has ended: Apple marks them in its answers
 /// (`is_upgraded`), and those are the ones that a later period overlaps. Their money has gone into the upgrade.
 public struct Subscription: Hashable, Sendable {
-    /// The original transaction id; a record of Xcode's without one has its own transaction id here.
-    public let originalTransactionID: String
+    /// The original transaction id; a record of Xcode's without one has its own transaction id here. `nil` for a period without any id, which
+    /// is a subscription of its own.
+    public let originalTransactionID: String?
     /// All periods in the receipt, earliest first. One can lie after the asked date: Apple charges a renewal some hours ahead.
     public let periods: [InAppPurchase]
     /// The period that decides: of those that had begun by the asked date, the one that began last, and if two began together the one that
@@ -87,11 +88,11 @@ extension VerifiedReceipt {
         var groups: [[InAppPurchase]] = []
         var groupsByID: [String: Int] = [:]
         for purchase in inAppPurchases where purchase.expiresDate != nil {
-            guard let id = purchase.subscriptionID else { continue }
-            if let group = groupsByID[id] {
+            let id = purchase.subscriptionID
+            if let group = id.flatMap({ groupsByID[$0] }) {
                 groups[group].append(purchase)
             } else {
-                groupsByID[id] = groups.count
+                if let id { groupsByID[id] = groups.count }
                 groups.append([purchase])
             }
         }
@@ -110,7 +111,7 @@ extension Subscription {
             return max(end, receipt.start(of: period))
         }
         let begun = purchases.prefix { receipt.start(of: $0) <= date }
-        guard let current = begun.last, let id = current.subscriptionID else { return nil }
+        guard let current = begun.last else { return nil }
         var expiry = end(of: current)
         let isRunning = date < expiry
         if isRunning {
@@ -119,7 +120,7 @@ extension Subscription {
                 expiry = end(of: period)
             }
         }
-        originalTransactionID = id
+        originalTransactionID = current.subscriptionID
         periods = purchases
         currentPeriod = current
         self.expiry = expiry

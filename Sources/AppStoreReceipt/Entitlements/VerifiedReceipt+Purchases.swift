@@ -41,9 +41,9 @@ extension VerifiedReceipt {
     /// In the receipt's order. Whether one is shared by the family is not in a receipt.
     public func ownedNonConsumables(at date: Timestamp) -> [InAppPurchase] {
         guard !isExpired(at: date) else { return [] }
-        var latest: [String: InAppPurchase] = [:]
+        var latest: [String?: InAppPurchase] = [:]
         for purchase in inAppPurchases where isOwnedNonConsumable(purchase, at: date) {
-            guard let productID = purchase.productID else { continue }
+            let productID = purchase.productID
             if let other = latest[productID], !isBefore(other, purchase) { continue }
             latest[productID] = purchase
         }

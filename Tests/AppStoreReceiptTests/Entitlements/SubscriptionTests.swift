@@ -15,7 +15,7 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
 
     struct Expected: Sendable {
         var state: Subscription.State
-        var transactionID: String
+        var transactionID: String?
         var expiry: Double
         var offer = Subscription.Offer.none
         var cancelled: Double?
@@ -151,6 +151,20 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
                 name: "without 1705: its own id", periods: [withoutOriginalID("1")], asked: 3,
                 expected: .init(state: .active, transactionID: "1", expiry: 30)),
             .init(
+                name: "without any id: a subscription of its own", periods: [withoutIDs()], asked: 3,
+                expected: .init(state: .active, transactionID: nil, expiry: 30)),
+            .init(
+                name: "downgraded at renewal: in the first period",
+                periods: [period("1", 0..<30, "premium"), period("2", 30..<60)], asked: 29,
+                expected: .init(state: .active, transactionID: "1", expiry: 60)),
+            .init(
+                name: "downgraded at renewal: in the second",
+                periods: [period("1", 0..<30, "premium"), period("2", 30..<60)], asked: 30,
+                expected: .init(state: .active, transactionID: "2", expiry: 60)),
+            .init(
+                name: "Xcode's: the receipt expires in the year 4001", periods: simple, asked: 10,
+                expected: .init(state: .active, transactionID: "1", expiry: 30), receiptExpires: 721_700),
+            .init(
                 name: "an expiry in the year 4001", periods: [period("1", 0..<721_700)], asked: 400_000,
                 expected: .init(state: .active, transactionID: "1", expiry: 721_700)),
             .init(
@@ -161,6 +175,12 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
                 expected: .init(state: .expired, transactionID: "1", expiry: 20), receiptExpires: 20),
         ]
     }()
+
+    private static func withoutIDs() -> ReceiptBuilder.Purchase {
+        var purchase = period("1", 0..<30)
+        (purchase.transactionID, purchase.originalTransactionID) = (nil, nil)
+        return purchase
+    }
 
     private static func withoutOriginalID(_ id: String) -> ReceiptBuilder.Purchase {
         var purchase = period(id, 0..<30)
@@ -191,7 +211,7 @@ struct SubscriptionTests {
         }
         #expect(subscriptions.count == 1)
         let subscription = try #require(subscriptions.first)
-        #expect(subscription.originalTransactionID == "1")
+        #expect(subscription.originalTransactionID == expected.transactionID.map { _ in "1" })
         #expect(subscription.state == expected.state)
         #expect(subscription.currentPeriod.transactionID == expected.transactionID)
         #expect(subscription.expiry == day(expected.expiry))
@@ -199,6 +219,34 @@ struct SubscriptionTests {
         #expect(subscription.cancellationDate == expected.cancelled.map(day))
         #expect(subscription.renewal == .unknown)
         #expect(subscription.periods.count == test.periods.count)
+    }
+
+    @Test func `the table of all cases is as the queries answer it`() throws {
+        func row(_ test: SubscriptionCase, _ answer: String) -> String {
+            let periods = test.periods.map { period in
+                let days = [period.purchaseDate, period.expiresDate, period.cancellationDate].map { date in
+                    date.map { "\(Double($0.millisecondsSince1970 - day(0).millisecondsSince1970) / 86_400_000)" } ?? ""
+                }
+                let cancelled = days[2].isEmpty ? "" : ", cancelled \(days[2])"
+                return "\(period.productID ?? "") \(days[0])–\(days[1])\(cancelled)"
+            }
+            return "| \(test.name) | \(periods.joined(separator: "; ")) | \(test.asked) | \(answer) |"
+        }
+        func answer(_ state: Subscription.State?, _ id: String?, _ expiry: Timestamp?) -> String {
+            guard let state, let expiry else { return "none | |" }
+            let days = Double(expiry.millisecondsSince1970 - day(0).millisecondsSince1970) / 86_400_000
+            return "\(state) | \(id ?? "without id") | \(days)"
+        }
+        var rows = ["| case | periods, in days | asked | state | current period | access until |"]
+        for test in SubscriptionCase.all {
+            let subscription = try test.receipt.subscriptions(at: day(test.asked)).first
+            let current = subscription?.currentPeriod.transactionID
+            rows.append(row(test, answer(subscription?.state, current, subscription?.expiry)))
+            let expected = test.expected
+            #expect(
+                rows.last == row(test, answer(expected?.state, expected?.transactionID, (expected?.expiry).map(day))))
+        }
+        print(rows.joined(separator: "\n"))
     }
 
     @Test(arguments: SubscriptionCase.all)

@@ -202,11 +202,58 @@ struct VerifyReceiptResponderTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ([.production], .production), ([.sandbox], .sandbox), ([.production, .sandbox], .either),
+        ] as [(Set<ReceiptEnvironment>, VerifyReceiptResponder.Environment)])
+    func `the environments of a policy are those that get status 0`(
+        environments: Set<ReceiptEnvironment>, expected: VerifyReceiptResponder.Environment
+    ) throws {
+        var policy = ReceiptPolicy(bundleIDs: nil, environments: environments)
+        policy.validationDate = .date(try #require(Timestamp(rfc3339: "2025-06-15T12:00:00Z")))
+        let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
+        #expect(responder.environment == expected)
+        for (type, environment) in [
+            (ReceiptBuilder.Environment.production, ReceiptEnvironment.production), (.sandbox, .sandbox),
+        ] {
+            let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: MintedReceipts.authority)))
+            #expect((answer.status == .valid) == environments.contains(environment))
+            #expect(((try? answer.result.get()) != nil) == environments.contains(environment))
+        }
+        // All else of the policy holds, for both.
+        policy.validationDate = .date(day(40_000))
+        let late = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
+        let request = Self.request(try Self.builder(.sandbox).signed(by: MintedReceipts.authority))
+        #expect(late.answer(to: request).status == .notAuthenticated)
+    }
+
+    @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<ReceiptEnvironment>])
+    func `a policy whose environments nobody can sign for is refused`(environments: Set<ReceiptEnvironment>) {
+        #expect(throws: ReceiptError.self) {
+            try VerifyReceiptResponder(
+                policy: ReceiptPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
+        }
+    }
+
+    @Test func `a genuine receipt that cannot be read is malformed, and the result says whose fault it is`() throws {
+        var builder = Self.builder()
+        builder.additionalAttributes = [.integer(.bundleID, 5)]
+        let answer = try Self.responder(.production).answer(
+            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        #expect(answer.status == .malformedReceipt)
+        #expect(throws: ReceiptError.self) { try answer.result.get() }
+        if case .failure(let error) = answer.result { #expect(error.stage == .payload && error.category == .host) }
+    }
+
     @Test func `a receipt of an environment that nobody knows is not authenticated`() throws {
         var builder = Self.builder()
-        builder.receiptType = "Staging"
-        let answer = try Self.responder(.either).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
-        #expect(answer.status == .notAuthenticated)
+        for type in ["Staging", nil] {
+            builder.receiptType = type
+            let answer = try Self.responder(.either).answer(
+                to: Self.request(builder.signed(by: MintedReceipts.authority)))
+            #expect(answer.status == .notAuthenticated)
+            #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":21003}")
+        }
     }
 
     @Test func `bundle ids are checked if they are given`() throws {
