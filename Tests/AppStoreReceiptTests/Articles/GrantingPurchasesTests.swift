@@ -133,17 +133,8 @@ extension PurchaseEndpoint {
     }
 
     @Test func `the article on granting purchases shows this code`() throws {
-        let tests = URL(fileURLWithPath: #filePath)
-        let article = tests.deletingLastPathComponent()
-            .appendingPathComponent("../../Sources/AppStoreReceipt/AppStoreReceipt.docc/GrantingPurchases.md")
-            .standardized
-        let source = try String(contentsOf: tests, encoding: .utf8)
-        let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-        #expect(parts.count == 3)
-        for part in parts {
-            let block = part.components(separatedBy: "```\n")[0]
-            let isHere = source.contains(block)
-            #expect(isHere, "\(block.prefix(60))…")
-        }
+        let article = try Article("GrantingPurchases")
+        #expect(article.code.count == 3)
+        #expect(try article.codeMissing(in: #filePath) == [])
     }
 }
