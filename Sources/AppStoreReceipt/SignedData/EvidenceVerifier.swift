@@ -31,6 +31,7 @@ public struct EvidenceVerifier: Sendable {
     ///   - bundleID: the app's bundle identifier.
     ///   - appAppleID: the app's Apple id, where it is to be checked in signed data.
     ///   - environments: which evidence to accept; production, sandbox, or both.
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public init(
         bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>
     ) throws(EvidenceError) {
@@ -48,6 +49,8 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// Verifies a receipt in any form, or a JWS; whitespace around it is passed over.
+    ///
+    /// - Throws: ``EvidenceError/receipt(_:)`` or ``EvidenceError/signedData(_:)``, by what the input was taken for.
     public func verify(anyEvidence input: [UInt8]) throws(EvidenceError) -> VerifiedEvidence {
         let range = SignedDataVerifier.jws(in: input.span)
         guard let range else {
@@ -65,6 +68,8 @@ public struct EvidenceVerifier: Sendable {
     }
 
     /// Verifies a receipt in base64, PEM or JSON, or a JWS.
+    ///
+    /// - Throws: as for bytes.
     public func verify(anyEvidence text: String) throws(EvidenceError) -> VerifiedEvidence {
         try verify(anyEvidence: Array(text.utf8))
     }
@@ -123,6 +128,8 @@ extension SignedDataVerifier {
     /// Verifies a JWS of any kind that Apple signs, by what its payload has; whitespace around it is passed over.
     ///
     /// What is asked for is better said: the other functions refuse a kind that is not expected.
+    ///
+    /// - Throws: as ``verifyTransaction(_:)``; what is of no kind fails as a transaction without its members.
     public func verifyAny(_ jws: [UInt8]) throws(SignedDataError) -> VerifiedEvidence {
         try verifyAny(jws.span.extracting(Self.jws(in: jws.span) ?? jws.indices))
     }

@@ -37,6 +37,8 @@ public final class SignedDataVerifier: Sendable {
     }
 
     /// A verifier with a policy of its own.
+    ///
+    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public init(policy: SignedDataPolicy, trust: ReceiptTrust = .apple) throws(SignedDataError) {
         self.policy = policy
         self.trust = trust
@@ -74,11 +76,15 @@ public final class SignedDataVerifier: Sendable {
     }
 
     /// Verifies renewal information, which has no bundle id: see ``RenewalInfo``.
+    ///
+    /// - Throws: as ``verifyTransaction(_:)``.
     public func verifyRenewalInfo(_ jws: String) throws(SignedDataError) -> Verified<RenewalInfo> {
         try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
 
     /// Verifies an app transaction.
+    ///
+    /// - Throws: as ``verifyTransaction(_:)``.
     public func verifyAppTransaction(_ jws: String) throws(SignedDataError) -> Verified<AppTransaction> {
         try counters.counting { () throws(SignedDataError) in try verify(jws.utf8Span.span) }
     }
@@ -91,6 +97,8 @@ public final class SignedDataVerifier: Sendable {
     }
 
     /// Verifies a notification and its signed parts, which must be about the same app and environment: `signedPayload` of what Apple sends.
+    ///
+    /// - Throws: as ``verifyTransaction(_:)``; an error in a signed part has its ``SignedDataError/part``.
     public func verifyNotification(_ jws: String) throws(SignedDataError) -> VerifiedNotification {
         try counters.counting { () throws(SignedDataError) in try verifyNotification(jws.utf8Span.span) }
     }
