@@ -98,7 +98,9 @@ let package = Package(
             name: "CompilationTests", dependencies: ["AppStoreReceipt"], exclude: ["Snippets"], swiftSettings: settings),
         .testTarget(
             name: "HardeningTests",
-            dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            dependencies: [
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting", "FuzzSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ReceiptCommandTests",

@@ -44,145 +44,149 @@ struct Attack: Sendable {
 }
 
 extension Attack {
-    static let all: [Attack] = [
-        decoding("30 80 30 80 …") { n in Array(repeating: [0x30, 0x80], count: n / 2).flatMap(\.self) },
-        Attack(name: "definite nesting, walked") { n in
-            let bytes = nested(n)
-            return (
-                bytes.count,
-                {
-                    var walker = ASN1Walker(bytes.span, limits: ASN1Limits(maximumDepth: .max))
-                    var count = 0
-                    while let element = try? walker.next() { count = max(count, element.depth + 1) }
-                    return "\(count) levels"
+    static let all: [Attack] =
+        [
+            decoding("30 80 30 80 …") { n in Array(repeating: [0x30, 0x80], count: n / 2).flatMap(\.self) },
+            Attack(name: "definite nesting, walked") { n in
+                let bytes = nested(n)
+                return (
+                    bytes.count,
+                    {
+                        var walker = ASN1Walker(bytes.span, limits: ASN1Limits(maximumDepth: .max))
+                        var count = 0
+                        while let element = try? walker.next() { count = max(count, element.depth + 1) }
+                        return "\(count) levels"
+                    }
+                )
+            },
+            decoding("definite nesting") { n in nested(n) },
+            decoding("empty elements for a payload") { n in
+                try container(payload(Array(repeating: [0x30, 0x00], count: n / 2).flatMap(\.self)))
+            },
+            decoding("a million tiny attributes") { n in
+                try container(payload(repeated(attribute(99, []), n)))
+            },
+            decoding("tiny purchases") { n in try container(payload(repeated(attribute(17, [0x31, 0x00]), n))) },
+            Attack(name: "lengths of 126 octets, walked") { n in
+                let element: [UInt8] = [0x04, 0xFE] + [UInt8](repeating: 0, count: 126)
+                let bytes = repeated(element, n)
+                return (
+                    bytes.count,
+                    {
+                        var walker = ASN1Walker(bytes.span, rules: .ber)
+                        var count = 0
+                        while (try? walker.next()) != nil { count += 1 }
+                        return "\(count / 1000)k elements"
+                    }
+                )
+            },
+            decoding("a huge INTEGER for a type") { n in
+                let type = element(0x02, [0x7F] + [UInt8](repeating: 0xFF, count: n))
+                return try container(payload(element(0x30, type + [0x02, 0x01, 0x01, 0x04, 0x00])))
+            },
+            decoding("a huge OID for the content type") { n in
+                try container(payload([])) { builder in
+                    builder.contentType = ASN1ObjectIdentifier(validating: hugeArc(n)) ?? .data
                 }
-            )
-        },
-        decoding("definite nesting") { n in nested(n) },
-        decoding("empty elements for a payload") { n in
-            try container(payload(Array(repeating: [0x30, 0x00], count: n / 2).flatMap(\.self)))
-        },
-        decoding("a million tiny attributes") { n in
-            try container(payload(repeated(attribute(99, []), n)))
-        },
-        decoding("tiny purchases") { n in try container(payload(repeated(attribute(17, [0x31, 0x00]), n))) },
-        Attack(name: "lengths of 126 octets, walked") { n in
-            let element: [UInt8] = [0x04, 0xFE] + [UInt8](repeating: 0, count: 126)
-            let bytes = repeated(element, n)
-            return (
-                bytes.count,
-                {
-                    var walker = ASN1Walker(bytes.span, rules: .ber)
-                    var count = 0
-                    while (try? walker.next()) != nil { count += 1 }
-                    return "\(count / 1000)k elements"
+            },
+            Attack(name: "a huge OID in words") { n in
+                let bytes = element(0x06, hugeArc(n))
+                return (bytes.count, { describe(bytes) })
+            },
+            Attack(name: "an OID of many arcs in words") { n in
+                let bytes = element(0x06, [UInt8](repeating: 0x2A, count: n))
+                return (bytes.count, { describe(bytes) })
+            },
+            verifying("certificates by the thousand") { n in
+                let certificate = try authority.get().root.certificate
+                return try container(payload([])) { builder in
+                    builder.certificates = Array(repeating: certificate, count: max(1, n / certificate.count))
                 }
-            )
-        },
-        decoding("a huge INTEGER for a type") { n in
-            let type = element(0x02, [0x7F] + [UInt8](repeating: 0xFF, count: n))
-            return try container(payload(element(0x30, type + [0x02, 0x01, 0x01, 0x04, 0x00])))
-        },
-        decoding("a huge OID for the content type") { n in
-            try container(payload([])) { builder in
-                builder.contentType = ASN1ObjectIdentifier(validating: hugeArc(n)) ?? .data
-            }
-        },
-        Attack(name: "a huge OID in words") { n in
-            let bytes = element(0x06, hugeArc(n))
-            return (bytes.count, { describe(bytes) })
-        },
-        Attack(name: "an OID of many arcs in words") { n in
-            let bytes = element(0x06, [UInt8](repeating: 0x2A, count: n))
-            return (bytes.count, { describe(bytes) })
-        },
-        verifying("certificates by the thousand") { n in
-            let certificate = try authority.get().root.certificate
-            return try container(payload([])) { builder in
-                builder.certificates = Array(repeating: certificate, count: max(1, n / certificate.count))
-            }
-        },
-        Attack(name: "certificates by the thousand, no limit") { n in
-            var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
-            policy.limits.maximumCertificateCount = .max
-            let verifier = try ReceiptVerifier(policy: policy, trust: .roots([authority.get().trustAnchor]))
-            let certificate = try authority.get().root.certificate
-            let bytes = try container(try ReceiptBuilder(bundleID: "a").payload()) { builder in
-                builder.certificates? += Array(repeating: certificate, count: max(1, n / certificate.count))
-            }
-            return (bytes.count, { outcome { () throws(ReceiptError) in try verifier.verify(bytes) } })
-        },
-        verifying("signers by the thousand") { n in
-            let leaf = try authority.get().leaf
-            return try container(payload([])) { builder in
-                var signer = SignedDataBuilder.Signer(leaf)
-                signer.signature = [UInt8](repeating: 1, count: 256)
-                builder.signers = Array(repeating: signer, count: max(1, n / 400))
-            }
-        },
-        verifying("a certificate with many extensions") { n in
-            var shape = TestCertificateAuthority.Shape()
-            let id = ASN1ObjectIdentifier(content: [0x2A, 0x03])
-            shape.leaf.extensions += Array(repeating: .init(id, .bytes([])), count: n / 10)
-            let authority = try authority.get().reissued(shape)
-            return try ReceiptBuilder(bundleID: "a").signed(by: authority)
-        },
-        verifying("many signed attributes") { n in
-            var builder = ReceiptBuilder(bundleID: "a")
-            let other = SignedDataBuilder.SignedAttribute.other(
-                ASN1ObjectIdentifier(content: [0x2A, 0x03]), values: [])
-            builder.signedAttributes = [.contentType(nil), .messageDigest(nil)] + Array(repeating: other, count: n / 8)
-            return try builder.signed(by: authority.get())
-        },
-        decoding("BER in segments of one byte") { n in
-            try container(payload(attribute(99, [UInt8](repeating: 0, count: n / 3)))) {
-                $0.encoding = .ber(segmentSize: 1)
-            }
-        },
-        decoding("BER in empty segments") { n in berWithEmptySegments(n) },
-        decoding("base64, a line for each character") { n in
-            let text = Array(Base64.encode([UInt8](repeating: 0x30, count: n * 3 / 8).span).utf8)
-            return text.flatMap { [$0, UInt8(ascii: "\n")] }
-        },
-        decoding("base64 with a space after each") { n in
-            let text = Array(Base64.encode([UInt8](repeating: 0x30, count: n * 3 / 8).span).utf8)
-            return text.flatMap { [$0, UInt8(ascii: " ")] }
-        },
-        decoding("whitespace before base64") { n in
-            [UInt8](repeating: UInt8(ascii: " "), count: n) + Array("MAA=".utf8)
-        },
-        decoding("JSON of nested arrays") { n in
-            Array("{\"x\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: n)
-        },
-        decoding("JSON of many members") { n in
-            Array("{".utf8) + repeated(Array("\"x\":[],".utf8), n) + Array("\"receipt-data\":\"MAA=\"}".utf8)
-        },
-        decoding("JSON, each character escaped") { n in
-            Array("{\"receipt-data\":\"".utf8) + repeated(Array("\\u004D".utf8), n) + Array("\"}".utf8)
-        },
-        decoding("PEM of many lines") { n in
-            Array("-----BEGIN PKCS7-----\n".utf8) + repeated(Array("MAAA\n".utf8), n)
-                + Array("-----END PKCS7-----\n".utf8)
-        },
-        verifying("one attribute, signed") { n in
-            var builder = ReceiptBuilder(bundleID: "a")
-            builder.additionalAttributes = [.init(AttributeType(rawValue: 99), value: [UInt8](repeating: 7, count: n))]
-            return try builder.signed(by: authority.get())
-        },
-        verifying("many purchases, signed") { n in
-            let purchase = ReceiptBuilder.Purchase.consumable("com.example.coins", transactionID: "1000000")
-            let builder = ReceiptBuilder(bundleID: "a", purchases: Array(repeating: purchase, count: n / 300))
-            return try builder.signed(by: authority.get())
-        },
-        Attack(name: "many purchases, as JSON") { n in
-            let purchase = ReceiptBuilder.Purchase.consumable("com.example.coins", transactionID: "1000000")
-            let builder = ReceiptBuilder(bundleID: "a", purchases: Array(repeating: purchase, count: n / 300))
-            let bytes = try builder.signed(by: authority.get())
-            let receipt = try UnverifiedReceipt(decoding: bytes)
-            return (bytes.count, { receipt.json.isEmpty ? "nothing" : "written" })
-        },
-        Attack(name: "a flood of junk certificates") { n in try flood(n) },
-    ]
+            },
+            Attack(name: "certificates by the thousand, no limit") { n in
+                var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
+                policy.limits.maximumCertificateCount = .max
+                let verifier = try ReceiptVerifier(policy: policy, trust: .roots([authority.get().trustAnchor]))
+                let certificate = try authority.get().root.certificate
+                let bytes = try container(try ReceiptBuilder(bundleID: "a").payload()) { builder in
+                    builder.certificates? += Array(repeating: certificate, count: max(1, n / certificate.count))
+                }
+                return (bytes.count, { outcome { () throws(ReceiptError) in try verifier.verify(bytes) } })
+            },
+            verifying("signers by the thousand") { n in
+                let leaf = try authority.get().leaf
+                return try container(payload([])) { builder in
+                    var signer = SignedDataBuilder.Signer(leaf)
+                    signer.signature = [UInt8](repeating: 1, count: 256)
+                    builder.signers = Array(repeating: signer, count: max(1, n / 400))
+                }
+            },
+            verifying("a certificate with many extensions") { n in
+                var shape = TestCertificateAuthority.Shape()
+                let id = ASN1ObjectIdentifier(content: [0x2A, 0x03])
+                shape.leaf.extensions += Array(repeating: .init(id, .bytes([])), count: n / 10)
+                let authority = try authority.get().reissued(shape)
+                return try ReceiptBuilder(bundleID: "a").signed(by: authority)
+            },
+            verifying("many signed attributes") { n in
+                var builder = ReceiptBuilder(bundleID: "a")
+                let other = SignedDataBuilder.SignedAttribute.other(
+                    ASN1ObjectIdentifier(content: [0x2A, 0x03]), values: [])
+                builder.signedAttributes =
+                    [.contentType(nil), .messageDigest(nil)] + Array(repeating: other, count: n / 8)
+                return try builder.signed(by: authority.get())
+            },
+            decoding("BER in segments of one byte") { n in
+                try container(payload(attribute(99, [UInt8](repeating: 0, count: n / 3)))) {
+                    $0.encoding = .ber(segmentSize: 1)
+                }
+            },
+            decoding("BER in empty segments") { n in berWithEmptySegments(n) },
+            decoding("base64, a line for each character") { n in
+                let text = Array(Base64.encode([UInt8](repeating: 0x30, count: n * 3 / 8).span).utf8)
+                return text.flatMap { [$0, UInt8(ascii: "\n")] }
+            },
+            decoding("base64 with a space after each") { n in
+                let text = Array(Base64.encode([UInt8](repeating: 0x30, count: n * 3 / 8).span).utf8)
+                return text.flatMap { [$0, UInt8(ascii: " ")] }
+            },
+            decoding("whitespace before base64") { n in
+                [UInt8](repeating: UInt8(ascii: " "), count: n) + Array("MAA=".utf8)
+            },
+            decoding("JSON of nested arrays") { n in
+                Array("{\"x\":".utf8) + [UInt8](repeating: UInt8(ascii: "["), count: n)
+            },
+            decoding("JSON of many members") { n in
+                Array("{".utf8) + repeated(Array("\"x\":[],".utf8), n) + Array("\"receipt-data\":\"MAA=\"}".utf8)
+            },
+            decoding("JSON, each character escaped") { n in
+                Array("{\"receipt-data\":\"".utf8) + repeated(Array("\\u004D".utf8), n) + Array("\"}".utf8)
+            },
+            decoding("PEM of many lines") { n in
+                Array("-----BEGIN PKCS7-----\n".utf8) + repeated(Array("MAAA\n".utf8), n)
+                    + Array("-----END PKCS7-----\n".utf8)
+            },
+            verifying("one attribute, signed") { n in
+                var builder = ReceiptBuilder(bundleID: "a")
+                builder.additionalAttributes = [
+                    .init(AttributeType(rawValue: 99), value: [UInt8](repeating: 7, count: n))
+                ]
+                return try builder.signed(by: authority.get())
+            },
+            verifying("many purchases, signed") { n in
+                let purchase = ReceiptBuilder.Purchase.consumable("com.example.coins", transactionID: "1000000")
+                let builder = ReceiptBuilder(bundleID: "a", purchases: Array(repeating: purchase, count: n / 300))
+                return try builder.signed(by: authority.get())
+            },
+            Attack(name: "many purchases, as JSON") { n in
+                let purchase = ReceiptBuilder.Purchase.consumable("com.example.coins", transactionID: "1000000")
+                let builder = ReceiptBuilder(bundleID: "a", purchases: Array(repeating: purchase, count: n / 300))
+                let bytes = try builder.signed(by: authority.get())
+                let receipt = try UnverifiedReceipt(decoding: bytes)
+                return (bytes.count, { receipt.json.isEmpty ? "nothing" : "written" })
+            },
+            Attack(name: "a flood of junk certificates") { n in try flood(n) },
+        ] + signedData
 
     /// Receipts of self-made authorities, n bytes in all; then one that was verified before is verified again.
     private static func flood(_ n: Int) throws -> (byteCount: Int, run: () -> String) {

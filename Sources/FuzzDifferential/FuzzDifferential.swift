@@ -41,7 +41,7 @@ private func compare(_ input: [UInt8]) {
     } catch {
         guard let theirs = unsafe theirs else { return Statistics.shared.count(.neitherReads) }
         let isWhole = unsafe oracle_consumed(theirs) == input.count
-        Statistics.shared.count(.readsMore, isWhole ? error.kind.rawValue : "trailing-data")
+        Statistics.shared.count(.readsMore, ours: isWhole ? error.kind.rawValue : "trailing-data")
     }
 }
 
@@ -151,8 +151,8 @@ private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
         check(isValidAlone == true, "libcrypto does not verify a receipt that we verify: \(reason)")
         Statistics.shared.count(.verifiesLess, "receipt: " + reason)
     } catch {
-        let isValid = unsafe verifies(theirs, input)
-        Statistics.shared.count(isValid ? .verifiesMore : .neitherVerifies, isValid ? "receipt: " + error.code : nil)
+        guard unsafe verifies(theirs, input) else { return Statistics.shared.count(.neitherVerifies) }
+        Statistics.shared.count(.verifiesMore, ours: error.code, of: "receipt")
     }
 }
 
@@ -169,8 +169,8 @@ private func compareMessage(_ input: [UInt8], _ theirs: OpaquePointer) {
             "libcrypto does not verify a message that we verify: \(reason)")
         Statistics.shared.count(.verifiesLess, "message: " + reason)
     } catch {
-        let isValid = unsafe verifies(theirs, input)
-        Statistics.shared.count(isValid ? .verifiesMore : .neitherVerifies, isValid ? "message: " + error.code : nil)
+        guard unsafe verifies(theirs, input) else { return Statistics.shared.count(.neitherVerifies) }
+        Statistics.shared.count(.verifiesMore, ours: error.code, of: "message")
     }
 }
 

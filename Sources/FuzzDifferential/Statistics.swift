@@ -1,3 +1,5 @@
+import FuzzSupport
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -29,6 +31,12 @@ final class Statistics: @unchecked Sendable {
     private init() {
         // `libFuzzer` ends with `exit`.
         atexit { Statistics.shared.print() }
+    }
+
+    /// What we refuse and libcrypto does not, by our code, for which there has to be a reason.
+    func count(_ outcome: Outcome, ours code: String, of subject: String? = nil) {
+        check(StricterCode.isExplained(code), "\(outcome.rawValue): no reason is documented for \(code)")
+        count(outcome, subject.map { $0 + ": " + code } ?? code)
     }
 
     func count(_ outcome: Outcome, _ code: String? = nil) {

@@ -1,0 +1,35 @@
+import AppStoreReceipt
+import Foundation
+import FuzzSupport
+import SignatureTrust
+import SpanASN1
+import Testing
+
+/// SECURITY.md says why we are stricter than libcrypto, code by code; `FuzzDifferential` fails on a code that is not explained.
+@Suite struct StricterCodeTests {
+    @Test func `every code of a refused message is explained, shared with libcrypto, or of an option`() {
+        var codes = ASN1DecodingError.Kind.allCases.map(\.rawValue)
+        codes += SignatureTrustError.Kind.allCases.map(\.rawValue)
+        codes += ReceiptError.CreationDateFault.allCases.map(\.rawValue)
+        codes += ReceiptError.PolicyViolation.allCases.map(\.rawValue)
+        let ofTheHost = Set(ReceiptError.HostFault.allCases.map(\.rawValue))
+        let listed = StricterCode.reasons.flatMap(\.codes) + StricterCode.shared + StricterCode.optional
+        #expect(Set(listed).count == listed.count, "a code has two places")
+        #expect(Set(codes).subtracting(ofTheHost).subtracting(listed) == [])
+        #expect(Set(listed).subtracting(codes) == [], "no such code")
+    }
+
+    @Test func `SECURITY.md has the reasons that the fuzzer knows`() throws {
+        let rows = StricterCode.reasons.map { row in
+            "| \(row.codes.map { "`\($0)`" }.joined(separator: ", ")) | \(row.reason) |"
+        }
+        let text = try Self.document()
+        for row in rows where !text.contains(row) { Issue.record("missing: \(row)") }
+    }
+
+    private static func document() throws -> [String] {
+        let path = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
+        return try String(contentsOfFile: path + "/SECURITY.md", encoding: .utf8).split(separator: "\n").map(
+            String.init)
+    }
+}
