@@ -11,7 +11,8 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
         let signed = JWSSigner.sign(input)
         if let signed { verify(signed) }
-        // Digits are no certificates: such an input fails before its signature matters.
+        checkBatch(signed ?? input)
+        // Digits are no certificates: such an input is refused before its signature matters.
         if signed == nil || input.count % 8 == 0 { verify(input) }
     }
 }
@@ -201,4 +202,37 @@ private func checkMembers<Member>(_ members: SignedMembers<Member>, _ payload: [
     check(members.known.map { Array($0.rawValue.utf8) } == present.map(\.name), "other fields than a simple reader's")
     let unknown = tree.members.filter { !known.contains($0.name) }
     check(json.unknownMembers.map { Array($0.name.utf8) } == unknown.map(\.name), "other unknown members")
+}
+
+// MARK: Batches
+
+private let evidenceNames = [
+    "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
+].map { Array($0.utf8) }
+
+/// A piece of a batch: the verdict is that on its evidence, and the other members come back as they were.
+private func checkBatch(_ piece: [UInt8]) {
+    let verdict = warm.verdict(on: piece)
+    for isBrief in [false, true] {
+        let line = Array(verdict.json(isBrief: isBrief).utf8)
+        check(SimpleJSON(line, maximumDepth: 70)?.members.isEmpty == false, "a verdict that is no object")
+        check(!line.contains(0x0A) || piece.contains(0x0A), "a verdict of several lines")
+    }
+    guard let tree = SimpleJSON(piece, maximumDepth: 70), case .object(let members) = tree.value else { return }
+    let evidence = members.filter { evidenceNames.contains($0.name) }
+    if evidence.count != 1 { check((try? verdict.result.get()) == nil, "\(evidence.count) pieces of evidence in one") }
+    if !verdict.otherMembers.isEmpty {
+        let others = SimpleJSON(verdict.otherMembers, maximumDepth: 70)?.members ?? []
+        let received = members.filter { member in
+            !evidenceNames.contains(member.name) && others.contains { $0.name == member.name }
+        }
+        check(!others.isEmpty && others.map(\.name) == received.map(\.name), "other members than were sent")
+        for (one, other) in zip(others, received) {
+            check(verdict.otherMembers[one.value.range] == piece[other.value.range], "another value than was sent")
+        }
+    }
+    guard case .success(let verified) = verdict.result, let text = evidence.first?.value.string else { return }
+    // A receipt in an object may be in base64 alone, as in requests to verifyReceipt.
+    guard let alone = try? warm.verify(anyEvidence: text) else { return check(false, "verified only in an object") }
+    check(alone == verified, "evidence in an object is other evidence")
 }

@@ -60,6 +60,10 @@ enum Seeds {
         seeds.append(("header", Array(text(transaction, header: [.init("kid", "a"), .init("typ", "JWT")]).utf8)))
         seeds.append(("critical", Array(text(transaction, header: [.init("crit", ["exp"])]).utf8)))
         seeds.append(("whitespace", Array((" \n" + text(transaction) + "\r\n").utf8)))
+        let piece = JSONValue.object([
+            .init("user", 17), .init("tags", ["a", "b"]), .init("signedTransactionInfo", .string(text(transaction))),
+        ])
+        seeds.append(("batch", piece.bytes))
         return seeds
     }()
 

@@ -41,6 +41,7 @@ public enum JWSSigner {
 
     /// The input with the digits in `x5c` replaced, and signed: itself, and what is signed in its payload. `nil` where there is nothing to sign.
     public static func sign(_ text: [UInt8], depth: Int = 0) -> [UInt8]? {
+        if depth == 0, text.first == UInt8(ascii: "{") { return signedMembers(text) }
         let parts = parts(text)
         guard parts.count == 3, let header = decode(parts[0]), let payload = decode(parts[1]) else { return nil }
         let input =
@@ -59,6 +60,14 @@ public enum JWSSigner {
             else { return nil }
             let certificate = certificates[digit]
             return Array(Base64.encode(certificate.span).utf8)
+        }
+    }
+
+    /// An object of a batch, with what is signed in it.
+    private static func signedMembers(_ object: [UInt8]) -> [UInt8]? {
+        guard let root = SimpleJSON(object) else { return nil }
+        return replacing(root.members.map(\.value), in: object) { string in
+            string.first == UInt8(ascii: "e") ? sign(string, depth: 1) : nil
         }
     }
 

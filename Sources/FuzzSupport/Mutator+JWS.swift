@@ -24,7 +24,7 @@ extension Generator {
         return Array(parts.joined(separator: [UInt8(ascii: ".")]))
     }
 
-    private mutating func mutatedJSON(_ text: [UInt8], depth: Int) -> [UInt8] {
+    mutating func mutatedJSON(_ text: [UInt8], depth: Int) -> [UInt8] {
         guard !isLucky(4), let root = SimpleJSON(text) else { return mutatedByBytes(text) }
         let editor = JSONEditor(text: text, root: root)
         var target = below(editor.count)
@@ -62,6 +62,7 @@ extension Generator {
         "requestIdentifier",
         "notificationType", "notificationUUID", "data", "appData", "summary", "externalPurchaseToken", "status",
         "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo", "storefrontCountryCodes", "x", "",
+        "receipt-data", "signedPayload", "verified", "error", "user",
         "priceIncreaseInfo", "dependentSKUs", "version", "subtype", "userLocale", "trans\\u0061ctionId",
     ]
     private static let values = [

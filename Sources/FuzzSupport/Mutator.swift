@@ -62,6 +62,7 @@ struct Generator: RandomNumberGenerator {
 
     mutating func mutated(_ input: [UInt8]) -> [UInt8] {
         if let jws = mutatedJWS(input) { return jws }
+        if input.first == UInt8(ascii: "{"), isLucky(2) { return mutatedJSON(input, depth: 0) }
         if let text = mutatedText(input) { return text }
         var editor = TLVEditor(input)
         for _ in 0...below(3) { edit(&editor) }

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import Foundation
 import FuzzSupport
 import SignatureTrust
 import SpanASN1
@@ -23,13 +22,7 @@ import Testing
         let rows = StricterCode.reasons.map { row in
             "| \(row.codes.map { "`\($0)`" }.joined(separator: ", ")) | \(row.reason) |"
         }
-        let text = try Self.document()
+        let text = try Document.lines(of: "SECURITY.md")
         for row in rows where !text.contains(row) { Issue.record("missing: \(row)") }
-    }
-
-    private static func document() throws -> [String] {
-        let path = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        return try String(contentsOfFile: path + "/SECURITY.md", encoding: .utf8).split(separator: "\n").map(
-            String.init)
     }
 }
