@@ -27,9 +27,11 @@ let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
 /// A fuzz target, or what all of them share.
 func fuzz(_ name: String, _ dependencies: [Target.Dependency], isExecutable: Bool = true) -> Target {
     let settings = settings + [.enableExperimentalFeature("Extern")] + (isFuzzing ? [.define("FUZZ")] : [])
+    let path = "Sources/Fuzz/" + name.dropFirst("Fuzz".count)
     return isExecutable
-        ? .executableTarget(name: name, dependencies: ["FuzzSupport"] + dependencies, swiftSettings: settings)
-        : .target(name: name, dependencies: dependencies, swiftSettings: settings)
+        ? .executableTarget(
+            name: name, dependencies: ["FuzzSupport"] + dependencies, path: path, swiftSettings: settings)
+        : .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
 let package = Package(
@@ -83,7 +85,7 @@ let package = Package(
         fuzz("FuzzRequest", ["AppStoreReceipt"]),
         fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust"]),
-        .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"]),
+        .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",
             ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "CLibcryptoOracle"]),

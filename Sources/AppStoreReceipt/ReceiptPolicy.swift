@@ -1,6 +1,12 @@
 public import SignatureTrust
 public import SpanASN1
 
+/// A certificate that is trusted because the caller says so.
+public typealias TrustAnchor = SignatureTrust.TrustAnchor
+
+/// SHA-256 of a certificate, or of what a receipt says.
+public typealias Fingerprint = SignatureTrust.Fingerprint
+
 /// Whose signature makes a receipt genuine. It decides which checks apply; nothing that a receipt says changes them.
 public enum ReceiptTrust: Hashable, Sendable {
     /// Apple Root CA, and the markers that Apple gives its receipt signers.

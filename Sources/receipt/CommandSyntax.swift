@@ -27,7 +27,10 @@ struct CommandSyntax: Sendable {
 
     /// The text of `--help`.
     var help: String {
-        var lines = ["Usage: receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]") \(operands)", "", summary + ".", ""]
+        var lines = [
+            "Usage: receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]")\(operands.isEmpty ? "" : " ")\(operands)", "",
+            summary + ".", "",
+        ]
         lines.append("Options:")
         let help = Option(name: "--help", value: "", help: "Show this help.")
         let heads = (options + [help]).map { $0.value.isEmpty ? $0.name : "\($0.name) \($0.value)" }

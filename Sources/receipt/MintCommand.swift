@@ -101,7 +101,8 @@ struct MintCommand: Command {
                 do throws(ReceiptSpecificationError) {
                     builder = try ReceiptBuilder(json: text)
                 } catch {
-                    console.report("\(file.name.printable): \(error)")
+                    let place = String(decoding: text.dropFirst(error.offset).prefix(40), as: UTF8.self)
+                    console.report("\(file.name.printable): \(error): \(place.printable)")
                     return nil
                 }
             } catch {

@@ -29,7 +29,8 @@ extension TextReport {
             }
             if let part = error.part { place.append(part.rawValue) }
             let refusal = Refusal(
-                code: error.code, explanation: error.explanation, place: place, advice: error.advice)
+                code: error.code, explanation: error.explanation, place: place,
+                advice: Self.advice(error.code) ?? error.advice)
             print(refusal, of: input, to: &console)
         }
     }

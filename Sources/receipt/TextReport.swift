@@ -47,12 +47,19 @@ struct TextReport {
             code: error.code, explanation: error.explanation, place: place,
             excerpt: isTelling ? error.excerpt(of: bytes) : nil,
             // Where nothing is verified, what to do is for the caller to know.
-            advice: verification == nil ? nil : error.advice)
+            advice: verification == nil ? nil : Self.advice(error.code) ?? error.advice)
         print(refusal, of: input, to: &console)
     }
 
     func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
         console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
+    }
+
+    /// What to do where that is to name an option of the command.
+    static func advice(_ code: String) -> String? {
+        guard code == SignatureTrustError.Kind.untrustedChain.rawValue else { return nil }
+        return
+            "Not signed by whom it should be. Minted by you? Give its root: --root FILE. Made by Xcode? --xcode-root FILE."
     }
 
     /// Why an input was refused.

@@ -1,5 +1,4 @@
-// Many pieces of evidence at once. A piece is what ``EvidenceVerifier/verify(anyEvidence:)-([UInt8])`` takes, or a JSON object with one of
-// the members `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`, and any others.
+// Many pieces of evidence at once, each in a form that ``EvidenceVerifier/verify(anyEvidence:)-([UInt8])`` takes.
 extension EvidenceVerifier {
     /// Verifies many pieces of evidence on several threads, and gives the verdicts in the order of the pieces.
     ///
@@ -55,5 +54,25 @@ extension EvidenceVerifier {
         _ pieces: Pieces, window: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
     ) -> AsyncBatchSequence<Pieces, Output> where Pieces.Element == [UInt8] {
         AsyncBatchSequence(pieces, window: window) { transform(verdict(on: $0)) }
+    }
+
+    /// Verifies one of many pieces of evidence.
+    package func verdict(on piece: [UInt8]) -> BatchVerdict {
+        guard let start = ReceiptInput.startOfObject(in: piece.span) else {
+            return BatchVerdict(Result { () throws(EvidenceError) in try verify(anyEvidence: piece) })
+        }
+        let object: EvidenceObject
+        do throws(EvidenceError) {
+            object = try readObject(piece, from: start)
+        } catch {
+            return BatchVerdict(.failure(error))
+        }
+        let result = Result { () throws(EvidenceError) in
+            if let offset = object.reservedOffset {
+                throw refusal(InputError(.reservedMember, form: .json, offset: offset))
+            }
+            return try verify(object, in: piece, from: start)
+        }
+        return BatchVerdict(result, otherMembers: object.otherMembers)
     }
 }

@@ -93,15 +93,20 @@ extension JSONWriter {
         bool(isVerified)
     }
 
-    /// `{"code":…,"stage":…,"message":…,"offset":…,"offset_in":…,"form":…,"path":…}`; after the message, what is known of the place.
+    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"offset":…,"offset_in":…,"form":…,"path":…}`: whose fault it is, and at the
+    /// end what is known of the place.
     package mutating func error(_ error: ReceiptError) {
         beginObject()
         name("code")
         string(error.code)
         name("stage")
         string(error.stage.rawValue)
+        name("category")
+        string(error.category.rawValue)
         name("message")
         string(error.explanation)
+        name("advice")
+        string(error.advice)
         if let offset = error.offset {
             name("offset")
             integer(Int64(offset))
@@ -119,15 +124,20 @@ extension JSONWriter {
         endObject()
     }
 
-    /// `{"code":…,"stage":…,"message":…,"part":…,"offset":…,"offset_in":…}`; after the message, what is known of the place.
+    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"part":…,"offset":…,"offset_in":…}`: whose fault it is, and at the
+    /// end what is known of the place.
     private mutating func error(_ error: SignedDataError) {
         beginObject()
         name("code")
         string(error.code)
         name("stage")
         string(error.stage.rawValue)
+        name("category")
+        string(error.category.rawValue)
         name("message")
         string(error.explanation)
+        name("advice")
+        string(error.advice)
         if let part = error.part {
             name("part")
             string(part.rawValue)

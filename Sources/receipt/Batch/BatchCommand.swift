@@ -11,7 +11,9 @@ struct BatchCommand: Command {
             .init(name: "--jobs", value: "N", help: "How many threads verify; one for each processor if not given."),
             .init(
                 name: "--brief", value: "",
-                help: "Without the contents: verdict, bundle id, environment and transaction\nids only."),
+                help:
+                    "Without the contents: verdict, bundle id, environment and transaction\nids only: of all purchases, expired and cancelled ones too."
+            ),
             .init(
                 name: "--max-line", value: "BYTES",
                 help:

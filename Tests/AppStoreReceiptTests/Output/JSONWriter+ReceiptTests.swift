@@ -115,22 +115,22 @@ import Testing
     @Test(arguments: [
         (
             ReceiptError.input(InputError(.invalidBase64, form: .json, offset: 7)),
-            #"{"code":"invalid-base64","stage":"input","message":"invalid base64","offset":7,"offset_in":"text","form":"json"}"#
+            #"{"code":"invalid-base64","stage":"input","category":"client","message":"invalid base64","advice":"Have the client send the file's bytes or their base64, unchanged: in a form, `+` must be percent-encoded.","offset":7,"offset_in":"text","form":"json"}"#
         ),
         (
             .input(InputError(.inputTooLarge, form: .binary, offset: 9)),
-            #"{"code":"input-too-large","stage":"input","message":"an input larger than allowed","offset":9,"offset_in":"binary","form":"binary"}"#
+            #"{"code":"input-too-large","stage":"input","category":"client","message":"an input larger than allowed","advice":"Raise `ReceiptLimits.maximumByteCount` if you expect receipts of this size.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (
             .payload(
                 ASN1DecodingError(
                     .invalidTime, offset: 4211,
                     path: ASN1Path(ASN1Field(rawValue: 1704), index: 3))),
-            #"{"code":"invalid-time","stage":"payload","message":"an invalid date or time","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
+            #"{"code":"invalid-time","stage":"payload","category":"host","message":"an invalid date or time","advice":"A trusted signer has made what cannot be read here. Keep the receipt, look for a newer version of this library, report it.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
         ),
         (
             .policy(.bundleIDMismatch),
-            #"{"code":"bundle-id-mismatch","stage":"policy","message":"the receipt is for another app: its bundle id is not an accepted one"}"#
+            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the receipt is for another app: its bundle id is not an accepted one","advice":"Another app's receipt, unless a bundle id is missing in `ReceiptPolicy.bundleIDs`."}"#
         ),
     ])
     func `an error has its code, its stage and its place`(error: ReceiptError, json: String) {

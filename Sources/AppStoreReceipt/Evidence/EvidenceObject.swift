@@ -1,5 +1,5 @@
 /// A JSON object with one piece of evidence, and whatever else its sender keeps beside it.
-struct BatchRequest {
+struct EvidenceObject {
     /// Where in the text is the string that is the evidence, and whether it has escapes.
     let evidence: (content: Range<Int>, hasEscapes: Bool)?
     /// All other members, as an object; empty where there are none.
@@ -56,30 +56,23 @@ struct BatchRequest {
 }
 
 extension EvidenceVerifier {
-    /// Verifies one of many pieces of evidence. See ``verifyAll(_:jobs:)`` for its forms.
-    package func verdict(on piece: [UInt8]) -> BatchVerdict {
-        guard let start = ReceiptInput.startOfObject(in: piece.span) else {
-            return BatchVerdict(Result { () throws(EvidenceError) in try verify(anyEvidence: piece) })
+    /// Verifies the evidence that an object has.
+    func verify(_ object: EvidenceObject, in text: [UInt8], from start: Int) throws(EvidenceError) -> VerifiedEvidence {
+        guard let (content, hasEscapes) = object.evidence else {
+            throw refusal(InputError(.missingReceiptData, form: .json, offset: start))
         }
-        let request: BatchRequest
+        return try verify(
+            evidence: JSONString(
+                text.span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes))
+    }
+
+    /// Reads an object that has evidence.
+    func readObject(_ text: [UInt8], from start: Int) throws(EvidenceError) -> EvidenceObject {
         do throws(JSONError) {
-            request = try BatchRequest(piece.span, from: start)
+            return try EvidenceObject(text.span, from: start)
         } catch {
-            let error = InputError(.invalidJSON, form: .json, offset: error.offset)
-            return BatchVerdict(.failure(refusal(error)))
+            throw refusal(InputError(.invalidJSON, form: .json, offset: error.offset))
         }
-        if let offset = request.reservedOffset {
-            let error = InputError(.reservedMember, form: .json, offset: offset)
-            return BatchVerdict(.failure(refusal(error)), otherMembers: request.otherMembers)
-        }
-        guard let (content, hasEscapes) = request.evidence else {
-            let error = InputError(.missingReceiptData, form: .json, offset: start)
-            return BatchVerdict(.failure(refusal(error)), otherMembers: request.otherMembers)
-        }
-        let string = JSONString(
-            piece.span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
-        return BatchVerdict(
-            Result { () throws(EvidenceError) in try verify(evidence: string) }, otherMembers: request.otherMembers)
     }
 
     /// Verifies the string that an object has as evidence.
@@ -109,7 +102,7 @@ extension EvidenceVerifier {
     }
 
     /// The refusal of what is no receipt, counted as any other.
-    private func refusal(_ error: InputError) -> EvidenceError {
+    func refusal(_ error: InputError) -> EvidenceError {
         do throws(ReceiptError) {
             _ = try receipts.verify { () throws(ReceiptError) in throw .input(error) }
         } catch {

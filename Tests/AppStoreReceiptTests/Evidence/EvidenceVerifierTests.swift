@@ -56,12 +56,25 @@ import Testing
     @Test func `an error says which kind the evidence was taken for`() throws {
         for (input, code, isReceipt) in [
             ("", "empty-input", true), ("eyJ", "part-count", false), ("MIIB", "truncated", true),
-            ("{\"receipt-data\":\"e30\"}", "", true), ("hello", "unrecognized-form", true),
+            ("{\"receipt-data\":\"e30\"}", "part-count", false),
+            ("{\"receipt-data\":\"MIIB\"}", "truncated", true), ("{\"a\":1}", "missing-receipt-data", true),
+            ("{\"receipt-data\":\"MIIB\",\"signedPayload\":\"eyJ\"}", "invalid-json", true),
+            ("hello", "unrecognized-form", true),
         ] {
             let error = #expect(throws: EvidenceError.self) { try verifier.verify(anyEvidence: input) }
             if !code.isEmpty { #expect(error?.code == code) }
             if case .receipt = error { #expect(isReceipt) } else { #expect(!isReceipt) }
         }
+    }
+
+    @Test(arguments: ["signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo"])
+    func `signed data in a JSON object is found as a receipt in one is, whatever stands beside it`(member: String)
+        throws
+    {
+        let jws = try Minted.transaction.signed(by: Minted.authority)
+        let bare = try verifier.verify(anyEvidence: jws)
+        #expect(
+            try verifier.verify(anyEvidence: " {\"user\": 17, \"\(member)\": \"\(jws)\", \"receipt\": []}\n") == bare)
     }
 
     @Test func `both kinds of purchases say the same of themselves`() throws {

@@ -25,45 +25,49 @@ public struct EvidenceVerifier: Sendable {
         self.signedData = signedData
     }
 
-    /// A verifier for one app that trusts Apple's roots.
+    /// A verifier for one app.
     ///
     /// - Parameters:
     ///   - bundleID: the app's bundle identifier.
     ///   - appAppleID: the app's Apple id, where it is to be checked in signed data.
     ///   - environments: which evidence to accept; production, sandbox, or both.
+    ///   - trust: whose signature counts; Apple's by default.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public init(
-        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>
+        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
     ) throws(EvidenceError) {
         do throws(ReceiptError) {
-            receipts = try ReceiptVerifier(bundleID: bundleID, environments: environments)
+            receipts = try ReceiptVerifier(bundleID: bundleID, environments: environments, trust: trust)
         } catch {
             throw .receipt(error)
         }
         do throws(SignedDataError) {
             signedData = try SignedDataVerifier(
-                bundleID: bundleID, appAppleID: appAppleID, environments: environments)
+                bundleID: bundleID, appAppleID: appAppleID, environments: environments, trust: trust)
         } catch {
             throw .signedData(error)
         }
     }
 
-    /// Verifies a receipt in any form, or a JWS; whitespace around it is passed over.
+    /// Verifies a receipt in any form, or a JWS; whitespace around it is passed over. A JSON object has one of the members `receipt-data`,
+    /// `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`; its other members are passed over.
     ///
     /// - Throws: ``EvidenceError/receipt(_:)`` or ``EvidenceError/signedData(_:)``, by what the input was taken for.
     public func verify(anyEvidence input: [UInt8]) throws(EvidenceError) -> VerifiedEvidence {
-        let range = SignedDataVerifier.jws(in: input.span)
-        guard let range else {
-            do throws(ReceiptError) {
-                return .receipt(try receipts.verify(input))
+        if let start = ReceiptInput.startOfObject(in: input.span) {
+            return try verify(readObject(input, from: start), in: input, from: start)
+        }
+        if let range = SignedDataVerifier.jws(in: input.span) {
+            do throws(SignedDataError) {
+                return try signedData.verifyAny(input.span.extracting(range))
             } catch {
-                throw .receipt(error)
+                throw .signedData(error)
             }
         }
-        do throws(SignedDataError) {
-            return try signedData.verifyAny(input.span.extracting(range))
+        do throws(ReceiptError) {
+            return .receipt(try receipts.verify(input))
         } catch {
-            throw .signedData(error)
+            throw .receipt(error)
         }
     }
 
