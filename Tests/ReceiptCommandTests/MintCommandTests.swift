@@ -97,7 +97,9 @@ import Testing
         let specification = try folder.write("spec.json", #"{"bundel_id":"x"}"#)
         let unknown = run("mint", specification)
         #expect(unknown.status == 2)
-        #expect(unknown.errorOutput == "receipt: \(specification): no receipt has this key at byte 1: \"bundel_id\":\"x\"}\n")
+        #expect(
+            unknown.errorOutput
+                == "receipt: \(specification): no receipt has this key at byte 1: \"bundel_id\":\"x\"}\n")
         let missing = run("mint", "--ca", path("nothing"))
         #expect(missing.status == 2)
         #expect(missing.errorOutput.hasPrefix("receipt: \(path("nothing"))/root.der: No such file or directory\n"))
