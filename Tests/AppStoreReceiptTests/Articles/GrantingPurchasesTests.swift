@@ -39,36 +39,49 @@ struct PurchaseEndpoint {
     }
 }
 
-/// Which transactions were granted: in a database, a table whose key is the transaction's id.
+/// What became of each transaction: in a database, a table whose key is the transaction's id.
 struct Ledger {
-    private(set) var grants: [String: Grant] = [:]
+    private(set) var entries: [String: Entry] = [:]
+
+    struct Entry {
+        /// What was granted and to whom; `nil` for a transaction that Apple took back before anybody brought it.
+        var grant: Grant?
+        var isRevoked = false
+    }
 
     struct Grant {
         let product: String
         let account: String
-        var isRevoked = false
     }
 
-    /// `false` when the transaction was granted before, to whomever.
+    /// `false` when the transaction was granted before, to whomever, or Apple took it back.
     mutating func insert(_ transaction: String, product: String, account: String) -> Bool {
-        guard grants[transaction] == nil else { return false }
-        grants[transaction] = Grant(product: product, account: account)
+        var entry = entries[transaction, default: Entry()]
+        guard entry.grant == nil, !entry.isRevoked else { return false }
+        entry.grant = Grant(product: product, account: account)
+        entries[transaction] = entry
         return true
     }
 
-    /// The entry stays: evidence that was signed before the refund may be sent again.
-    mutating func revoke(_ transaction: String) { grants[transaction]?.isRevoked = true }
+    /// Makes an entry where there is none: evidence that was signed before the refund may come after it.
+    mutating func revoke(_ transaction: String) { entries[transaction, default: Entry()].isRevoked = true }
+
+    /// What was granted counts again; what was not can be.
+    mutating func restore(_ transaction: String) { entries[transaction]?.isRevoked = false }
 }
 
 extension PurchaseEndpoint {
-    /// Takes back what Apple has refunded or revoked.
+    /// Takes back what Apple has refunded or revoked, and gives back what Apple has charged again.
     ///
     /// - Parameter signedPayload: from the body of a server notification.
     mutating func receive(signedPayload: String) throws {
         let notification = try verifier.signedData.verifyNotification(signedPayload)
-        guard let transaction = notification.transactionInfo, transaction.isRevoked, let id = transaction.transactionID
-        else { return }
-        ledger.revoke(id)
+        guard let transaction = notification.transactionInfo, let id = transaction.transactionID else { return }
+        if transaction.isRevoked {
+            ledger.revoke(id)
+        } else if notification.type == .refundReversed {
+            ledger.restore(id)
+        }
     }
 }
 
@@ -88,6 +101,15 @@ extension PurchaseEndpoint {
         return try builder.signed(by: MintedSignedData.authority)
     }
 
+    private func notification(_ type: String, _ transaction: String) throws -> String {
+        try JWSBuilder.notification(type, bundleID: MintedSignedData.bundleID, transaction: transaction)
+            .signed(by: MintedSignedData.authority)
+    }
+
+    private func refund(_ transactionID: String) throws -> String {
+        try notification("REFUND", jws(transactionID, ("revocationDate", 1_749_988_800_000)))
+    }
+
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
         let receipt = ReceiptBuilder(bundleID: MintedSignedData.bundleID, purchases: purchases)
         return Data(try receipt.signed(by: MintedReceipts.authority)).base64EncodedString()
@@ -101,7 +123,7 @@ extension PurchaseEndpoint {
         #expect(try endpoint.redeem(jws, account: "a") == [])
         #expect(try endpoint.redeem(receipt, account: "a") == ["coins"])
         #expect(try endpoint.redeem(receipt, account: "b") == [])
-        #expect(endpoint.ledger.grants.mapValues(\.account) == ["1000": "a", "1": "a"])
+        #expect(endpoint.ledger.entries.mapValues(\.grant?.account) == ["1000": "a", "1": "a"])
     }
 
     @Test mutating func `what is another account's, refunded or to come is not granted`() throws {
@@ -115,21 +137,51 @@ extension PurchaseEndpoint {
     @Test mutating func `a refund that a notification tells of stays, whatever is sent again`() throws {
         let old = try jws("1000")
         _ = try endpoint.redeem(old, account: "a")
-        let notification = try JWSBuilder.notification(
-            "REFUND", bundleID: MintedSignedData.bundleID,
-            transaction: jws("1000", ("revocationDate", 1_749_988_800_000))
-        ).signed(by: MintedSignedData.authority)
-        try endpoint.receive(signedPayload: notification)
-        #expect(endpoint.ledger.grants["1000"]?.isRevoked == true)
+        try endpoint.receive(signedPayload: refund("1000"))
+        #expect(endpoint.ledger.entries["1000"]?.isRevoked == true)
         #expect(try endpoint.redeem(old, account: "a") == [])
-        #expect(throws: PurchaseEndpoint.Refusal.self) { try endpoint.redeem(notification, account: "a") }
+        #expect(throws: PurchaseEndpoint.Refusal.self) { try endpoint.redeem(refund("1000"), account: "a") }
+    }
+
+    @Test mutating func `a refund that comes before the evidence holds against it, in either form`() throws {
+        try endpoint.receive(signedPayload: refund("1000"))
+        #expect(try endpoint.redeem(jws("1000"), account: "a") == [])
+        #expect(try endpoint.redeem(receipt(.nonConsumable("pro", transactionID: "1000")), account: "a") == [])
+        #expect(try endpoint.redeem(jws("1001"), account: "a") == ["pro"])
+        #expect(endpoint.ledger.entries["1000"]?.grant == nil)
+    }
+
+    @Test mutating func `a refund that was reversed leaves the grant to whom it was made`() throws {
+        _ = try endpoint.redeem(jws("1000"), account: "a")
+        try endpoint.receive(signedPayload: refund("1000"))
+        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", jws("1000")))
+        #expect(endpoint.ledger.entries["1000"]?.isRevoked == false)
+        #expect(endpoint.ledger.entries["1000"]?.grant?.account == "a")
+        #expect(try endpoint.redeem(jws("1000"), account: "b") == [])
+    }
+
+    @Test mutating func `what was refunded and reversed before anybody brought it can be granted, once`() throws {
+        try endpoint.receive(signedPayload: refund("1000"))
+        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", jws("1000")))
+        #expect(try endpoint.redeem(jws("1000"), account: "a") == ["pro"])
+        #expect(try endpoint.redeem(jws("1000"), account: "a") == [])
+    }
+
+    @Test mutating func `no other notification undoes a refund`() throws {
+        try endpoint.receive(signedPayload: refund("1000"))
+        for type in ["REFUND_DECLINED", "ONE_TIME_CHARGE", "DID_RENEW"] {
+            try endpoint.receive(signedPayload: notification(type, jws("1000")))
+        }
+        let stillRevoked = try jws("1000", ("revocationDate", 1_749_988_800_000))
+        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", stillRevoked))
+        #expect(try endpoint.redeem(jws("1000"), account: "a") == [])
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
         let forged = try MintedSignedData.transaction.signed(by: MintedSignedData.otherAuthority)
         let error = #expect(throws: EvidenceError.self) { try endpoint.redeem(forged, account: "a") }
         #expect(error?.category == .forgery && error?.category.httpStatus == 403)
-        #expect(endpoint.ledger.grants.isEmpty)
+        #expect(endpoint.ledger.entries.isEmpty)
     }
 
     @Test func `the article on granting purchases shows this code`() throws {
