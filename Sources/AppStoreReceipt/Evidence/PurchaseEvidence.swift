@@ -34,7 +34,7 @@ extension PurchaseEvidence {
 
     /// Whether it grants its product at a time: bought by then, not revoked, not upgraded from, by evidence that has not expired, and, for a
     /// subscription, within its period.
-    /// Grace periods, which only renewal information knows, are not considered.
+    /// Grace periods, which only renewal information knows, are not considered. What has no ``purchaseDate`` counts as bought by then.
     ///
     /// Apple dates a renewal at the start of its period and signs it up to a day earlier. A new purchase is seconds old: on a host whose clock
     /// is behind it would lie in the future, so keep the clock right, or ask for a moment later.

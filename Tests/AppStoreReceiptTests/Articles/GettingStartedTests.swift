@@ -2,7 +2,8 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Testing
 
-// The code of the articles GettingStarted, ComingFromVerifyReceipt and Platforms, word for word; the last test here compares them.
+// The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test
+// here compares them.
 
 func makeVerifier() throws -> ReceiptVerifier {
     try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
@@ -26,6 +27,24 @@ func entitlements(of receipt: VerifiedReceipt, at now: Timestamp) -> [String] {
         if let product = subscription.productID { products.append(product) }
     }
     return products
+}
+
+func makeTestVerifiers(rootBytes: [UInt8]) throws -> (ReceiptVerifier, EvidenceVerifier) {
+    let trust = ReceiptTrust.roots([try TrustAnchor(der: rootBytes)])
+    return (
+        try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust),
+        try EvidenceVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+    )
+}
+
+func makeVerifier(distrusting stolen: Fingerprint, trust: ReceiptTrust = .apple) throws -> EvidenceVerifier {
+    var receipts = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+    receipts.distrusted = [stolen]
+    var signedData = SignedDataPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+    signedData.distrusted = [stolen]
+    return EvidenceVerifier(
+        receipts: try ReceiptVerifier(policy: receipts, trust: trust),
+        signedData: try SignedDataVerifier(policy: signedData, trust: trust))
 }
 
 struct VerifyReceiptEndpoint {
@@ -77,6 +96,29 @@ struct GettingStartedTests {
         #expect(throws: ReceiptError.self) { try ReceiptVerifier(policy: modernPolicy()).verify(receipt) }
     }
 
+    @Test func `a backend under test trusts the root that it is given, and not Apple's`() throws {
+        let (receipts, evidence) = try makeTestVerifiers(rootBytes: MintedReceipts.authority.root.certificate)
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        #expect(try receipts.verify(receipt).trust.authority == .customRoot)
+        #expect(try evidence.verify(anyEvidence: receipt) == .receipt(receipts.verify(receipt)))
+        let forged = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
+        #expect(throws: ReceiptError.self) { try receipts.verify(forged) }
+        #expect(throws: EvidenceError.self) { try evidence.verify(anyEvidence: forged) }
+    }
+
+    @Test func `what a certificate signs is refused from the day on that it is distrusted`() throws {
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        let signer = try MintedReceipts.verifier().verify(receipt).trust.signer
+        let other = try #require(Fingerprint(hex: String(repeating: "0", count: 64)))
+        let stolen = try #require(Fingerprint(hex: signer.description))
+        let trust = try MintedReceipts.trust
+        _ = try makeVerifier(distrusting: other, trust: trust).verify(anyEvidence: receipt)
+        let verifier = try makeVerifier(distrusting: stolen, trust: trust)
+        let error = #expect(throws: EvidenceError.self) { try verifier.verify(anyEvidence: receipt) }
+        #expect(error?.code == "distrusted-certificate")
+        #expect(verifier.signedData.policy.distrusted == [stolen])
+    }
+
     @Test func `the two steps end at the environment that the receipt is from`() throws {
         let endpoint = try VerifyReceiptEndpoint(trust: MintedReceipts.trust)
         for environment in [ReceiptBuilder.Environment.production, .sandbox] {
@@ -90,7 +132,9 @@ struct GettingStartedTests {
         #expect(refused.status == .unreadableRequest)
     }
 
-    @Test(arguments: [("GettingStarted", 2), ("ComingFromVerifyReceipt", 1), ("Platforms", 1)])
+    @Test(arguments: [
+        ("GettingStarted", 3), ("ComingFromVerifyReceipt", 1), ("Platforms", 1), ("WhatOfflineVerificationCanKnow", 1),
+    ])
     func `the articles show this code`(name: String, count: Int) throws {
         let article = try Article(name)
         #expect(article.code.count == count)
