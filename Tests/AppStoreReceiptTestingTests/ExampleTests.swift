@@ -10,10 +10,10 @@ struct Store {
     var granted: [String: String] = [:]
 
     /// Grants each purchase once, and says which products are new.
-    mutating func redeem(receiptData: String) throws(ReceiptError) -> [String] {
+    mutating func redeem(receiptData: String, at now: Timestamp = .now) throws(ReceiptError) -> [String] {
         let receipt = try verifier.verify(base64: receiptData)
         var products: [String] = []
-        for purchase in receipt.inAppPurchases where purchase.cancellationDate == nil {
+        for purchase in receipt.purchases where purchase.grants(at: now) {
             guard let product = purchase.productID, let transaction = purchase.transactionID,
                 granted.updateValue(product, forKey: transaction) == nil
             else { continue }
@@ -50,6 +50,14 @@ struct Store {
         #expect(try store.redeem(receiptData: Data(refunded).base64EncodedString()) == [])
     }
 
+    @Test mutating func `a subscription is granted until it expires`() throws {
+        let end = ReceiptBuilder.defaultCreationDate
+        let subscription = ReceiptBuilder.Purchase.autoRenewable("monthly", transactionID: "1000", expiresDate: end)
+        let receipt = Data(try mint(subscription)).base64EncodedString()
+        #expect(try store.redeem(receiptData: receipt, at: end) == [])
+        #expect(try store.redeem(receiptData: receipt, at: ReceiptBuilder.defaultPurchaseDate) == ["monthly"])
+    }
+
     @Test mutating func `a receipt that was tampered with is refused`() throws {
         var receipt = try mint(.consumable("coins", transactionID: "1000"))
         receipt[700] ^= 1
@@ -71,6 +79,74 @@ struct Store {
     }
 }
 
+@Suite struct TransactionTests {
+    let authority: TestCertificateAuthority
+    let verifier: SignedDataVerifier
+
+    init() throws {
+        authority = try TestCertificateAuthority(.ellipticCurve)
+        verifier = try SignedDataVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
+    }
+
+    let builder = JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
+
+    @Test func `a transaction grants its product`() throws {
+        let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
+        #expect(transaction.productID == "pro")
+        #expect(transaction.grants(at: .now))
+    }
+
+    @Test(arguments: ["revocationDate", "expiresDate"])
+    func `a transaction that was refunded or has expired grants nothing`(member: String) throws {
+        var builder = builder
+        builder.payload[member] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
+        #expect(try !verifier.verifyTransaction(builder.signed(by: authority)).grants(at: .now))
+    }
+
+    @Test func `a refund comes as a notification`() throws {
+        var refunded = builder
+        refunded.payload["revocationDate"] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
+        let notification = try JWSBuilder.notification(
+            "REFUND", bundleID: "com.example.app", transaction: refunded.signed(by: authority))
+        let verified = try verifier.verifyNotification(notification.signed(by: authority))
+        #expect(verified.type == .refund)
+        #expect(verified.transactionInfo?.isRevoked == true)
+    }
+
+    @Test func `a transaction signed by someone else is refused`() throws {
+        let stranger = try TestCertificateAuthority(.ellipticCurve)
+        #expect(throws: SignedDataError.self) { try verifier.verifyTransaction(builder.signed(by: stranger)) }
+    }
+}
+
+func makeVerifier(
+    receipts: TestCertificateAuthority, transactions: TestCertificateAuthority
+) throws -> EvidenceVerifier {
+    EvidenceVerifier(
+        receipts: try ReceiptVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: .roots([receipts.trustAnchor])),
+        signedData: try SignedDataVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: .roots([transactions.trustAnchor])))
+}
+
+@Test func `a verifier with a root for each takes receipts and transactions`() throws {
+    let (receipts, transactions) = (try TestCertificateAuthority(), try TestCertificateAuthority(.ellipticCurve))
+    let verifier = try makeVerifier(receipts: receipts, transactions: transactions)
+    let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: receipts)
+    guard case .receipt = try verifier.verify(anyEvidence: receipt) else {
+        Issue.record("not taken for a receipt")
+        return
+    }
+    let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
+        .signed(by: transactions)
+    guard case .transaction(let transaction) = try verifier.verify(anyEvidence: jws) else {
+        Issue.record("not taken for a transaction")
+        return
+    }
+    #expect(transaction.productID == "pro")
+}
+
 @Test func `the article on testing a backend shows this code`() throws {
     let tests = URL(fileURLWithPath: #filePath)
     let folder = "../../Sources/AppStoreReceiptTesting/AppStoreReceiptTesting.docc/"
@@ -78,7 +154,7 @@ struct Store {
         .appendingPathComponent(folder + "TestYourBackendWithoutApple.md").standardized
     let source = try String(contentsOf: tests, encoding: .utf8)
     let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-    #expect(parts.count == 3)
+    #expect(parts.count == 5)
     for part in parts {
         let block = part.components(separatedBy: "```\n")[0]
         let isHere = source.contains(block)
