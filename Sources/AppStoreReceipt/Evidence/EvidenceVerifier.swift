@@ -31,7 +31,8 @@ public struct EvidenceVerifier: Sendable {
     ///   - bundleID: the app's bundle identifier.
     ///   - appAppleID: the app's Apple id, where it is to be checked in signed data.
     ///   - environments: which evidence to accept; production, sandbox, or both.
-    ///   - trust: whose signature counts; Apple's by default.
+    ///   - trust: whose signature counts; Apple's by default. Roots of one's own must have RSA keys, as receipts' chains have: for others, put
+    ///     two verifiers together.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public init(
         bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
