@@ -88,7 +88,10 @@ let package = Package(
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",
-            ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "CLibcryptoOracle"]),
+            [
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "CLibcryptoOracle",
+            ]),
         tests(of: "SpanASN1"),
         tests(of: "SpanPKCS7"),
         tests(of: "LibcryptoHandles"),

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import CLibcryptoOracle
 import FuzzSupport
 import SignatureTrust
@@ -13,6 +14,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
         compare(input)
         if let signed = Resigner.resign(input) { compare(signed) }
+        if let minted = minted(input) { compare(minted) }
     }
 }
 
@@ -24,6 +26,23 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     }
 }
 #endif
+
+/// The input's payload, whatever it is, in a faultless message: what is verified is compared too, which few mutated messages are.
+private func minted(_ input: [UInt8]) -> [UInt8]? {
+    guard let payload = TLVContent.payload(of: input) else { return nil }
+    let authority = FuzzAuthority.authority
+    // One of many forms, and the same each time for the same payload.
+    let form = payload.reduce(0 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 } >> 16
+    var signer = SignedDataBuilder.Signer(authority.leaf)
+    signer.digest = form & 1 == 0 ? .sha1 : .sha256
+    if form & 2 == 0 { signer.signedAttributes = SignedDataBuilder.SignedAttribute.required }
+    if form & 4 == 0 { signer.identifier = .subjectKeyIdentifier }
+    var builder = SignedDataBuilder(content: payload, certificates: authority.certificates, signers: [signer])
+    if form & 8 == 0 { builder.certificates?.reverse() }
+    if form & 16 == 0 { builder.certificates?.removeAll { $0 == authority.root.certificate } }
+    if form & 32 == 0 { builder.encoding = .ber(segmentSize: max(1, payload.count / 3)) }
+    return FuzzAuthority.made { try builder.encoded() }
+}
 
 private func compare(_ input: [UInt8]) {
     let theirs = unsafe oracle_read(input, input.count)
