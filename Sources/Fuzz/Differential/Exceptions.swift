@@ -67,7 +67,8 @@ enum Exceptions {
         }
     }
 
-    /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value DirectoryString }`
+    /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value DirectoryString }`; a `DirectoryString` is no
+    /// VisibleString (RFC 5280, 4.1.2.4), which libcrypto refuses there alone.
     private static func isName(_ name: ASN1Element) -> Bool {
         do throws(ASN1DecodingError) {
             try name.decode { (sets) throws(ASN1DecodingError) in
@@ -76,7 +77,9 @@ enum Exceptions {
                         try members.readAll { (member) throws(ASN1DecodingError) in
                             try member.decode(.sequence) { (fields) throws(ASN1DecodingError) in
                                 _ = try fields.read(.objectIdentifier).objectIdentifier()
-                                _ = try fields.read().string()
+                                let value = try fields.read()
+                                guard value.tag != .visibleString else { throw value.error(.unexpectedTag) }
+                                _ = try value.string()
                             }
                         }
                     }
