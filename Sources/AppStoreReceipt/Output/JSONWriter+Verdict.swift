@@ -96,17 +96,7 @@ extension JSONWriter {
     /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"offset":…,"offset_in":…,"form":…,"path":…}`: whose fault it is, and at the
     /// end what is known of the place.
     package mutating func error(_ error: ReceiptError) {
-        beginObject()
-        name("code")
-        string(error.code)
-        name("stage")
-        string(error.stage.rawValue)
-        name("category")
-        string(error.category.rawValue)
-        name("message")
-        string(error.explanation)
-        name("advice")
-        string(error.advice)
+        beginError(error.code, error.stage.rawValue, error.category, error.explanation, error.advice)
         if let offset = error.offset {
             name("offset")
             integer(Int64(offset))
@@ -127,17 +117,7 @@ extension JSONWriter {
     /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"part":…,"offset":…,"offset_in":…}`: whose fault it is, and at the
     /// end what is known of the place.
     private mutating func error(_ error: SignedDataError) {
-        beginObject()
-        name("code")
-        string(error.code)
-        name("stage")
-        string(error.stage.rawValue)
-        name("category")
-        string(error.category.rawValue)
-        name("message")
-        string(error.explanation)
-        name("advice")
-        string(error.advice)
+        beginError(error.code, error.stage.rawValue, error.category, error.explanation, error.advice)
         if let part = error.part {
             name("part")
             string(part.rawValue)
@@ -149,6 +129,22 @@ extension JSONWriter {
             string(base.rawValue)
         }
         endObject()
+    }
+
+    private mutating func beginError(
+        _ code: String, _ stage: String, _ category: ReceiptError.Category, _ explanation: String, _ advice: String
+    ) {
+        beginObject()
+        name("code")
+        string(code)
+        name("stage")
+        string(stage)
+        name("category")
+        string(category.rawValue)
+        name("message")
+        string(explanation)
+        name("advice")
+        string(advice)
     }
 
     mutating func evidence(_ trust: ReceiptEvidence) {
