@@ -78,8 +78,10 @@ extension ArraySlice<UInt8> {
     fileprivate var quoted: String? {
         guard !isEmpty else { return nil }
         let limit = 32
-        let text = String(decoding: prefix(limit), as: UTF8.self).debugDescription
-        return count > limit ? String(text.dropLast()) + "…\"" : text
+        // Nothing but ASCII: other characters can break lines, hide or turn around what stands beside them.
+        let text = String(decoding: prefix(limit), as: UTF8.self).unicodeScalars.map { $0.escaped(asASCII: true) }
+            .joined()
+        return "\"" + text + (count > limit ? "…\"" : "\"")
     }
 
     fileprivate var hexadecimal: String {

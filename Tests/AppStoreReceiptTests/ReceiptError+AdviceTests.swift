@@ -54,6 +54,14 @@ struct ReceiptErrorAdviceTests {
         if let expected { #expect(excerpt == expected) } else { #expect((excerpt?.count ?? 0) < 40) }
     }
 
+    @Test(arguments: ["\u{9B}31m", "\u{85}FORGED LINE", "\u{2028}", "\u{202E}\u{2066}", "\u{200B}\u{FEFF}", "e\u{301}"])
+    func `an excerpt is printable ASCII on one line, whatever is in the input`(text: String) {
+        let input = Array("x\(text)".utf8)
+        let error = #expect(throws: ReceiptError.self) { try UnverifiedReceipt(decoding: input) }
+        let excerpt = error?.excerpt(of: input) ?? ""
+        #expect(excerpt.hasPrefix("\"") && excerpt.utf8.allSatisfy { 0x20..<0x7F ~= $0 }, "\(excerpt)")
+    }
+
     @Test func `another input than the refused one makes no trap`() throws {
         let error = ReceiptError.payload(ASN1DecodingError(.invalidTime, offset: 1_000_000))
         #expect(error.excerpt(of: [0x30, 0x80, 0, 0]) == nil)

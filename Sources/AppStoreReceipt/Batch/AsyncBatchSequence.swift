@@ -17,7 +17,7 @@ where Base.Element: Sendable, Base.Failure: Sendable {
 
     init(_ base: Base, window: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
         self.base = base
-        self.window = Swift.max(window ?? 4 * processorCount(), 1)
+        self.window = Swift.min(Swift.max(window ?? 4 * processorCount(), 1), 1 << 16)
         self.transform = transform
     }
 

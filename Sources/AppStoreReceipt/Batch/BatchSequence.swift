@@ -16,11 +16,11 @@ where Base.Element: Sendable {
     private let transform: @Sendable (Base.Element) -> Output
 
     /// - Parameters:
-    ///   - jobs: how many threads there are; one for each processor when left out.
+    ///   - jobs: how many threads there are; one for each processor when left out; at most 1024.
     ///   - transform: the work on one element.
     package init(_ base: Base, jobs: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
         self.base = base
-        self.jobs = Swift.max(jobs ?? processorCount(), 1)
+        self.jobs = Swift.min(Swift.max(jobs ?? processorCount(), 1), 1024)
         self.transform = transform
     }
 
@@ -28,8 +28,7 @@ where Base.Element: Sendable {
     public func makeIterator() -> Iterator {
         let work = Work(base, slotCount: jobs * 4, transform)
         for _ in 0..<jobs {
-            // A queue of its own is a thread of its own: it may block.
-            DispatchQueue(label: "BatchSequence").async { work.run() }
+            startThread { work.run() }
         }
         return Iterator(work)
     }

@@ -10,7 +10,7 @@ extension EvidenceVerifier {
     ///
     /// - Parameters:
     ///   - pieces: read in turn by the threads that verify; nothing of it is kept once its verdict was taken.
-    ///   - jobs: how many threads verify; one for each processor when left out.
+    ///   - jobs: how many threads verify; one for each processor when left out, at most 1024.
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable>(
         _ pieces: Pieces, jobs: Int? = nil
     ) -> BatchSequence<Pieces, BatchVerdict> {
@@ -21,7 +21,7 @@ extension EvidenceVerifier {
     ///
     /// - Parameters:
     ///   - pieces: read in turn by the threads that verify.
-    ///   - jobs: how many threads verify; one for each processor when left out.
+    ///   - jobs: how many threads verify; one for each processor when left out, at most 1024.
     ///   - transform: the work on a verdict, whose result the sequence gives in place of it.
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable, Output: Sendable>(
         _ pieces: Pieces, jobs: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
@@ -37,7 +37,8 @@ extension EvidenceVerifier {
     ///
     /// - Parameters:
     ///   - pieces: its error ends the sequence, after the verdicts on all pieces before it.
-    ///   - window: how many pieces may be under way, or verified and not yet taken; four for each processor when left out.
+    ///   - window: how many pieces may be under way, or verified and not yet taken; four for each processor when left out, at most
+    ///     65,536.
     public func verifyAll<Pieces: AsyncSequence & Sendable>(
         _ pieces: Pieces, window: Int? = nil
     ) -> AsyncBatchSequence<Pieces, BatchVerdict> where Pieces.Element == [UInt8] {
@@ -48,7 +49,8 @@ extension EvidenceVerifier {
     ///
     /// - Parameters:
     ///   - pieces: its error ends the sequence, after the results for all pieces before it.
-    ///   - window: how many pieces may be under way, or verified and not yet taken; four for each processor when left out.
+    ///   - window: how many pieces may be under way, or verified and not yet taken; four for each processor when left out, at most
+    ///     65,536.
     ///   - transform: the work on a verdict, whose result the sequence gives in place of it.
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
         _ pieces: Pieces, window: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output

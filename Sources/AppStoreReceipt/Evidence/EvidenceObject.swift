@@ -23,7 +23,6 @@ struct EvidenceObject {
         case bundleID = "bundle_id"
         case transactionIDs = "transaction_ids"
     }
-    private static let reservedMembers = JSONMembers<ReservedMember>()
 
     /// - Parameter start: where the object begins.
     /// - Throws: also for evidence that is no string, and for a second piece.
@@ -34,7 +33,8 @@ struct EvidenceObject {
         others.beginObject()
         try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
             try cursor.readObject { (cursor, name) throws(JSONError) in
-                guard Self.reservedMembers.index(of: name) == nil else {
+                // In any case: some readers of JSON take `VERIFIED` for `verified`.
+                guard ReservedMember(rawValue: name.value.lowercased()) == nil else {
                     reservedOffset = reservedOffset ?? name.offset
                     return
                 }

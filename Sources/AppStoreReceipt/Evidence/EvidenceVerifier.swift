@@ -170,12 +170,13 @@ extension SignedDataVerifier {
     /// `nil` for a payload of no kind, which fails as whichever it is read as.
     private static func kind(of text: Span<UInt8>) -> KindMember? {
         guard let payload = CompactJWS.payload(of: text) else { return nil }
-        var found: KindMember?
+        var found: Set<KindMember> = []
         try? JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
             try cursor.readObject(of: kindMembers) { (_, member) throws(JSONError) in
-                if found == nil { found = member }
+                found.insert(member)
             }
         }
-        return found
+        // Not by their order in the payload, which means nothing.
+        return KindMember.allCases.first(where: found.contains)
     }
 }

@@ -16,6 +16,8 @@ public protocol PurchaseEvidence: Sendable {
     var expiresDate: Timestamp? { get }
     /// When Apple refunded or revoked it, as far as was known when it was signed. It grants nothing from then on.
     var revocationDate: Timestamp? { get }
+    /// Whether Apple has refunded or revoked it, as far as was known when it was signed.
+    var isRevoked: Bool { get }
     /// Whether the customer has upgraded to another product, which ends this period; receipts do not say.
     var isSuperseded: Bool { get }
     /// When the evidence itself expires, as the receipt of a volume purchase may; it grants nothing from then on.
@@ -108,6 +110,7 @@ extension Verified: PurchaseEvidence where Payload == TransactionInfo {
     /// ``TransactionInfo/revocationDate``.
     public var revocationDate: Timestamp? { payload.revocationDate }
     /// Whether ``TransactionInfo/isUpgraded`` says so.
+    public var isRevoked: Bool { payload.isRevoked }
     public var isSuperseded: Bool { payload.isUpgraded == true }
     /// Always `nil`: signed data does not expire.
     public var evidenceExpirationDate: Timestamp? { nil }

@@ -180,6 +180,8 @@ package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sen
 
     subscript(index: Int) -> Member { members[index] }
 
+    func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
+
     func index(of name: borrowing JSONString) -> Int? {
         if name.hasEscapes { return index(of: name.bytes.span) }
         return index(of: name.raw)

@@ -147,12 +147,17 @@ package struct JSONWriter: ~Copyable {
         bytes.append(addingCapacity: capacity, initializingWith: body)
     }
 
-    /// A member whose name, with its quotation marks, and value are JSON already.
+    /// A member whose name, with its quotation marks, and value are JSON already. It stays on one line: a value with line breaks between its
+    /// tokens loses the whitespace there.
     package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()
         append(name)
         bytes.append(UInt8(ascii: ":"))
-        append(value)
+        var hasLineBreak = false
+        for index in value.indices where value[index] == 0x0A || value[index] == 0x0D { hasLineBreak = true }
+        guard hasLineBreak else { return append(value) }
+        needsComma = false
+        compact(value)
     }
 
     // In both functions the buffer is valid inside the closure, and `append` copies it. Without `unsafe`, byte by byte through an

@@ -74,7 +74,7 @@ extension SignedRecord {
     ) throws(JSONError) {
         writer.beginObject()
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let form = Member(rawValue: name.value)?.form
+            let form = Member.names.member(of: name)?.form
             if case .jws = form { return }
             let bytes = name.bytes
             writer.name(utf8: bytes.span)
@@ -104,10 +104,10 @@ extension SignedRecord {
         _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [SignedField], within path: String
     ) throws(JSONError) {
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let name = name.value
-            let form = Member(rawValue: name)?.form
+            // By bytes: Swift calls names equal that differ in Unicode normalization.
+            let form = Member.names.member(of: name)?.form
             if case .jws = form { return }
-            let path = path + name
+            let path = path + name.value
             guard try !cursor.readIfNull() else { return }
             switch form {
             case .date: fields.append(SignedField(name: path, value: .date(try cursor.readTimestamp())))

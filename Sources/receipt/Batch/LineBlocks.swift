@@ -1,4 +1,4 @@
-/// The lines that a descriptor has, in blocks of whole lines: as many as one read has given.
+/// The lines that a descriptor has, in blocks of whole lines: as many as one read has given, up to a number.
 struct LineBlocks: Sequence, Sendable {
     let descriptor: CInt
     /// How many bytes a line may have.
@@ -11,18 +11,21 @@ struct LineBlocks: Sequence, Sendable {
 
     struct Iterator: IteratorProtocol {
         private let source: LineBlocks
-        /// The beginning of the line that is not read to its end yet.
-        private var rest: [UInt8] = []
+        /// What was read and not given yet.
+        private var rest: ArraySlice<UInt8> = []
         private var isAtEnd = false
 
         /// One read, and the room for it.
         private static let byteCount = 1 << 18
+        /// An empty line of one byte gives 300 of output.
+        private static let maximumLineCount = 4096
 
         fileprivate init(_ source: LineBlocks) { self.source = source }
 
         mutating func next() -> Block? {
+            if let end = endOfBlock(from: rest.startIndex) { return .success(takeBlock(to: end, 0)) }
             guard !isAtEnd else { return nil }
-            var bytes = rest
+            var bytes = Array(rest)
             rest = []
             var receivedByteCount = 0
             while true {
@@ -37,19 +40,40 @@ struct LineBlocks: Sequence, Sendable {
                 receivedByteCount += count
                 if count == 0 {
                     isAtEnd = true
-                    guard !bytes.isEmpty else { return nil }
-                } else if let end = bytes[start...].lastIndex(of: .lineFeed) {
-                    rest = Array(bytes[(end + 1)...])
-                    bytes.removeSubrange(end...)
-                } else {
-                    // Of a line that is too long enough is kept to know it by.
-                    if bytes.count > source.maximumLineByteCount {
-                        bytes.removeSubrange((source.maximumLineByteCount + 1)...)
-                    }
-                    continue
+                    return bytes.isEmpty ? nil : .success(LineBlock(bytes: bytes, receivedByteCount: receivedByteCount))
                 }
-                return .success(LineBlock(bytes: bytes, receivedByteCount: receivedByteCount))
+                rest = bytes[...]
+                if let end = endOfBlock(from: start) { return .success(takeBlock(to: end, receivedByteCount)) }
+                rest = []
+                // Of a line that is too long enough is kept to know it by.
+                if bytes.count > source.maximumLineByteCount {
+                    bytes.removeSubrange((source.maximumLineByteCount + 1)...)
+                }
             }
+        }
+
+        /// Where the last line feed of the next block is; before `start` there is none.
+        private func endOfBlock(from start: Int) -> Int? {
+            let span = rest.span
+            var end: Int?
+            var lineCount = 0
+            var position = start - rest.startIndex
+            while lineCount < LineBlocks.Iterator.maximumLineCount {
+                position = span.endOfPlainASCII(from: position)
+                guard position < span.count else { break }
+                if span[position] == .lineFeed {
+                    end = rest.startIndex + position
+                    lineCount += 1
+                }
+                position += 1
+            }
+            return end
+        }
+
+        private mutating func takeBlock(to end: Int, _ receivedByteCount: Int) -> LineBlock {
+            let block = LineBlock(bytes: Array(rest[..<end]), receivedByteCount: receivedByteCount)
+            rest = rest[(end + 1)...]
+            return block
         }
     }
 }

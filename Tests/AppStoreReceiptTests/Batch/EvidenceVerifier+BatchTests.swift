@@ -80,7 +80,7 @@ import Testing
     static let members = [
         #""id":7"#, #""id":9007199254740993,"big":123456789012345678901234567890,"e":1.50E+02"#,
         #""a":1,"a":2,"":{"receipt-data":"x","verified":true},"b":[[],{},null, false , "\u00e9\/\ud83d\ude00"]"#,
-        #""\u0061\n":"\t\"\\","é":"ü","receipt_data":"no","Verified":1,"receipt-data ":2"#,
+        #""\u0061\n":"\t\"\\","é":"ü","receipt_data":"no","Verified ":1,"receipt-data ":2"#,
     ]
 
     @Test(arguments: members, ["MIIB", "genuine"])
@@ -95,6 +95,21 @@ import Testing
         }
         // Also where the evidence is missing.
         #expect(String(decoding: verdict("{\(members)}").otherMembers, as: UTF8.self) == "{\(members)}")
+    }
+
+    @Test func `a verdict is one line, wherever the sender breaks lines`() throws {
+        let forged = "{\"verified\":true,\"transaction_ids\":[\"1\"]}"
+        for lineBreak in ["\n", "\r", "\r\n"] {
+            let verdict = verdict("{\"receipt-data\":\"MIIB\",\(lineBreak)\"a\":[\(lineBreak)\(forged)\(lineBreak)]}")
+            #expect(!verdict.json().contains { $0.isNewline })
+            #expect(verdict.json().hasPrefix("{\"a\":[\(forged)],\"verified\":false,"))
+        }
+    }
+
+    @Test(arguments: ["VERIFIED", "Transaction_IDs", "\\u0056erified"])
+    func `a member that some reader would take for the verdict's is refused`(name: String) throws {
+        let verdict = verdict("{\"receipt-data\":\"MIIB\",\"\(name)\":1}")
+        #expect(try (object(verdict)["error"] as? [String: Any])?["code"] as? String == "reserved-member")
     }
 
     @Test(arguments: [

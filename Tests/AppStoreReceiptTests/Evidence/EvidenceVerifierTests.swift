@@ -77,6 +77,28 @@ import Testing
             try verifier.verify(anyEvidence: " {\"user\": 17, \"\(member)\": \"\(jws)\", \"receipt\": []}\n") == bare)
     }
 
+    @Test(arguments: ["revocationReason", "revocationType"])
+    func `whatever says that a transaction was revoked revokes it`(member: String) throws {
+        var revoked = Minted.transaction
+        revoked.payload[member] = member == "revocationType" ? "REFUND_FULL" : 0
+        let transaction = try Minted.verifier().verifyTransaction(revoked.signed(by: Minted.authority))
+        #expect(transaction.isRevoked && !transaction.grants(at: .now))
+    }
+
+    @Test func `the kind of signed data does not depend on the order of its members`() throws {
+        var last = Minted.transaction
+        last.payload["autoRenewStatus"] = 1
+        guard case .object(let members) = last.payload else { throw Unexpected() }
+        let first = JWSBuilder(payload: .object(members.reversed()))
+        for builder in [first, last] {
+            guard case .transaction = try verifier.verify(anyEvidence: builder.signed(by: Minted.authority)) else {
+                throw Unexpected()
+            }
+        }
+    }
+
+    private struct Unexpected: Error {}
+
     @Test func `both kinds of purchases say the same of themselves`() throws {
         let receipt = try MintedReceipts.verified(.nonConsumable("pro", transactionID: "1000"))
         let purchase = try #require(receipt.purchases.first)
