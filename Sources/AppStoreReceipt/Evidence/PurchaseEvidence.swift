@@ -109,8 +109,9 @@ extension Verified: PurchaseEvidence where Payload == TransactionInfo {
     public var expiresDate: Timestamp? { payload.expiresDate }
     /// ``TransactionInfo/revocationDate``.
     public var revocationDate: Timestamp? { payload.revocationDate }
-    /// Whether ``TransactionInfo/isUpgraded`` says so.
+    /// As ``TransactionInfo/isRevoked``.
     public var isRevoked: Bool { payload.isRevoked }
+    /// Whether ``TransactionInfo/isUpgraded`` says so.
     public var isSuperseded: Bool { payload.isUpgraded == true }
     /// Always `nil`: signed data does not expire.
     public var evidenceExpirationDate: Timestamp? { nil }

@@ -97,7 +97,7 @@ public struct TransactionInfo: SignedPayload {
 
     // MARK: Revocation
 
-    /// Whether Apple has refunded or revoked it: such a transaction grants nothing any more.
+    /// Whether any member says that Apple has refunded or revoked it: such a transaction grants nothing any more.
     public var isRevoked: Bool { revocationDate != nil || revocationReason != nil || revocationType != nil }
     /// When Apple refunded or revoked it.
     public var revocationDate: Timestamp? { members.date(.revocationDate) }
