@@ -90,8 +90,8 @@ enum ExitStatus: Int32, Comparable {
     /// Standard output is a pipe that nobody reads any more; a shell says 141 of a process that SIGPIPE has killed.
     case closedPipe = 141
 
-    /// Whether work may still be under way on other threads.
-    var leavesThreads: Bool { self == .interrupted || self == .closedPipe }
+    /// Whether work may still be under way on other threads: it was given up, or its output could not be written.
+    var leavesThreads: Bool { self >= .unusable }
 
     static func < (lhs: ExitStatus, rhs: ExitStatus) -> Bool { lhs.rawValue < rhs.rawValue }
 

@@ -7,8 +7,9 @@ import Synchronization
 /// ``EvidenceVerifier/verifyAll(_:jobs:)`` makes it. Each iteration has threads of its own, which read `Base` in turn and work ahead of the
 /// consumer: at most four elements for each thread are under way, or done and not yet taken. Nothing else is kept, however long it is.
 ///
-/// `next()` blocks until the next result is there. An iterator that is released stops the work; an element that is being read or worked on
-/// then is the last of its thread.
+/// `next()` blocks until the next result is there, and at the end until the threads are gone. An iterator that is released stops the work; an
+/// element that is being read or worked on then is the last of its thread. Who ends the process right after that should do it by `_exit`:
+/// libcrypto's exit handler does not expect threads that are on their way out.
 public struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
 where Base.Element: Sendable {
     private let base: Base
@@ -27,34 +28,39 @@ where Base.Element: Sendable {
     /// Begins the work anew, with threads of its own.
     public func makeIterator() -> Iterator {
         let work = Work(base, slotCount: jobs * 4, transform)
-        for _ in 0..<jobs {
-            startThread { work.run() }
-        }
-        return Iterator(work)
+        return Iterator(work, threads: (0..<jobs).map { _ in WorkerThread { work.run() } })
     }
 
     /// Takes the results in their order; to be used by one thread at a time.
     public final class Iterator: IteratorProtocol {
         private let work: Work
+        private let threads: [WorkerThread]
         private var position: Int? = 0
 
-        fileprivate init(_ work: Work) { self.work = work }
+        fileprivate init(_ work: Work, threads: [WorkerThread]) {
+            self.work = work
+            self.threads = threads
+        }
 
         deinit { work.cancel() }
 
-        /// The next result, once it is there; `nil` at the end.
+        /// The next result, once it is there; `nil` at the end, when all threads are gone.
         public func next() -> Output? {
             guard let current = position else { return nil }
-            let output = work.output(at: current)
-            position = output == nil ? nil : current + 1
-            return output
+            if let output = work.output(at: current) {
+                position = current + 1
+                return output
+            }
+            position = nil
+            // One that is cancelled may wait for an element for ever.
+            if !work.isCancelled { for thread in threads { thread.join() } }
+            return nil
         }
 
         /// Ends the sequence after the results that are there in order, also while ``next()`` waits. To be called from any thread.
-        package var cancel: @Sendable () -> Void {
-            let work = work
-            return { work.cancel() }
-        }
+        ///
+        /// It keeps nothing alive: whoever has it last must not be the one who frees what the work has of libcrypto.
+        package var cancel: @Sendable () -> Void { { [weak work] in work?.cancel() } }
     }
 }
 
@@ -78,7 +84,7 @@ extension BatchSequence {
         private let slots: [Slot]
         /// Counts the slots that nothing is under way for. Begun at 0: a semaphore must not end below where it began.
         private let freeSlots = DispatchSemaphore(value: 0)
-        private let isCancelled = Atomic<Bool>(false)
+        private let cancelled = Atomic<Bool>(false)
         private let transform: @Sendable (Base.Element) -> Output
 
         init(_ base: Base, slotCount: Int, _ transform: @escaping @Sendable (Base.Element) -> Output) {
@@ -88,11 +94,13 @@ extension BatchSequence {
             for _ in 0..<slotCount { freeSlots.signal() }
         }
 
+        var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
         /// The life of a thread.
         func run() {
             while true {
                 freeSlots.wait()
-                guard !isCancelled.load(ordering: .relaxed), let (element, index) = nextElement() else { break }
+                guard !isCancelled, let (element, index) = nextElement() else { break }
                 let output = transform(element)
                 let slot = slots[index % slots.count]
                 slot.output.withLock { $0 = output }
@@ -123,7 +131,7 @@ extension BatchSequence {
         }
 
         func cancel() {
-            isCancelled.store(true, ordering: .relaxed)
+            cancelled.store(true, ordering: .relaxed)
             for slot in slots { slot.isReady.signal() }
             freeSlots.signal()
         }

@@ -33,12 +33,12 @@ struct EvidenceObject {
         others.beginObject()
         try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
             try cursor.readObject { (cursor, name) throws(JSONError) in
-                // In any case: some readers of JSON take `VERIFIED` for `verified`.
-                guard ReservedMember(rawValue: name.value.lowercased()) == nil else {
-                    reservedOffset = reservedOffset ?? name.offset
-                    return
-                }
                 guard Self.members.index(of: name) != nil else {
+                    // In any case: some readers of JSON take `VERIFIED` for `verified`.
+                    guard ReservedMember(rawValue: name.value.lowercased()) == nil else {
+                        reservedOffset = reservedOffset ?? name.offset
+                        return
+                    }
                     let value = text.extracting(try cursor.skipValue())
                     others.member(rawName: text.extracting(name.range), rawValue: value)
                     return
@@ -57,19 +57,19 @@ struct EvidenceObject {
 
 extension EvidenceVerifier {
     /// Verifies the evidence that an object has.
-    func verify(_ object: EvidenceObject, in text: [UInt8], from start: Int) throws(EvidenceError) -> VerifiedEvidence {
+    func verify(_ object: EvidenceObject, in text: Span<UInt8>, from start: Int) throws(EvidenceError) -> VerifiedEvidence {
         guard let (content, hasEscapes) = object.evidence else {
             throw refusal(InputError(.missingReceiptData, form: .json, offset: start))
         }
         return try verify(
             evidence: JSONString(
-                text.span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes))
+                text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes))
     }
 
     /// Reads an object that has evidence.
-    func readObject(_ text: [UInt8], from start: Int) throws(EvidenceError) -> EvidenceObject {
+    func readObject(_ text: Span<UInt8>, from start: Int) throws(EvidenceError) -> EvidenceObject {
         do throws(JSONError) {
-            return try EvidenceObject(text.span, from: start)
+            return try EvidenceObject(text, from: start)
         } catch {
             throw refusal(InputError(.invalidJSON, form: .json, offset: error.offset))
         }

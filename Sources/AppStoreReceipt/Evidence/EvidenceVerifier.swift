@@ -56,7 +56,7 @@ public struct EvidenceVerifier: Sendable {
     /// - Throws: ``EvidenceError/receipt(_:)`` or ``EvidenceError/signedData(_:)``, by what the input was taken for.
     public func verify(anyEvidence input: [UInt8]) throws(EvidenceError) -> VerifiedEvidence {
         if let start = ReceiptInput.startOfObject(in: input.span) {
-            return try verify(readObject(input, from: start), in: input, from: start)
+            return try verify(readObject(input.span, from: start), in: input.span, from: start)
         }
         if let range = SignedDataVerifier.jws(in: input.span) {
             do throws(SignedDataError) {

@@ -212,7 +212,7 @@ private let evidenceNames = [
 
 /// A piece of a batch: the verdict is that on its evidence, and the other members come back as they were.
 private func checkBatch(_ piece: [UInt8]) {
-    let verdict = warm.verdict(on: piece)
+    let verdict = warm.verdict(on: piece.span)
     for isBrief in [false, true] {
         let line = Array(verdict.json(isBrief: isBrief).utf8)
         check(SimpleJSON(line, maximumDepth: 70)?.members.isEmpty == false, "a verdict that is no object")

@@ -95,14 +95,13 @@ private struct BatchWorker: Sendable {
     let maximumLineByteCount: Int
 
     func work(_ block: LineBlock) -> Result {
-        var writer = JSONWriter(capacity: block.bytes.count)
+        var writer = JSONWriter()
         var status = ExitStatus.passed
-        var lineCount = 0
-        block.forEachLine { range in
-            lineCount += 1
+        let bytes = block.bytes.span
+        for line in block.lines {
             let verdict: BatchVerdict
-            if range.count <= maximumLineByteCount {
-                verdict = verifier.verdict(on: Array(block.bytes[range]))
+            if line.count <= maximumLineByteCount {
+                verdict = verifier.verdict(on: bytes.extracting(line))
             } else {
                 verdict = BatchVerdict(
                     .failure(.receipt(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount)))))
@@ -112,7 +111,7 @@ private struct BatchWorker: Sendable {
             writer.endLine()
         }
         return Result(
-            output: writer.bytes, lineCount: lineCount, byteCount: block.receivedByteCount, status: status)
+            output: writer.bytes, lineCount: block.lines.count, byteCount: block.receivedByteCount, status: status)
     }
 
     struct Result: Sendable {

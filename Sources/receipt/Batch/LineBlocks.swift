@@ -1,3 +1,5 @@
+import AppStoreReceipt
+
 /// The lines that a descriptor has, in blocks of whole lines: as many as one read has given, up to a number.
 struct LineBlocks: Sequence, Sendable {
     let descriptor: CInt
@@ -11,40 +13,41 @@ struct LineBlocks: Sequence, Sendable {
 
     struct Iterator: IteratorProtocol {
         private let source: LineBlocks
-        /// What was read and not given yet.
-        private var rest: ArraySlice<UInt8> = []
+        /// What was read, and where in it begins what was not given yet.
+        private var bytes: [UInt8] = []
+        private var start = 0
         private var isAtEnd = false
 
         /// One read, and the room for it.
-        private static let byteCount = 1 << 18
+        private static let byteCount = 1 << 17
         /// An empty line of one byte gives 300 of output.
         private static let maximumLineCount = 4096
 
         fileprivate init(_ source: LineBlocks) { self.source = source }
 
         mutating func next() -> Block? {
-            if let end = endOfBlock(from: rest.startIndex) { return .success(takeBlock(to: end, 0)) }
+            if let block = takeBlock(searchingFrom: start, 0) { return .success(block) }
             guard !isAtEnd else { return nil }
-            var bytes = Array(rest)
-            rest = []
             var receivedByteCount = 0
+            moveRest()
             while true {
-                let start = bytes.count
+                let end = bytes.count
                 let count: Int
                 do throws(SystemError) {
                     count = try System.read(source.descriptor, atMost: Self.byteCount, appendingTo: &bytes)
                 } catch {
+                    bytes = []
                     isAtEnd = true
                     return .failure(error)
                 }
                 receivedByteCount += count
                 if count == 0 {
                     isAtEnd = true
-                    return bytes.isEmpty ? nil : .success(LineBlock(bytes: bytes, receivedByteCount: receivedByteCount))
+                    defer { start = end }
+                    return end == 0
+                        ? nil : .success(LineBlock(bytes: bytes, lines: [0..<end], receivedByteCount: receivedByteCount))
                 }
-                rest = bytes[...]
-                if let end = endOfBlock(from: start) { return .success(takeBlock(to: end, receivedByteCount)) }
-                rest = []
+                if let block = takeBlock(searchingFrom: end, receivedByteCount) { return .success(block) }
                 // Of a line that is too long enough is kept to know it by.
                 if bytes.count > source.maximumLineByteCount {
                     bytes.removeSubrange((source.maximumLineByteCount + 1)...)
@@ -52,55 +55,44 @@ struct LineBlocks: Sequence, Sendable {
             }
         }
 
-        /// Where the last line feed of the next block is; before `start` there is none.
-        private func endOfBlock(from start: Int) -> Int? {
-            let span = rest.span
-            var end: Int?
-            var lineCount = 0
-            var position = start - rest.startIndex
-            while lineCount < LineBlocks.Iterator.maximumLineCount {
+        /// The next block; `nil` when there is no whole line.
+        ///
+        /// - Parameter position: no line that was not given yet ends before it.
+        private mutating func takeBlock(searchingFrom position: Int, _ receivedByteCount: Int) -> LineBlock? {
+            let bytes = bytes
+            let span = bytes.span
+            var lines: [Range<Int>] = []
+            var (start, position) = (start, position)
+            while lines.count < Self.maximumLineCount {
                 position = span.endOfPlainASCII(from: position)
                 guard position < span.count else { break }
-                if span[position] == .lineFeed {
-                    end = rest.startIndex + position
-                    lineCount += 1
+                if span[position] == UInt8(ascii: "\n") {
+                    lines.append(start..<position)
+                    start = position + 1
                 }
                 position += 1
             }
-            return end
+            self.start = start
+            return lines.isEmpty ? nil : LineBlock(bytes: bytes, lines: lines, receivedByteCount: receivedByteCount)
         }
 
-        private mutating func takeBlock(to end: Int, _ receivedByteCount: Int) -> LineBlock {
-            let block = LineBlock(bytes: Array(rest[..<end]), receivedByteCount: receivedByteCount)
-            rest = rest[(end + 1)...]
-            return block
+        /// Into room of its own, for blocks have what was read.
+        private mutating func moveRest() {
+            var moved: [UInt8] = []
+            moved.reserveCapacity(bytes.count - start + Self.byteCount)
+            moved.append(contentsOf: bytes[start...])
+            bytes = moved
+            start = 0
         }
     }
 }
 
-/// Whole lines, without the line feed after the last. No bytes are one empty line.
+/// Whole lines.
 struct LineBlock: Sendable {
+    /// The lines are somewhere in it.
     let bytes: [UInt8]
+    /// Where each line is, without its line feed.
+    let lines: [Range<Int>]
     /// How many bytes had to be read for it.
     let receivedByteCount: Int
-
-    /// Calls `body` with where each line is.
-    func forEachLine(_ body: (Range<Int>) -> Void) {
-        let span = bytes.span
-        var start = 0
-        var end = 0
-        while true {
-            end = span.endOfPlainASCII(from: end)
-            if end == span.count || span[end] == .lineFeed {
-                body(start..<end)
-                guard end < span.count else { return }
-                start = end + 1
-            }
-            end += 1
-        }
-    }
-}
-
-extension UInt8 {
-    fileprivate static let lineFeed = UInt8(ascii: "\n")
 }

@@ -149,6 +149,50 @@ import Testing
         silence.signal()
     }
 
+    // Each thread has something of libcrypto's, which is freed when it goes: never while the process exits.
+    @Test func `after the last result the threads are gone, with what they kept each`() throws {
+        final class Kept: Sendable {
+            let freed: Counter
+            init(_ freed: Counter) { self.freed = freed }
+        }
+        var key = pthread_key_t()
+        try #require(
+            unsafe pthread_key_create(&key) { value in
+                usleep(50_000)
+                if let value = unsafe value {
+                    unsafe Unmanaged<Kept>.fromOpaque(value).takeRetainedValue().freed.increment()
+                }
+            } == 0)
+        let (threads, freed) = (Counter(), Counter())
+        let results = BatchSequence(Numbers(end: 100), jobs: 3) { [key] _ in
+            usleep(1000)
+            guard unsafe pthread_getspecific(key) == nil else { return }
+            threads.increment()
+            unsafe _ = pthread_setspecific(key, Unmanaged.passRetained(Kept(freed)).toOpaque())
+        }
+        #expect(results.count { _ in true } == 100)
+        #expect(threads.count >= 1)
+        #expect(freed.count == threads.count)
+        pthread_key_delete(key)
+    }
+
+    @Test func `what can cancel keeps nothing alive that the work has`() async {
+        final class Kept: Sendable {}
+        weak var kept: Kept?
+        var cancel: (@Sendable () -> Void)?
+        do {
+            let strong = Kept()
+            kept = strong
+            let results = BatchSequence(Numbers(end: 10), jobs: 2) { [strong] number in
+                withExtendedLifetime(strong) { number }
+            }.makeIterator()
+            cancel = results.cancel
+            while results.next() != nil {}
+        }
+        #expect(kept == nil)
+        cancel?()
+    }
+
     @Test func `an asynchronous sequence gives a result before the next element is there`() async throws {
         let (elements, input) = AsyncStream.makeStream(of: Int.self)
         var results = AsyncBatchSequence(elements, window: 8, transform: Self.work).makeAsyncIterator()
