@@ -322,7 +322,7 @@ extension Span<UInt8> {
             let ones: UInt64 = 0x0101_0101_0101_0101
             // A byte below n borrows from its highest bit when n is subtracted.
             let borrows = (word &- ones * 0x20) | ((word ^ ones * 0x22) &- ones) | ((word ^ ones * 0x5C) &- ones)
-            return (borrows | word) & ones * 0x80 == 0
+            return (borrows | word) & (ones * 0x80) == 0
         }
         while count - position >= 8 {
             guard isPlain(extracting(position..<position + 8)) else { break }
