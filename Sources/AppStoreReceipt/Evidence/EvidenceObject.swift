@@ -57,7 +57,9 @@ struct EvidenceObject {
 
 extension EvidenceVerifier {
     /// Verifies the evidence that an object has.
-    func verify(_ object: EvidenceObject, in text: Span<UInt8>, from start: Int) throws(EvidenceError) -> VerifiedEvidence {
+    func verify(
+        _ object: EvidenceObject, in text: Span<UInt8>, from start: Int
+    ) throws(EvidenceError) -> VerifiedEvidence {
         guard let (content, hasEscapes) = object.evidence else {
             throw refusal(InputError(.missingReceiptData, form: .json, offset: start))
         }

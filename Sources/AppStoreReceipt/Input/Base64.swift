@@ -66,18 +66,41 @@ package enum Base64 {
         package static let strict: Syntax = [.standard, .padded]
     }
 
+    /// What a text begins with, decoded up to the first character that no alphabet has: where the text ends need not be known yet.
+    struct Beginning: ~Copyable {
+        /// Decoded are the first `count`.
+        fileprivate var bytes: [UInt8]
+        fileprivate var count = 0
+        /// How many characters were decoded.
+        fileprivate(set) var characterCount = 0
+        fileprivate var flags: UInt32 = 0
+
+        /// - Parameter text: what begins with the text, and may go on after it.
+        init(of text: Span<UInt8>) {
+            // Three bytes of four characters at most; eight more because bytes are stored by eight.
+            bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
+            flags = decodeQuanta(text, &characterCount, into: &bytes, &count)
+        }
+    }
+
     /// Decodes all of `text`.
     ///
     /// Linear in time and memory. An empty text is no bytes.
     package static func decode(
         _ text: Span<UInt8>, as syntax: Syntax = .transported
     ) throws(Base64Error) -> [UInt8] {
+        var beginning = Beginning(of: text)
+        return try decode(text, after: &beginning, as: syntax)
+    }
+
+    /// Decodes all of `text`, whose beginning is used up.
+    static func decode(
+        _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
+    ) throws(Base64Error) -> [UInt8] {
         let table = Self.table.span.extracting(768..<1024)
-        // Three bytes of four characters at most; eight more because bytes are stored by eight.
-        var result = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
-        var position = 0
-        var count = 0
-        var flags: UInt32 = 0
+        var position = beginning.characterCount
+        var count = beginning.count
+        var flags = beginning.flags
         // The four characters at work, when they are not read at once.
         var quantum: UInt32 = 0
         var sextets = 0
@@ -87,7 +110,7 @@ package enum Base64 {
 
         while position < text.count {
             if sextets == 0, table[Int(text[position])] < invalidFlag {
-                flags |= decodeQuanta(text, &position, into: &result, &count)
+                flags |= decodeQuanta(text, &position, into: &beginning.bytes, &count)
                 if position == text.count { break }
             }
             let offset = position
@@ -126,7 +149,7 @@ package enum Base64 {
             sextets += 1
             lastOffset = offset
             if sextets == 4 {
-                store(quantum, into: &result, &count)
+                store(quantum, into: &beginning.bytes, &count)
                 quantum = 0
                 sextets = 0
             }
@@ -142,7 +165,7 @@ package enum Base64 {
         if sextets == 3, padding == 0, quantum & 0x3 != 0, let spaces, spaces.isFormDecoded, spaces.leading == 0,
             spaces.trailing == 1
         {
-            store(quantum << 6 | 62, into: &result, &count)
+            store(quantum << 6 | 62, into: &beginning.bytes, &count)
         } else if sextets > 0 {
             if padding == 0 {
                 guard sextets > 1 else { throw Base64Error(.truncated, offset: lastOffset) }
@@ -157,11 +180,14 @@ package enum Base64 {
             guard quantum & (sextets == 2 ? 0xFFFF : 0xFF) == 0 else {
                 throw Base64Error(.nonZeroTrailingBits, offset: lastOffset)
             }
-            store(quantum, into: &result, &count)
+            store(quantum, into: &beginning.bytes, &count)
             count -= 4 - sextets
         }
-        result.removeLast(result.count - count)
-        return result
+        beginning.bytes.removeLast(beginning.bytes.count - count)
+        defer { beginning.bytes = [] }
+        // There may have been room for much that follows the text: nobody is to keep that.
+        let isRoomy = beginning.bytes.capacity > 2 * count + 256
+        return isRoomy ? [UInt8](copying: beginning.bytes.span) : beginning.bytes
     }
 
     /// Decodes groups of four characters of the alphabets until the first that holds anything else.

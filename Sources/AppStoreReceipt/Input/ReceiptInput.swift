@@ -58,9 +58,23 @@ package struct ReceiptInput: Sendable {
 
     /// Decodes the member `receipt-data` of a JSON text.
     init(receiptData string: borrowing JSONString, maximumByteCount: Int) throws(InputError) {
-        let decoded = try TextInput.decode(string, maximumByteCount)
-        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .json, offset: string.offset) }
-        self.init(form: .json, decoded: decoded)
+        var beginning = Base64.Beginning(of: string.raw)
+        self.init(form: .json, decoded: try TextInput.decode(string, after: &beginning, maximumByteCount))
+    }
+
+    /// Reads the member `receipt-data` of a JSON text, decoding it on the way to its end: a large one is more than the processor's caches hold.
+    ///
+    /// - Returns: the binary receipt, or why the string has none.
+    static func readReceiptData(
+        _ cursor: inout JSONCursor, maximumByteCount: Int
+    ) throws(JSONError) -> Result<[UInt8], InputError> {
+        var beginning = Base64.Beginning(of: try cursor.startOfString())
+        let string = try cursor.readString(afterPlain: beginning.characterCount)
+        do throws(InputError) {
+            return .success(try TextInput.decode(string, after: &beginning, maximumByteCount))
+        } catch {
+            return .failure(error)
+        }
     }
 
     private init(form: InputForm, decoded: [UInt8]) {
@@ -130,9 +144,17 @@ private struct TextInput: ~Escapable {
     private static func decode(
         _ base64: Span<UInt8>, at offset: Int, as syntax: Base64.Syntax, _ form: InputForm, _ maximumByteCount: Int
     ) throws(InputError) -> [UInt8] {
+        var beginning = Base64.Beginning(of: base64)
+        return try decode(base64, after: &beginning, at: offset, as: syntax, form, maximumByteCount)
+    }
+
+    private static func decode(
+        _ base64: Span<UInt8>, after beginning: inout Base64.Beginning, at offset: Int, as syntax: Base64.Syntax,
+        _ form: InputForm, _ maximumByteCount: Int
+    ) throws(InputError) -> [UInt8] {
         let decoded: [UInt8]
         do {
-            decoded = try Base64.decode(base64, as: syntax)
+            decoded = try Base64.decode(base64, after: &beginning, as: syntax)
         } catch {
             throw InputError(.invalidBase64, form: form, offset: offset + error.offset)
         }
@@ -183,39 +205,40 @@ private struct TextInput: ~Escapable {
     /// Decodes the member `receipt-data` of a JSON object; the others are checked for syntax only.
     func receiptData(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
         try checkCount(.json, maximumByteCount)
-        let found: JSONString?
-        do {
-            found = try findReceiptData()
+        var receipt: Result<[UInt8], InputError>?
+        do throws(JSONError) {
+            try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
+                try cursor.readObject(of: Self.members) { (cursor, _) throws(JSONError) in
+                    receipt = try ReceiptInput.readReceiptData(&cursor, maximumByteCount: maximumByteCount)
+                }
+            }
         } catch {
             throw InputError(.invalidJSON, form: .json, offset: error.offset)
         }
-        guard let string = found else { throw InputError(.missingReceiptData, form: .json, offset: start) }
-        return try ReceiptInput(receiptData: string, maximumByteCount: maximumByteCount).decoded
+        guard let receipt else { throw InputError(.missingReceiptData, form: .json, offset: start) }
+        return try receipt.get()
     }
 
-    @_lifetime(copy self)
-    private func findReceiptData() throws(JSONError) -> JSONString? {
-        var range: Range<Int>?
-        var hasEscapes = false
-        try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
-            try cursor.readObject(of: Self.members) { (cursor, _) throws(JSONError) in
-                let string = try cursor.readString()
-                range = string.range
-                hasEscapes = string.hasEscapes
-            }
-        }
-        guard let range else { return nil }
-        let content = text.extracting(range.lowerBound + 1..<range.upperBound - 1)
-        return JSONString(content, offset: range.lowerBound, hasEscapes: hasEscapes)
-    }
-
-    /// Base64 knows the one escape that is common, so that the text is seldom copied.
-    static func decode(_ string: borrowing JSONString, _ maximumByteCount: Int) throws(InputError) -> [UInt8] {
+    /// Decodes a string of a JSON text.
+    static func decode(
+        _ string: borrowing JSONString, after beginning: inout Base64.Beginning, _ maximumByteCount: Int
+    ) throws(InputError) -> [UInt8] {
+        let decoded: [UInt8]
         do {
-            return try decode(string.raw, at: string.offset + 1, as: .transported, .json, maximumByteCount)
+            let offset = string.offset + 1
+            decoded = try decode(string.raw, after: &beginning, at: offset, as: .transported, .json, maximumByteCount)
         } catch {
+            // Base64 knows the one escape that is common: the text is seldom copied.
             guard string.hasEscapes, error.kind == .invalidBase64 else { throw error }
+            decoded = try decodeWithEscapes(string, maximumByteCount)
         }
+        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .json, offset: string.offset) }
+        return decoded
+    }
+
+    private static func decodeWithEscapes(
+        _ string: borrowing JSONString, _ maximumByteCount: Int
+    ) throws(InputError) -> [UInt8] {
         let bytes = string.bytes
         do {
             return try decode(bytes.span, at: 0, as: .transported, .json, maximumByteCount)

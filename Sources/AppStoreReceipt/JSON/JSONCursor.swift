@@ -89,10 +89,21 @@ package struct JSONCursor: ~Escapable {
 
     /// Reads a string. All of it is checked: no control characters, no lone surrogates, valid UTF-8.
     @_lifetime(copy self)
-    package mutating func readString() throws(JSONError) -> JSONString {
+    package mutating func readString() throws(JSONError) -> JSONString { try readString(afterPlain: 0) }
+
+    /// The text behind the quotation mark with which the next value begins.
+    @_lifetime(copy self)
+    mutating func startOfString() throws(JSONError) -> Span<UInt8> {
+        try expect(.string)
+        return text.extracting((position + 1)...)
+    }
+
+    /// Reads a string, as ``readString()`` does, of which `count` characters are known to stand for themselves.
+    @_lifetime(copy self)
+    mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)
         let start = position + 1
-        var end = start
+        var end = start + count
         var hasEscapes = false
         var isASCII = true
         while true {

@@ -15,13 +15,7 @@ struct VerifyReceiptRequest: Sendable {
                     switch member {
                     case .receiptData:
                         guard try cursor.peekType() == .string else { return }
-                        let string = try cursor.readString()
-                        do throws(InputError) {
-                            receipt = .success(
-                                try ReceiptInput(receiptData: string, maximumByteCount: maximumByteCount).decoded)
-                        } catch {
-                            receipt = .failure(error)
-                        }
+                        receipt = try ReceiptInput.readReceiptData(&cursor, maximumByteCount: maximumByteCount)
                     case .excludeOldTransactions:
                         guard try cursor.peekType() == .boolean else { return }
                         excludesOldTransactions = try cursor.readBool()

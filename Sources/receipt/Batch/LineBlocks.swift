@@ -45,7 +45,8 @@ struct LineBlocks: Sequence, Sendable {
                     isAtEnd = true
                     defer { start = end }
                     return end == 0
-                        ? nil : .success(LineBlock(bytes: bytes, lines: [0..<end], receivedByteCount: receivedByteCount))
+                        ? nil
+                        : .success(LineBlock(bytes: bytes, lines: [0..<end], receivedByteCount: receivedByteCount))
                 }
                 if let block = takeBlock(searchingFrom: end, receivedByteCount) { return .success(block) }
                 // Of a line that is too long enough is kept to know it by.

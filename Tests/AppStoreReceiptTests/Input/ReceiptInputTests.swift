@@ -1,6 +1,7 @@
-import AppStoreReceipt
 import Foundation
 import Testing
+
+@testable import AppStoreReceipt
 
 @Suite struct ReceiptInputTests {
     /// Not a receipt, but a SEQUENCE with a long length, and with `+` and `/` in its base64.
@@ -94,6 +95,13 @@ import Testing
     }
 
     // MARK: What is refused
+
+    @Test func `a small receipt in a large JSON text does not keep room for the rest of it`() throws {
+        let body = "{\"receipt-data\":\"\(Self.base64)\",\"padding\":\"\(String(repeating: "A", count: 1 << 20))\"}"
+        let receipt = try ReceiptInput(Array(body.utf8).span)
+        #expect(receipt.decoded == Self.binary)
+        #expect(receipt.decoded.capacity < 4 * Self.binary.count)
+    }
 
     @Test(
         arguments: [

@@ -291,4 +291,23 @@ import Testing
         }
         #expect(accepted > 100, "\(generator)")
     }
+
+    // It reads 32 bytes at once, then 8, then one by one.
+    @Test func `a plain text ends at the first byte that is special in a JSON string, wherever that is`() {
+        for byte in UInt8.min...UInt8.max {
+            let isPlain = (0x20...0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+            for count in [1, 7, 8, 9, 15, 17, 31, 32, 33, 41, 70] {
+                for place in 0..<count {
+                    var text = [UInt8](repeating: UInt8(ascii: "e"), count: count)
+                    text[place] = byte
+                    // Bytes next to the limits: arithmetic on several at once must not carry from one into another.
+                    if place > 0 { text[place - 1] = 0x20 }
+                    if place + 1 < count { text[place + 1] = 0x21 }
+                    #expect(
+                        text.span.endOfPlainASCII(from: 0) == (isPlain ? count : place),
+                        "\(byte) at \(place) of \(count)")
+                }
+            }
+        }
+    }
 }
