@@ -1,3 +1,4 @@
+import AppStoreReceiptTesting
 import LibcryptoHandles
 import Testing
 
@@ -34,9 +35,7 @@ struct CertificateTests {
     }
 
     @Test func `any altered certificate is either read or malformed`() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed)")
-        var generator = SplitMix64(state: seed)
+        var generator = SeededGenerator()
         let request = TestChain().leaf
         for key in [TestKeys.leaf, TestKeys.p256] {
             let der = try request.der(signedBy: TestKeys.intermediate.get(), for: key.get().publicKey)

@@ -165,17 +165,13 @@ import Testing
     }
 
     @Test func `random bytes and mutated receipts never trap`() throws {
-        let seed = UInt64.random(in: .min ... .max)
-        print("seed \(seed)")
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator()
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("a", transactionID: "1")])
         let receipt = try builder.signed(by: Authority.shared.get())
         for round in 0..<400 {
             var bytes = receipt
             if round % 4 == 0 {
-                bytes = (0..<Int.random(in: 1...300, using: &generator)).map { _ in
-                    UInt8.random(in: .min ... .max, using: &generator)
-                }
+                bytes = generator.bytes(.random(in: 1...300, using: &generator))
             } else {
                 for _ in 0...round % 5 {
                     bytes[Int.random(in: bytes.indices, using: &generator)] = UInt8.random(
@@ -193,18 +189,5 @@ import Testing
         let result = run("asn1", try folder.write("empty", ""))
         #expect(result.status == 1)
         #expect(result.output == "MALFORMED  empty-input: an empty input\n")
-    }
-}
-
-/// splitmix64
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

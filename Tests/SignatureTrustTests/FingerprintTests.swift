@@ -1,3 +1,4 @@
+import AppStoreReceiptTesting
 import SignatureTrust
 import Testing
 

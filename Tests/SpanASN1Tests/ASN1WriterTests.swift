@@ -1,3 +1,4 @@
+import AppStoreReceiptTesting
 import SpanASN1
 import Testing
 

@@ -1,3 +1,4 @@
+import AppStoreReceiptTesting
 import Foundation
 import Testing
 

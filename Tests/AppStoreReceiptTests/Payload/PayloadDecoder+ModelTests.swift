@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import SpanASN1
 import Testing
 

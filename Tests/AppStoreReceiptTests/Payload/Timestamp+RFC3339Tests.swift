@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import Foundation
 import Testing
 
