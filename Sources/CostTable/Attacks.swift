@@ -159,6 +159,11 @@ extension Attack {
             decoding("JSON of many members") { n in
                 Array("{".utf8) + repeated(Array("\"x\":[],".utf8), n) + Array("\"receipt-data\":\"MAA=\"}".utf8)
             },
+            Attack(name: "JSON, much after a small receipt, in a request") { n in
+                let body = Array("{\"receipt-data\":\"MAA=\",\"x\":\"\(String(repeating: "A", count: n))\"}".utf8)
+                let responder = try VerifyReceiptResponder(environment: .production)
+                return (body.count, { "status \(responder.answer(to: body).status.rawValue)" })
+            },
             decoding("JSON, each character escaped") { n in
                 Array("{\"receipt-data\":\"".utf8) + repeated(Array("\\u004D".utf8), n) + Array("\"}".utf8)
             },

@@ -28,6 +28,7 @@ import Testing
             lines += block.lines.map { Array(block.bytes[$0]) }
             received += block.receivedByteCount
         }
+        withExtendedLifetime(pipe) {}
         #expect(received == text.count)
         return lines
     }

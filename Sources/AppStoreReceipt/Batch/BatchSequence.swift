@@ -7,7 +7,7 @@ import Synchronization
 /// ``EvidenceVerifier/verifyAll(_:jobs:)`` makes it. Each iteration has threads of its own, which read `Base` in turn and work ahead of the
 /// consumer: at most four elements for each thread are under way, or done and not yet taken. Nothing else is kept, however long it is.
 ///
-/// `next()` blocks until the next result is there, and at the end until the threads are gone. An iterator that is released stops the work; an
+/// `next()` blocks until the next result is there, and after the last one until the threads are gone. An iterator that is released stops the work; an
 /// element that is being read or worked on then is the last of its thread. Who ends the process right after that should do it by `_exit`:
 /// libcrypto's exit handler does not expect threads that are on their way out.
 public struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
@@ -44,7 +44,7 @@ where Base.Element: Sendable {
 
         deinit { work.cancel() }
 
-        /// The next result, once it is there; `nil` at the end, when all threads are gone.
+        /// The next result, once it is there; `nil` after the last one, when all threads are gone.
         public func next() -> Output? {
             guard let current = position else { return nil }
             if let output = work.output(at: current) {
@@ -59,7 +59,7 @@ where Base.Element: Sendable {
 
         /// Ends the sequence after the results that are there in order, also while ``next()`` waits. To be called from any thread.
         ///
-        /// It keeps nothing alive: whoever has it last must not be the one who frees what the work has of libcrypto.
+        /// It does not keep the work alive: whoever has it last must not be the one who frees what that has of libcrypto.
         package var cancel: @Sendable () -> Void { { [weak work] in work?.cancel() } }
     }
 }

@@ -26,7 +26,7 @@ extension EvidenceVerifier {
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable, Output: Sendable>(
         _ pieces: Pieces, jobs: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
     ) -> BatchSequence<Pieces, Output> {
-        BatchSequence(pieces, jobs: jobs) { transform(verdict(on: $0.span)) }
+        BatchSequence(pieces, jobs: jobs) { transform(verdict(on: $0)) }
     }
 
     /// Verifies the pieces of evidence of an asynchronous sequence on all processors, and gives the verdicts in their order.
@@ -55,15 +55,24 @@ extension EvidenceVerifier {
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
         _ pieces: Pieces, window: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
     ) -> AsyncBatchSequence<Pieces, Output> where Pieces.Element == [UInt8] {
-        AsyncBatchSequence(pieces, window: window) { transform(verdict(on: $0.span)) }
+        AsyncBatchSequence(pieces, window: window) { transform(verdict(on: $0)) }
     }
 
     /// Verifies one of many pieces of evidence.
-    package func verdict(on piece: Span<UInt8>) -> BatchVerdict {
-        guard let start = ReceiptInput.startOfObject(in: piece) else {
-            return BatchVerdict(
-                Result { () throws(EvidenceError) in try verify(anyEvidence: [UInt8](copying: piece)) })
+    package func verdict(on piece: [UInt8]) -> BatchVerdict {
+        guard let start = ReceiptInput.startOfObject(in: piece.span) else {
+            return BatchVerdict(Result { () throws(EvidenceError) in try verify(anyEvidence: piece) })
         }
+        return verdict(onObject: piece.span, from: start)
+    }
+
+    /// Verifies one of many pieces of evidence, which is not copied if it is an object.
+    package func verdict(on piece: Span<UInt8>) -> BatchVerdict {
+        guard let start = ReceiptInput.startOfObject(in: piece) else { return verdict(on: [UInt8](copying: piece)) }
+        return verdict(onObject: piece, from: start)
+    }
+
+    private func verdict(onObject piece: Span<UInt8>, from start: Int) -> BatchVerdict {
         let object: EvidenceObject
         do throws(EvidenceError) {
             object = try readObject(piece, from: start)

@@ -66,12 +66,13 @@ package enum Base64 {
         package static let strict: Syntax = [.standard, .padded]
     }
 
-    /// What a text begins with, decoded up to the first character that no alphabet has: where the text ends need not be known yet.
+    /// What a text begins with, decoded up to the first group of four characters of which one is in no alphabet: where the text ends need not
+    /// be known yet.
     struct Beginning: ~Copyable {
         /// Decoded are the first `count`.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
-        /// How many characters were decoded.
+        /// How many characters were decoded; a multiple of four.
         fileprivate(set) var characterCount = 0
         fileprivate var flags: UInt32 = 0
 
@@ -93,10 +94,13 @@ package enum Base64 {
         return try decode(text, after: &beginning, as: syntax)
     }
 
-    /// Decodes all of `text`, whose beginning is used up.
+    /// Decodes all of `text`.
+    ///
+    /// - Parameter beginning: that of this very text. It is empty afterwards.
     static func decode(
         _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
     ) throws(Base64Error) -> [UInt8] {
+        defer { beginning.bytes = [] }
         let table = Self.table.span.extracting(768..<1024)
         var position = beginning.characterCount
         var count = beginning.count
@@ -184,7 +188,6 @@ package enum Base64 {
             count -= 4 - sextets
         }
         beginning.bytes.removeLast(beginning.bytes.count - count)
-        defer { beginning.bytes = [] }
         // There may have been room for much that follows the text: nobody is to keep that.
         let isRoomy = beginning.bytes.capacity > 2 * count + 256
         return isRoomy ? [UInt8](copying: beginning.bytes.span) : beginning.bytes

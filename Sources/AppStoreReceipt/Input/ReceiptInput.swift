@@ -77,6 +77,15 @@ package struct ReceiptInput: Sendable {
         }
     }
 
+    /// Proves that a text is not too large to be decoded.
+    static func checkCount(ofText count: Int, _ form: InputForm, _ maximumByteCount: Int) throws(InputError) {
+        let (doubled, overflow) = maximumByteCount.multipliedReportingOverflow(by: 2)
+        guard !overflow, doubled <= Int.max - 1 << 16 else { return }
+        guard count <= doubled + 1 << 16 else {
+            throw InputError(.inputTooLarge, form: form, offset: doubled + 1 << 16)
+        }
+    }
+
     private init(form: InputForm, decoded: [UInt8]) {
         self.form = form
         self.decoded = decoded
@@ -124,13 +133,8 @@ private struct TextInput: ~Escapable {
 
     func hasPrefix(_ prefix: String) -> Bool { text.hasBytes(prefix, at: start) }
 
-    /// Proves that the text is not too large to be decoded.
     private func checkCount(_ form: InputForm, _ maximumByteCount: Int) throws(InputError) {
-        let (doubled, overflow) = maximumByteCount.multipliedReportingOverflow(by: 2)
-        guard !overflow, doubled <= Int.max - 1 << 16 else { return }
-        guard text.count <= doubled + 1 << 16 else {
-            throw InputError(.inputTooLarge, form: form, offset: doubled + 1 << 16)
-        }
+        try ReceiptInput.checkCount(ofText: text.count, form, maximumByteCount)
     }
 
     /// Decodes all of the text; whitespace in front is base64's business, for it could be a `+`.

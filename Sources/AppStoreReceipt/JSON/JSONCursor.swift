@@ -98,7 +98,8 @@ package struct JSONCursor: ~Escapable {
         return text.extracting((position + 1)...)
     }
 
-    /// Reads a string, as ``readString()`` does, of which `count` characters are known to stand for themselves.
+    /// Reads a string, as ``readString()`` does. Its first `count` characters, as ``startOfString()`` has given them, are known to stand for
+    /// themselves.
     @_lifetime(copy self)
     mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)

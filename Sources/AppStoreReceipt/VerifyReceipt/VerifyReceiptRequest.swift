@@ -5,8 +5,10 @@ struct VerifyReceiptRequest: Sendable {
     /// `exclude-old-transactions` is `true`; anything else counts as `false`.
     let excludesOldTransactions: Bool
 
+    /// - Parameter maximumByteCount: the most bytes that the binary receipt may have; the body is bounded by it as other texts are.
     /// - Throws: `invalid-json` for what is no JSON object, or one that says a member twice; for all else, an error of `receipt-data`.
     init(_ body: Span<UInt8>, maximumByteCount: Int) throws(InputError) {
+        try ReceiptInput.checkCount(ofText: body.count, .json, maximumByteCount)
         var receipt: Result<[UInt8], InputError> = .failure(InputError(.missingReceiptData, form: .json, offset: 0))
         var excludesOldTransactions = false
         do throws(JSONError) {

@@ -77,7 +77,7 @@ struct LineBlocks: Sequence, Sendable {
             return lines.isEmpty ? nil : LineBlock(bytes: bytes, lines: lines, receivedByteCount: receivedByteCount)
         }
 
-        /// Into room of its own, for blocks have what was read.
+        /// Into room of its own: the blocks given so far share what was read.
         private mutating func moveRest() {
             var moved: [UInt8] = []
             moved.reserveCapacity(bytes.count - start + Self.byteCount)
@@ -88,7 +88,7 @@ struct LineBlocks: Sequence, Sendable {
     }
 }
 
-/// Whole lines.
+/// Lines, whole but for the end of one that is too long.
 struct LineBlock: Sendable {
     /// The lines are somewhere in it.
     let bytes: [UInt8]

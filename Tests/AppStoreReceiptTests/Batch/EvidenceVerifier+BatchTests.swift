@@ -24,7 +24,7 @@ import Testing
         transaction = try Minted.transaction.signed(by: Minted.authority)
     }
 
-    private func verdict(_ piece: String) -> BatchVerdict { verifier.verdict(on: Array(piece.utf8).span) }
+    private func verdict(_ piece: String) -> BatchVerdict { verifier.verdict(on: Array(piece.utf8)) }
 
     private func object(_ verdict: BatchVerdict, isBrief: Bool = false) throws -> [String: Any] {
         try #require(JSONSerialization.jsonObject(with: Data(verdict.json(isBrief: isBrief).utf8)) as? [String: Any])
@@ -52,7 +52,7 @@ import Testing
             #expect(try verdict(piece).result.get().transactionIDs == ["1000"])
             #expect(try verdict(piece).result.get().bundleID == Minted.bundleID)
         }
-        #expect(try verifier.verdict(on: receipt.span).result.get().transactionIDs.count == 2)
+        #expect(try verifier.verdict(on: receipt).result.get().transactionIDs.count == 2)
     }
 
     @Test(arguments: [
@@ -165,7 +165,7 @@ import Testing
 
     @Test func `many pieces have their verdicts in order, a broken one among them`() {
         check(Array(verifier.verifyAll(pieces, jobs: 3)))
-        #expect(Array(verifier.verifyAll(pieces) { $0.json() }) == pieces.map { verifier.verdict(on: $0.span).json() })
+        #expect(Array(verifier.verifyAll(pieces) { $0.json() }) == pieces.map { verifier.verdict(on: $0).json() })
     }
 
     @Test func `many pieces of an asynchronous sequence have their verdicts in order`() async {

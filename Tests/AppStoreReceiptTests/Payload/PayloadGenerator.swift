@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+
 /// Makes payloads of which most are right and some are wrong in one place, with everything that decoders take shortcuts by at its edges.
 struct PayloadGenerator {
     var random: SeededGenerator

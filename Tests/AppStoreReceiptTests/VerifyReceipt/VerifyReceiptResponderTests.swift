@@ -298,6 +298,24 @@ struct VerifyReceiptResponderTests {
         ] { #expect(responder.answer(to: Array(body.utf8)).status == .valid) }
     }
 
+    @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
+        var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
+        policy.limits.maximumByteCount = 10_000
+        let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
+        let receipt = try Self.builder().signed(by: MintedReceipts.authority)
+        func answer(_ padding: Int) -> VerifyReceiptAnswer {
+            let members = ",\"x\":\"\(String(repeating: "x", count: padding))\""
+            return responder.answer(to: Self.request(receipt, members))
+        }
+        let padding = 2 * 10_000 + (1 << 16) - Self.request(receipt, ",\"x\":\"\"").count
+        #expect(answer(padding).status == .valid)
+        let refusal = answer(padding + 1)
+        #expect(refusal.status == .malformedReceipt)
+        #expect(
+            throws: ReceiptError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
+        ) { try refusal.result.get() }
+    }
+
     // MARK: latest_receipt_info
 
     @Test(arguments: [(false, ["007", "2", "3"]), (true, ["007", "3"])])
