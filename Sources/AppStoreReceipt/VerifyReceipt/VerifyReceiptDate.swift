@@ -47,15 +47,16 @@ struct VerifyReceiptDates {
         let seconds = max(
             -62_167_219_200, min(Timestamp(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
         let days = Int((seconds + 86_400 * 1_000_000) / 86_400 - 1_000_000)
-        let secondOfDay = Int(seconds) - days * 86_400
         let date = calendar.date(days)
+        let time = TimeText(secondOfDay: Int(seconds) - days * 86_400)
         output.append(name.utc)
-        output.append(date, secondOfDay)
+        output.append(date, hour: time.hour, time)
         output.append(name.milliseconds)
         output.appendDigits(of: milliseconds)
         output.append(name.pacific)
-        let local = secondOfDay + pacific.offset(atSecondsSince1970: seconds, inYear: date.year)
-        if local >= 0 { output.append(date, local) } else { output.append(calendar.date(days - 1), local + 86_400) }
+        // Whole hours apart: the minutes are the same.
+        let hour = time.hour + pacific.offset(atSecondsSince1970: seconds, inYear: date.year) / 3600
+        output.append(hour >= 0 ? date : calendar.date(days - 1), hour: hour >= 0 ? hour : hour + 24, time)
         output.append(" America/Los_Angeles\",")
     }
 }
@@ -114,18 +115,29 @@ struct MonthTable {
     }
 }
 
+/// A time of day, its minutes and seconds ready to be written.
+private struct TimeText {
+    let hour: Int
+    /// `mm` and `ss`, the first character in the lowest byte.
+    let minutes, seconds: UInt64
+
+    init(secondOfDay: Int) {
+        hour = secondOfDay / 3600
+        let minute = secondOfDay / 60
+        minutes = pair(minute - hour * 60)
+        seconds = pair(secondOfDay - minute * 60)
+    }
+}
+
 extension OutputSpan<UInt8> {
     /// `YYYY-MM-DD hh:mm:ss`
     @inline(__always)
-    fileprivate mutating func append(_ date: DateText, _ secondOfDay: Int) {
+    fileprivate mutating func append(_ date: DateText, hour: Int, _ time: TimeText) {
         append(characters: date.month, count: 8)
-        // 00:00 00
-        let dayAndHour: UInt64 = 0x3030_3A30_3020_3030
-        append(
-            characters: dayAndHour + pair(date.day) + pair(secondOfDay / 3600) << 24 + pair(secondOfDay / 60 % 60)
-                << 48,
-            count: 8)
-        append(characters: 0x30_303A + pair(secondOfDay % 60) << 8, count: 3)
+        // 00 00:00
+        let dayAndTime: UInt64 = 0x3030_3A30_3020_3030
+        append(characters: dayAndTime + pair(date.day) + pair(hour) << 24 + time.minutes << 48, count: 8)
+        append(characters: 0x30_303A + time.seconds << 8, count: 3)
     }
 }
 
