@@ -56,7 +56,7 @@ extension ReceiptError {
     /// in hexadecimal of what is no string.
     ///
     /// - Parameter input: the bytes that were given to the verifier.
-    /// - Returns: `nil` for an error without a place, or with one behind the end of `input`.
+    /// - Returns: `nil` for an error without a place, or with one behind the end of `input`, and where `input` is not what was refused.
     public func excerpt(of input: [UInt8]) -> String? {
         guard let offset else { return nil }
         if isOffsetIntoText { return input.dropFirst(offset).quoted }

@@ -14,11 +14,9 @@ extension Attack {
                 {
                     let verdict = verifier.verdict(on: line.span)
                     _ = verdict.json()
-                    do throws(EvidenceError) {
-                        _ = try verdict.result.get()
-                        return "accepted"
-                    } catch {
-                        return error.code
+                    switch verdict.result {
+                    case .success: return "accepted"
+                    case .failure(let error): return error.code
                     }
                 }
             )

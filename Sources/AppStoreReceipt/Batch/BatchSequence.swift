@@ -7,9 +7,9 @@ import Synchronization
 /// ``EvidenceVerifier/verifyAll(_:jobs:)`` makes it. Each iteration has threads of its own, which read `Base` in turn and work ahead of the
 /// consumer: at most four elements for each thread are under way, or done and not yet taken. Nothing else is kept, however long it is.
 ///
-/// `next()` blocks until the next result is there, and after the last one until the threads are gone. An iterator that is released stops the work; an
-/// element that is being read or worked on then is the last of its thread. Who ends the process right after that should do it by `_exit`:
-/// libcrypto's exit handler does not expect threads that are on their way out.
+/// `next()` blocks until the next result is there, and after the last one until the threads are gone. An iterator that is released stops the
+/// work; an element that is being read or worked on then is the last of its thread. Who ends the process right after that should do it by
+/// `_exit`: libcrypto's exit handler does not expect threads that are on their way out.
 public struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
 where Base.Element: Sendable {
     private let base: Base

@@ -171,6 +171,7 @@ extension SignedDataVerifier {
     private static func kind(of text: Span<UInt8>) -> KindMember? {
         guard let payload = CompactJWS.payload(of: text) else { return nil }
         var found: Set<KindMember> = []
+        // What is wrong with it is said when it is read as its kind, once its signature holds.
         try? JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
             try cursor.readObject(of: kindMembers) { (_, member) throws(JSONError) in
                 found.insert(member)

@@ -19,6 +19,7 @@ package struct JSONString: ~Escapable {
 
     /// The string, its escapes decoded.
     package var value: String {
+        // It was checked: what does not get out here has escapes.
         if !hasEscapes, let utf8 = try? UTF8Span(validating: raw) { return String(copying: utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -153,8 +153,11 @@ package struct JSONWriter: ~Copyable {
         separate()
         append(name)
         bytes.append(UInt8(ascii: ":"))
+        // Without a way out of the loop, which the compiler then does many bytes at a time.
         var hasLineBreak = false
-        for index in value.indices where value[index] == 0x0A || value[index] == 0x0D { hasLineBreak = true }
+        for index in value.indices where value[index] == .lineFeed || value[index] == .carriageReturn {
+            hasLineBreak = true
+        }
         guard hasLineBreak else { return append(value) }
         needsComma = false
         compact(value)

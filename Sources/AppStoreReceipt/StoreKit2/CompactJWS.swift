@@ -44,7 +44,7 @@ struct CompactJWS {
         }
     }
 
-    /// The payload of a text that may be no JWS at all.
+    /// The payload of a text, unverified; `nil` where there is none, which is said when the text is verified.
     static func payload(of text: Span<UInt8>) -> [UInt8]? {
         guard let parts = try? split(text) else { return nil }
         return try? decode(text, parts.payload)
