@@ -11,7 +11,6 @@ extension ReceiptError {
             switch error.kind {
             case .inputTooLarge: "Raise `ReceiptLimits.maximumByteCount` if you expect receipts of this size."
             case .missingReceiptData: "Send the receipt as the member `receipt-data`, or by itself."
-            case .reservedMember: "Rename the members beside the evidence that have the verdict's names."
             default:
                 "Have the client send the file's bytes or their base64, unchanged: in a form, `+` must be percent-encoded."
             }

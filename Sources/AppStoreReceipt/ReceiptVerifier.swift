@@ -1,6 +1,7 @@
 import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
+import StrictText
 
 /// Verifies receipts offline. Make one at start-up and share it: it is immutable but for its cache of chains, which all threads use.
 ///
@@ -150,11 +151,6 @@ extension Receipt {
                 isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.cancellationDate)
             }
     }
-}
-
-extension String {
-    /// Swift calls strings equal that differ in Unicode normalization; what was signed is bytes.
-    fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension UnverifiedReceipt {

@@ -1,5 +1,6 @@
 public import AppStoreReceipt
 public import SpanASN1
+import StrictText
 
 /// Mints what Apple signs as JSON Web Signatures, for tests: transactions, renewals, app transactions and notifications.
 ///

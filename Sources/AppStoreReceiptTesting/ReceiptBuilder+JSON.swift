@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// Why a text does not specify a receipt, and where.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
@@ -151,15 +152,15 @@ private struct SpecificationReader {
     }
 
     private mutating func read<Root>(
-        _ cursor: inout JSONCursor, into root: inout Root, _ types: [String: AttributeType],
+        _ cursor: inout JSONCursor, into root: inout Root, _ types: [UTF8Bytes: AttributeType],
         _ fields: [AttributeType: Field<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
         purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
     ) throws(JSONError) {
-        var seen: Set<String> = []
+        var seen: Set<UTF8Bytes> = []
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let key = name.value
+            let key = UTF8Bytes(name.bytes[...])
             guard seen.insert(key).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
-            if key == "unknown_attributes" {
+            if name == "unknown_attributes" {
                 return try cursor.readArray { (cursor) throws(JSONError) in
                     root[keyPath: unknown].append(try Self.attribute(&cursor))
                 }

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
 
 extension ReceiptBuilder {
     /// The payload, a SET OF ReceiptAttribute: what is signed.
@@ -12,7 +13,7 @@ extension ReceiptBuilder {
         record.addInteger(.appItemID, appItemID)
         record.addText(.bundleID, bundleID)
         record.addText(.applicationVersion, applicationVersion)
-        record.addOctets(.opaqueValue, version: receiptType == Environment.xcode.rawValue ? 1 : 2, opaqueValue)
+        record.addOctets(.opaqueValue, version: receiptType?.hasSameBytes(as: Environment.xcode.rawValue) == true ? 1 : 2, opaqueValue)
         record.addOctets(.sha1Hash, hash)
         if writesEmptyAttributes {
             record.addOctets(.unknownOpaque6, Array(Self.filler.prefix(62)))

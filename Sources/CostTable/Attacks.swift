@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// An input of about n bytes that is made to be dear, and what is done with it.
 struct Attack: Sendable {

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// `receipt decode`
 struct DecodeCommand: Command {

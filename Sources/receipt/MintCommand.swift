@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 
 /// `receipt mint`
 struct MintCommand: Command {

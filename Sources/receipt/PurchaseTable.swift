@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 extension TextReport {
     func print(purchases: InAppPurchases, to console: inout Console) {
@@ -62,7 +63,9 @@ private enum PurchaseColumn: CaseIterable {
         case .quantity: purchase.quantity.map { $0 == 1 ? "" : "\($0)" } ?? ""
         case .transaction: purchase.transactionID?.printable ?? "-"
         case .original:
-            purchase.originalTransactionID.map { $0 == purchase.transactionID ? "" : $0.printable } ?? ""
+            purchase.originalTransactionID.map { original in
+                purchase.transactionID?.hasSameBytes(as: original) == true ? "" : original.printable
+            } ?? ""
         case .purchased: purchase.purchaseDate?.compactText ?? "-"
         case .expires: purchase.expiresDate?.compactText ?? ""
         case .notes: notes(on: purchase)

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// What became of a receipt, for people to read.
 struct TextReport {
@@ -126,8 +127,10 @@ extension Receipt {
             ("App item id", appItemID.map(String.init)),
             (
                 "Environment",
-                receiptType.map {
-                    environment?.rawValue == $0.lowercased() ? $0 : "\($0) (\(environment?.rawValue ?? "unknown"))"
+                receiptType.map { type in
+                    // `Production` alone; of `ProductionVPP` and the like, which environment they are.
+                    ["Production", "Xcode"].contains { type.hasSameBytes(as: $0) }
+                        ? type : "\(type) (\(environment?.rawValue ?? "unknown"))"
                 }
             ),
             ("Created", creationDate?.text),

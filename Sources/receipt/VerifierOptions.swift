@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// What to accept and whom to trust: the options that verifying commands share.
 struct VerifierOptions {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// `receipt verify`
 struct VerifyCommand: Command {

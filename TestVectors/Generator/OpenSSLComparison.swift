@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import Foundation
+import StrictText
 
 /// What `openssl cms -verify` says of the binary vectors, beside what they are said to deserve.
 ///

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import StrictText
 
 // Steps that change one part.
 extension Step {

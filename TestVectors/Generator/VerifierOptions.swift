@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import Foundation
 import SignatureTrust
+import StrictText
 
 /// The verifier that a vector is for; what is not said is as in ``ReceiptVerifier/init(bundleID:environments:trust:)`` for the app
 /// `com.example.app` in production, with `authority/root.der` as trust.

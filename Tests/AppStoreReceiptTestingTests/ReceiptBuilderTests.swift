@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 /// An authority and a signer made once for all tests.

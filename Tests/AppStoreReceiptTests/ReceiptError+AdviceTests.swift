@@ -1,6 +1,7 @@
 import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt

@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SpanPKCS7
+import StrictText
 
 /// The receipts with one number of purchases, and what each task does with them.
 final class Workload {

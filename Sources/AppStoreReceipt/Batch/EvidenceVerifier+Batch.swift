@@ -75,16 +75,11 @@ extension EvidenceVerifier {
     private func verdict(onObject piece: Span<UInt8>, from start: Int) -> BatchVerdict {
         let object: EvidenceObject
         do throws(EvidenceError) {
-            object = try readObject(piece, from: start)
+            object = try readObject(piece, from: start, keepsOtherMembers: true)
         } catch {
             return BatchVerdict(.failure(error))
         }
-        let result = Result { () throws(EvidenceError) in
-            if let offset = object.reservedOffset {
-                throw refusal(InputError(.reservedMember, form: .json, offset: offset))
-            }
-            return try verify(object, in: piece, from: start)
-        }
+        let result = Result { () throws(EvidenceError) in try verify(object, in: piece, from: start) }
         return BatchVerdict(result, otherMembers: object.otherMembers)
     }
 }

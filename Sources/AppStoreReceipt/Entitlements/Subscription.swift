@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 /// A subscription at a date: all its periods in one receipt, and what follows from them.
 ///
@@ -11,7 +12,7 @@ public import SpanASN1
 public struct Subscription: Hashable, Sendable {
     /// The original transaction id; a record of Xcode's without one has its own transaction id here. `nil` for a period without any id, which
     /// is a subscription of its own.
-    public let originalTransactionID: String?
+    public var originalTransactionID: String? { currentPeriod.subscriptionID }
     /// All periods in the receipt, earliest first. One can lie after the asked date: Apple charges a renewal some hours ahead.
     public let periods: [InAppPurchase]
     /// The period that decides: of those that had begun by the asked date, the one that began last, and if two began together the one that
@@ -72,7 +73,7 @@ extension Subscription.Offer {
                 .freeTrial
             } else if purchase.isInIntroOfferPeriod == true {
                 .introductory
-            } else if purchase.promotionalOfferID != nil {
+            } else if purchase.hasPromotionalOffer {
                 .promotional
             } else {
                 .none
@@ -86,9 +87,9 @@ extension VerifiedReceipt {
     /// Purchases without an expiry [1708] are no periods, so non-renewing subscriptions are not among them.
     public func subscriptions(at date: Timestamp) -> [Subscription] {
         var groups: [[InAppPurchase]] = []
-        var groupsByID: [String: Int] = [:]
+        var groupsByID: [UTF8Bytes: Int] = [:]
         for purchase in inAppPurchases where purchase.expiresDate != nil {
-            let id = purchase.subscriptionID
+            let id = purchase.subscriptionKey
             if let group = id.flatMap({ groupsByID[$0] }) {
                 groups[group].append(purchase)
             } else {
@@ -120,7 +121,6 @@ extension Subscription {
                 expiry = end(of: period)
             }
         }
-        originalTransactionID = current.subscriptionID
         periods = purchases
         currentPeriod = current
         self.expiry = expiry

@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 // What the receipt's owner has, by a date that the caller gives. On verified receipts only: these answers grant something.
 //
@@ -21,7 +22,7 @@ extension VerifiedReceipt {
         of productID: String, at date: Timestamp, includingCancelled: Bool = false
     ) -> [InAppPurchase] {
         inAppPurchases.filter { purchase in
-            purchase.productID == productID && start(of: purchase) <= date
+            purchase.isOf(productID) && start(of: purchase) <= date
                 && (includingCancelled || !purchase.isCancelled(at: date))
         }
     }
@@ -33,7 +34,7 @@ extension VerifiedReceipt {
 
     /// Whether a product was bought by a date, cancelled or not.
     public func hasEverPurchased(_ productID: String, at date: Timestamp) -> Bool {
-        inAppPurchases.contains { $0.productID == productID && start(of: $0) <= date }
+        inAppPurchases.contains { $0.isOf(productID) && start(of: $0) <= date }
     }
 
     /// The non-consumables [1707 is 0] owned at a date, one purchase for each product: the latest.
@@ -41,9 +42,9 @@ extension VerifiedReceipt {
     /// In the receipt's order. Whether one is shared by the family is not in a receipt.
     public func ownedNonConsumables(at date: Timestamp) -> [InAppPurchase] {
         guard !isExpired(at: date) else { return [] }
-        var latest: [String?: InAppPurchase] = [:]
+        var latest: [UTF8Bytes?: InAppPurchase] = [:]
         for purchase in inAppPurchases where isOwnedNonConsumable(purchase, at: date) {
-            let productID = purchase.productID
+            let productID = purchase.productKey
             if let other = latest[productID], !isBefore(other, purchase) { continue }
             latest[productID] = purchase
         }
@@ -62,7 +63,8 @@ extension VerifiedReceipt {
     ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
     public func isActive(productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero) -> Bool {
         guard !isExpired(at: date) else { return false }
-        func isAsked(_ purchase: InAppPurchase) -> Bool { purchase.productID.map(productIDs.contains) ?? false }
+        let asked = Set(productIDs.map(UTF8Bytes.init))
+        func isAsked(_ purchase: InAppPurchase) -> Bool { purchase.productKey.map(asked.contains) ?? false }
         return inAppPurchases.contains { isOwnedNonConsumable($0, at: date) && isAsked($0) }
             || subscriptions(at: date).contains { subscription in
                 guard isAsked(subscription.currentPeriod) else { return false }
@@ -80,17 +82,18 @@ extension VerifiedReceipt {
     ///   - productIDs: all products of the group: an offer can be used once for them together.
     ///   - date: what was bought later does not count.
     public func introductoryOffer(productIDs: Set<String>, at date: Timestamp) -> IntroductoryOfferUse {
+        let group = Set(productIDs.map(UTF8Bytes.init))
         for purchase in inAppPurchases where purchase.isIntroductory && start(of: purchase) <= date {
-            if let productID = purchase.productID, productIDs.contains(productID) { return .used(purchase) }
+            if let productID = purchase.productKey, group.contains(productID) { return .used(purchase) }
         }
         return .notSeenInThisReceipt
     }
 
     /// The distinct original transaction ids, in the order in which they first occur: what to ask the App Store Server API for.
     public var originalTransactionIDs: [String] {
-        var seen: Set<String> = []
+        var seen: Set<UTF8Bytes> = []
         return inAppPurchases.compactMap { purchase in
-            purchase.subscriptionID.flatMap { seen.insert($0).inserted ? $0 : nil }
+            purchase.subscriptionKey.flatMap { seen.insert($0).inserted ? $0.string : nil }
         }
     }
 
@@ -130,10 +133,21 @@ extension VerifiedReceipt {
 extension InAppPurchase {
     func isCancelled(at date: Timestamp) -> Bool { cancellationDate.map { $0 <= date } ?? false }
 
+    var hasPromotionalOffer: Bool { key(.promotionalOfferID) != nil }
+
     var isIntroductory: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
     /// What groups the periods of a subscription: the original transaction id, and for a record of Xcode's without one its own id.
     var subscriptionID: String? { originalTransactionID ?? transactionID }
+
+    /// ``subscriptionID``, to be compared.
+    var subscriptionKey: UTF8Bytes? { key(.originalTransactionID) ?? key(.transactionID) }
+
+    /// ``productID``, to be compared.
+    var productKey: UTF8Bytes? { key(.productID) }
+
+    /// Byte for byte: two spellings of one character make two products.
+    func isOf(_ productID: String) -> Bool { productKey == UTF8Bytes(productID) }
 }
 
 extension Timestamp {

@@ -1,12 +1,11 @@
+import StrictText
+
 /// A JSON object with one piece of evidence, and whatever else its sender keeps beside it.
 struct EvidenceObject {
     /// Where in the text is the string that is the evidence, and whether it has escapes.
     let evidence: (content: Range<Int>, hasEscapes: Bool)?
     /// All other members, as an object; empty where there are none.
     let otherMembers: [UInt8]
-    /// Where the first member is that has a name of ``ReservedMember``; it is not among the others.
-    let reservedOffset: Int?
-
     /// Where Apple puts evidence: requests to verifyReceipt, notifications, and answers of the App Store Server API.
     private enum Member: String, CaseIterable {
         case receiptData = "receipt-data"
@@ -14,31 +13,18 @@ struct EvidenceObject {
     }
     private static let members = JSONMembers<Member>()
 
-    /// The members of a verdict in JSON: what a sender puts beside the evidence must not be taken for them.
-    private enum ReservedMember: String, CaseIterable {
-        case file, verified, error, trust, receipt, transaction, notification, environment
-        case renewalInfo = "renewal_info"
-        case appTransaction = "app_transaction"
-        case realtimeRequest = "realtime_request"
-        case bundleID = "bundle_id"
-        case transactionIDs = "transaction_ids"
-    }
-
-    /// - Parameter start: where the object begins.
+    /// - Parameters:
+    ///   - start: where the object begins.
+    ///   - keepsOtherMembers: whether ``otherMembers`` is wanted, which is a copy of most of the text where there is little evidence in it.
     /// - Throws: also for evidence that is no string, and for a second piece.
-    init(_ text: Span<UInt8>, from start: Int) throws(JSONError) {
+    init(_ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool) throws(JSONError) {
         var evidence: (Range<Int>, Bool)?
-        var reservedOffset: Int?
         var others = JSONWriter()
         others.beginObject()
         try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
             try cursor.readObject { (cursor, name) throws(JSONError) in
                 guard Self.members.index(of: name) != nil else {
-                    // In any case: some readers of JSON take `VERIFIED` for `verified`.
-                    guard ReservedMember(rawValue: name.value.lowercased()) == nil else {
-                        reservedOffset = reservedOffset ?? name.offset
-                        return
-                    }
+                    guard keepsOtherMembers else { return }
                     let value = text.extracting(try cursor.skipValue())
                     others.member(rawName: text.extracting(name.range), rawValue: value)
                     return
@@ -50,7 +36,6 @@ struct EvidenceObject {
         }
         others.endObject()
         self.evidence = evidence.map { ($0.lowerBound + 1..<$0.upperBound - 1, $1) }
-        self.reservedOffset = reservedOffset
         otherMembers = others.bytes.count > 2 ? others.bytes : []
     }
 }
@@ -69,9 +54,11 @@ extension EvidenceVerifier {
     }
 
     /// Reads an object that has evidence.
-    func readObject(_ text: Span<UInt8>, from start: Int) throws(EvidenceError) -> EvidenceObject {
+    func readObject(
+        _ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool
+    ) throws(EvidenceError) -> EvidenceObject {
         do throws(JSONError) {
-            return try EvidenceObject(text, from: start)
+            return try EvidenceObject(text, from: start, keepsOtherMembers: keepsOtherMembers)
         } catch {
             throw refusal(InputError(.invalidJSON, form: .json, offset: error.offset))
         }

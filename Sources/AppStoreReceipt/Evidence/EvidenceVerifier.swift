@@ -1,3 +1,5 @@
+import StrictText
+
 /// Verifies whatever an app sends as evidence of a purchase: an App Store receipt, or what StoreKit 2 signed.
 ///
 /// Apps of before iOS 18 send receipts, new ones signed transactions; a backend has both for years, and one handler for them:
@@ -56,7 +58,8 @@ public struct EvidenceVerifier: Sendable {
     /// - Throws: ``EvidenceError/receipt(_:)`` or ``EvidenceError/signedData(_:)``, by what the input was taken for.
     public func verify(anyEvidence input: [UInt8]) throws(EvidenceError) -> VerifiedEvidence {
         if let start = ReceiptInput.startOfObject(in: input.span) {
-            return try verify(readObject(input.span, from: start), in: input.span, from: start)
+            let object = try readObject(input.span, from: start, keepsOtherMembers: false)
+            return try verify(object, in: input.span, from: start)
         }
         if let range = SignedDataVerifier.jws(in: input.span) {
             do throws(SignedDataError) {

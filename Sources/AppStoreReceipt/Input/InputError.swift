@@ -1,3 +1,5 @@
+import StrictText
+
 /// The forms in which a receipt is accepted.
 public enum InputForm: String, Sendable, CaseIterable {
     /// The PKCS #7 container itself, in DER or BER.
@@ -28,8 +30,6 @@ public struct InputError: Error, Hashable, Sendable {
         case invalidJSON = "invalid-json"
         /// A JSON object without `receipt-data`.
         case missingReceiptData = "missing-receipt-data"
-        /// In a batch, a member besides the evidence that has a name of the verdict's own (`verified`, `receipt`, …).
-        case reservedMember = "reserved-member"
     }
 
     /// What is wrong.
@@ -69,7 +69,6 @@ extension InputError.Kind {
         case .invalidPEM: "an invalid PEM file"
         case .invalidJSON: "an invalid JSON request"
         case .missingReceiptData: "a JSON object without receipt-data"
-        case .reservedMember: "a member with a name that is the verdict's"
         }
     }
 }

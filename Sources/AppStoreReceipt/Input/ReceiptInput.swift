@@ -1,3 +1,5 @@
+import StrictText
+
 /// The binary receipt in an input of any form.
 ///
 /// The form is recognised by the first bytes:

@@ -1,3 +1,5 @@
+package import StrictText
+
 extension AttributeType {
     /// The key of the attribute's typed field in JSON: verifyReceipt's word where it has one; `nil` for an attribute without a field.
     ///
@@ -49,10 +51,10 @@ extension AttributeType {
     /// The attributes of a purchase by their keys.
     package static let purchaseAttributesByJSONKey = attributes(numbered: 1701..<1733)
 
-    private static func attributes(numbered numbers: Range<Int64>) -> [String: AttributeType] {
-        var attributes: [String: AttributeType] = [:]
+    private static func attributes(numbered numbers: Range<Int64>) -> [UTF8Bytes: AttributeType] {
+        var attributes: [UTF8Bytes: AttributeType] = [:]
         for type in numbers.lazy.map(AttributeType.init) {
-            if let key = type.jsonKey { attributes["\(key)"] = type }
+            if let key = type.jsonKey { attributes[UTF8Bytes("\(key)")] = type }
         }
         return attributes
     }

@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 // A receipt as JSON, in verifyReceipt's vocabulary where it has one: dates in RFC 3339, ids as they stand in the receipt (a number stays a
 // number), octets in hexadecimal. A field that is absent has no key. Strings go from the payload into the text without a copy between.

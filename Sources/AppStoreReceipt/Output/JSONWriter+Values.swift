@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 extension JSONWriter {
     /// A string in RFC 3339, as ``Timestamp/description``: with milliseconds only where there are any.

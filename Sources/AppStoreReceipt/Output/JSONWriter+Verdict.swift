@@ -1,5 +1,6 @@
 import SignatureTrust
 import SpanASN1
+import StrictText
 
 // What became of one input: one JSON object, which the command prints on a line of its own.
 extension JSONWriter {
@@ -25,7 +26,7 @@ extension JSONWriter {
     /// The same of evidence of either kind. Signed data stands under the name of its kind, and the parts of a notification after it under
     /// theirs: `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     ///
-    /// - Parameter otherMembers: an object whose members come before those of the verdict; or nothing.
+    /// - Parameter otherMembers: the value of the member `input`, an object; nothing where it is empty.
     package mutating func verdict(
         _ result: Result<VerifiedEvidence, EvidenceError>, file: String?, otherMembers: [UInt8] = []
     ) {
@@ -83,8 +84,11 @@ extension JSONWriter {
 
     mutating func beginVerdict(isVerified: Bool, _ file: String?, _ otherMembers: [UInt8] = []) {
         beginObject()
-        // Between the braces.
-        if otherMembers.count > 2 { raw(otherMembers.span.extracting(1..<otherMembers.count - 1)) }
+        // Under a name of ours: a sender's member beside the verdict's could be taken for one of them.
+        if !otherMembers.isEmpty {
+            name("input")
+            raw(otherMembers.span)
+        }
         if let file {
             name("file")
             string(file)

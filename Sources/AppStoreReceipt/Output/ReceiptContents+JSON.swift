@@ -1,3 +1,5 @@
+import StrictText
+
 extension Receipt {
     /// The receipt as a JSON object: the keys of verifyReceipt's answer where it has them, and `in_app`.
     ///

@@ -1,3 +1,5 @@
+import StrictText
+
 /// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
 package struct SignedPart: Sendable {
     package let kind: Kind
@@ -27,12 +29,12 @@ package struct SignedPart: Sendable {
 }
 
 /// A field of signed data, for people to read.
-package struct SignedField: Hashable, Sendable {
+package struct SignedField: Sendable {
     /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
     package let name: String
     package let value: Value
 
-    package enum Value: Hashable, Sendable {
+    package enum Value: Sendable {
         case string(String)
         case date(Timestamp)
         /// Anything else, as it was received.

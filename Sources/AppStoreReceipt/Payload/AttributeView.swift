@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 /// One attribute of a receipt or of a purchase in it, and its value in the form that is asked for.
 struct AttributeView: ~Escapable {

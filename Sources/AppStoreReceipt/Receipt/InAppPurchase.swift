@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 /// What kind of product was bought (inferred).
 public struct ProductType: RawRepresentable, Hashable, Sendable {
@@ -71,6 +72,9 @@ public struct InAppPurchase: Sendable {
     }
 
     private func string(_ type: AttributeType) -> String? { entry.string(type).map(storage.string) }
+
+    /// A string of the purchase, to be compared.
+    func key(_ type: AttributeType) -> UTF8Bytes? { entry.string(type).map { UTF8Bytes(storage.octets($0)) } }
 
     private func date(_ type: AttributeType) -> Timestamp? {
         entry.number(type).map { Timestamp(millisecondsSince1970: $0) }

@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 extension Receipt: Codable {
     /// The payload as one base64 string: everything that the receipt says, byte for byte.

@@ -1,5 +1,6 @@
 import LibcryptoHandles
 public import SpanASN1
+import StrictText
 
 /// A point in time in whole milliseconds since 1970, UTC.
 public typealias Timestamp = SpanASN1.Timestamp
@@ -16,13 +17,22 @@ public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
     case localTesting = "local-testing"
 
     /// From attribute 0; `nil` for a string that is none of the five.
-    public init?(receiptType: String) {
-        switch receiptType {
-        case "Production", "ProductionVPP": self = .production
-        case "ProductionSandbox", "ProductionVPPSandbox": self = .sandbox
-        case "Xcode": self = .xcode
-        default: return nil
+    public init?(receiptType: String) { self.init(name: receiptType.utf8Span.span, in: Self.receiptTypes) }
+
+    init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
+
+    private static let receiptTypes: [(String, ReceiptEnvironment)] = [
+        ("Production", .production), ("ProductionSandbox", .sandbox), ("ProductionVPP", .production),
+        ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
+    ]
+
+    /// By bytes: the name comes from whoever wrote the input.
+    init?(name: Span<UInt8>, in names: [(String, ReceiptEnvironment)]) {
+        for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
+            self = environment
+            return
         }
+        return nil
     }
 }
 
@@ -57,6 +67,9 @@ public struct Receipt: Sendable {
 /// The fields of a receipt, the same for ``Receipt``, ``VerifiedReceipt`` and ``UnverifiedReceipt``.
 ///
 /// A field is `nil` when its attribute is absent or an empty string; nothing is made up. The numbers in brackets are the attributes'.
+///
+/// Strings are what the receipt says. Swift's `==` on them is canonical equivalence, which takes two spellings of one character for equal, and takes
+/// time in the square of their length for strings made to be slow. Compare the `utf8` of identifiers, as this library does.
 public protocol ReceiptContents {
     /// The plain value.
     var receipt: Receipt { get }
@@ -78,7 +91,11 @@ extension ReceiptContents {
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
     public var receiptType: String? { string(.receiptType, \.receiptType) }
     /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
-    public var environment: ReceiptEnvironment? { receiptType.flatMap(ReceiptEnvironment.init(receiptType:)) }
+    public var environment: ReceiptEnvironment? {
+        let storage = receipt.storage
+        guard storage.table.has(.receiptType) else { return nil }
+        return ReceiptEnvironment(receiptType: storage.octets(storage.table.receiptType).span)
+    }
     /// The app's Apple id; 0 in the sandbox [1].
     public var appItemID: Int64? { table.has(.appItemID) ? table.appItemID : nil }
     /// The app's bundle identifier (`CFBundleIdentifier`) [2].

@@ -1,3 +1,5 @@
+import StrictText
+
 // What signed data says of purchases by the Advanced Commerce API. Prices are in thousandths of the currency's unit.
 
 /// The Advanced Commerce part of a transaction.
@@ -188,7 +190,7 @@ public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
     package enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
 
     /// Why the offer is made.
-    public struct Reason: RawRepresentable, Hashable, Sendable {
+    public struct Reason: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -226,7 +228,7 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
     package enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
 
     /// Why the customer was refunded.
-    public struct Reason: RawRepresentable, Hashable, Sendable {
+    public struct Reason: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -247,7 +249,7 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
     }
 
     /// How much of the price was refunded.
-    public struct Kind: RawRepresentable, Hashable, Sendable {
+    public struct Kind: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -290,7 +292,7 @@ public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecor
     package enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
 
     /// What the customer has said to it.
-    public struct Status: RawRepresentable, Hashable, Sendable {
+    public struct Status: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 

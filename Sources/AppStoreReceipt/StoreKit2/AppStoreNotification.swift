@@ -1,3 +1,5 @@
+import StrictText
+
 /// An App Store Server Notification of version 2 (`responseBodyV2DecodedPayload`).
 ///
 /// It is about one thing: ``data``, ``appData``, ``summary`` or ``externalPurchaseToken``. ``SignedDataVerifier`` gives it as a
@@ -184,7 +186,7 @@ public struct ExternalPurchaseToken: Hashable, Sendable, SignedRecord {
     }
 
     /// What a custom link token is for.
-    public struct Kind: RawRepresentable, Hashable, Sendable {
+    public struct Kind: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -226,7 +228,7 @@ extension ExternalPurchaseToken.Member: SignedMember {
 }
 
 /// What happened. Apple adds values from time to time: all are kept.
-public struct NotificationType: RawRepresentable, Hashable, Sendable {
+public struct NotificationType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -279,7 +281,7 @@ public struct NotificationType: RawRepresentable, Hashable, Sendable {
 }
 
 /// What happened, more exactly.
-public struct NotificationSubtype: RawRepresentable, Hashable, Sendable {
+public struct NotificationSubtype: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -341,7 +343,7 @@ public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
 }
 
 /// Why a customer asks for a refund.
-public struct ConsumptionRequestReason: RawRepresentable, Hashable, Sendable {
+public struct ConsumptionRequestReason: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

@@ -1,3 +1,5 @@
+import StrictText
+
 /// What Apple says of a customer's copy of the app (`JWSAppTransactionDecodedPayload`; on devices `AppTransaction.jsonRepresentation`).
 public struct AppTransaction: SignedPayload {
     /// The object as it was received, with what this library has no field for.

@@ -1,4 +1,5 @@
 import SignatureTrust
+import StrictText
 
 /// A JWS in its compact form (RFC 7515, 7.1), `header.payload.signature`, read strictly. Nothing is verified.
 struct CompactJWS {

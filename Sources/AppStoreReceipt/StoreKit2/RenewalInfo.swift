@@ -1,3 +1,5 @@
+import StrictText
+
 /// What Apple says of a subscription's next renewal (`JWSRenewalInfoDecodedPayload`).
 ///
 /// It has no bundle id: one that arrives alone belongs to the app whose transactions have its ``originalTransactionID``, and that is for

@@ -1,5 +1,6 @@
 import LibcryptoHandles
 public import SignatureTrust
+public import StrictText
 
 /// Why signed data was not verified. An input has one verdict: errors come in the order of ``Stage``.
 public struct SignedDataError: Error, Hashable, Sendable {
@@ -285,12 +286,12 @@ extension SignedDataError {
     /// A payload that cannot be read is the host's, since it is known by then that the trusted signer has made it, and so is a notification's
     /// ``part``. But a payload of another kind than was asked for is the client's, who has sent the wrong one.
     public var category: ReceiptError.Category {
-        switch stage {
+        switch reason {
         case .policy: .client
-        case .form, .header: part == nil ? .client : .host
-        case .signature, .date, .chain: part == nil ? .forgery : .host
-        case .payload: part == nil && code == JSONError.Kind.missingMember.rawValue ? .client : .host
-        case .verifier: .host
+        case .form, .headerSyntax, .header: part == nil ? .client : .host
+        case .signature, .signedDate, .chain: part == nil ? .forgery : .host
+        case .payload(let error): part == nil && error.kind == .missingMember ? .client : .host
+        case .configuration, .host: .host
         }
     }
 }

@@ -1,4 +1,5 @@
 public import SignatureTrust
+import StrictText
 
 /// Which signed data to accept, and at which date to judge its chain.
 public struct SignedDataPolicy: Sendable {
@@ -58,8 +59,7 @@ extension SignedDataPolicy {
 
     private func check(_ subject: SignedSubject) throws(SignedDataError) {
         if let bundleIDs, subject.hasBundleID {
-            // Strings are equal when they look the same; bundle ids when they are the same.
-            guard let bundleID = subject.bundleID, bundleIDs.contains(where: { $0.utf8.elementsEqual(bundleID.utf8) })
+            guard let bundleID = subject.bundleID, bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) })
             else { throw SignedDataError(.policy(.bundleIDMismatch)) }
         }
         guard let environment = subject.environment else { throw SignedDataError(.policy(.unknownEnvironment)) }

@@ -1,6 +1,7 @@
 import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
+import StrictText
 
 /// Verifies offline what Apple signs as JSON Web Signatures: StoreKit 2's transactions, renewals and app transactions, and server
 /// notifications. Make one at start-up and share it: it is immutable but for its cache of chains, which all threads use.
@@ -243,7 +244,7 @@ extension SignedClaims {
             for theirs in other.subjects {
                 guard mine.environment == theirs.environment else { return false }
                 if mine.hasBundleID, theirs.hasBundleID {
-                    guard let left = mine.bundleID, let right = theirs.bundleID, left.utf8.elementsEqual(right.utf8)
+                    guard let left = mine.bundleID, let right = theirs.bundleID, left.hasSameBytes(as: right)
                     else { return false }
                 }
                 if let left = mine.appAppleID, let right = theirs.appAppleID, left != 0, right != 0, left != right {

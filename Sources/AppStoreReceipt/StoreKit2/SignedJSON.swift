@@ -1,5 +1,7 @@
+import StrictText
+
 /// A JSON object that Apple signed, as it was received: for what this library has no field for, and for a log.
-public struct SignedJSON: Hashable, Sendable {
+public struct SignedJSON: Sendable {
     private let bytes: ArraySlice<UInt8>
     /// The names of the members that have a field.
     private let names: [String]
@@ -13,17 +15,16 @@ public struct SignedJSON: Hashable, Sendable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The value of a member as JSON, the first of that name; `nil` where there is none.
-    public subscript(name: String) -> String? { members.first { $0.name.utf8.elementsEqual(name.utf8) }?.json }
+    public subscript(name: String) -> String? { members.first { $0.name.hasSameBytes(as: name) }?.json }
 
     /// The members that this library has no field for, in their order.
     public var unknownMembers: [Member] {
-        // By bytes: Swift calls strings equal that differ in Unicode normalization.
-        let names = Set(names.map { Array($0.utf8) })
-        return members.filter { !names.contains(Array($0.name.utf8)) }
+        let names = Set(names.map(UTF8Bytes.init))
+        return members.filter { !names.contains(UTF8Bytes($0.name)) }
     }
 
     /// A member of a signed object.
-    public struct Member: Hashable, Sendable {
+    public struct Member: Sendable {
         /// As Apple writes it.
         public let name: String
         /// The value as it was received.
@@ -43,5 +44,23 @@ public struct SignedJSON: Hashable, Sendable {
             }
         }
         return members
+    }
+}
+
+/// Two are equal when their texts are, byte for byte.
+extension SignedJSON: Hashable {
+    public static func == (lhs: SignedJSON, rhs: SignedJSON) -> Bool { lhs.bytes == rhs.bytes }
+    public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+/// Two are equal when their names and values are, byte for byte.
+extension SignedJSON.Member: Hashable {
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.name.hasSameBytes(as: rhs.name) && lhs.json.hasSameBytes(as: rhs.json)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(UTF8Bytes(name))
+        hasher.combine(UTF8Bytes(json))
     }
 }

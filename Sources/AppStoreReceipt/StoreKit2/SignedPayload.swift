@@ -1,4 +1,8 @@
+import StrictText
+
 /// What Apple says in signed data: a plain value, whoever signed it. ``Verified`` is what its signature was verified of.
+///
+/// Compare the `utf8` of its strings, not the strings: see ``ReceiptContents``.
 public protocol SignedPayload: Hashable, Sendable {
     /// When it was signed.
     var signedDate: Timestamp? { get }
@@ -51,15 +55,11 @@ struct SignedSubject {
 
 extension ReceiptEnvironment {
     /// From a signed payload; `nil` for a string that is none of the four.
-    init?(signedName: String) {
-        switch signedName {
-        case "Production": self = .production
-        case "Sandbox": self = .sandbox
-        case "Xcode": self = .xcode
-        case "LocalTesting": self = .localTesting
-        default: return nil
-        }
-    }
+    init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
+
+    private static let signedNames: [(String, ReceiptEnvironment)] = [
+        ("Production", .production), ("Sandbox", .sandbox), ("Xcode", .xcode), ("LocalTesting", .localTesting),
+    ]
 }
 
 extension TransactionInfo: SignedClaims {

@@ -1,7 +1,7 @@
 // The values that both transactions and renewals have. Apple adds some from time to time: each type keeps what it has no name for.
 
 /// What kind of product was bought.
-public struct SignedProductType: RawRepresentable, Hashable, Sendable {
+public struct SignedProductType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -16,7 +16,7 @@ public struct SignedProductType: RawRepresentable, Hashable, Sendable {
 }
 
 /// Whose purchase it is.
-public struct OwnershipType: RawRepresentable, Hashable, Sendable {
+public struct OwnershipType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -27,7 +27,7 @@ public struct OwnershipType: RawRepresentable, Hashable, Sendable {
 }
 
 /// Why there is a transaction.
-public struct TransactionReason: RawRepresentable, Hashable, Sendable {
+public struct TransactionReason: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -49,7 +49,7 @@ public struct RevocationReason: RawRepresentable, Hashable, Sendable {
 }
 
 /// What was done with a transaction that is revoked.
-public struct RevocationType: RawRepresentable, Hashable, Sendable {
+public struct RevocationType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -77,7 +77,7 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
 }
 
 /// How an offer is paid for.
-public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
+public struct OfferDiscountType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -92,7 +92,7 @@ public struct OfferDiscountType: RawRepresentable, Hashable, Sendable {
 }
 
 /// How a subscription with a commitment is billed.
-public struct BillingPlanType: RawRepresentable, Hashable, Sendable {
+public struct BillingPlanType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
@@ -142,7 +142,7 @@ public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
 }
 
 /// The platform that an app was first bought on.
-public struct PurchasePlatform: RawRepresentable, Hashable, Sendable {
+public struct PurchasePlatform: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 

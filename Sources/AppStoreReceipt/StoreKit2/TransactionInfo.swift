@@ -1,3 +1,5 @@
+import StrictText
+
 /// What Apple says of a transaction (`JWSTransactionDecodedPayload`; on devices `Transaction.jsonRepresentation`).
 ///
 /// A plain value, whoever signed it; ``SignedDataVerifier`` gives it as a ``Verified`` one. Fields are `nil` where Apple left them out.

@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 // A receipt in the words of verifyReceipt, key by key in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
 // forms. What is absent in the receipt is absent here.

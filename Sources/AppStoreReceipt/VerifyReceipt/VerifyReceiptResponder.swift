@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 /// Answers requests to verifyReceipt as Apple's server does, from the receipt alone.
 ///
@@ -183,10 +184,10 @@ extension ReceiptEnvironment {
 extension VerifiedReceipt {
     /// The purchases that `exclude-old-transactions` leaves, by their index: of each subscription the latest, and all that are none.
     fileprivate var latestTransactions: [Int] {
-        var latest: [String: InAppPurchase] = [:]
+        var latest: [UTF8Bytes: InAppPurchase] = [:]
         var kept: [Int] = []
         for purchase in inAppPurchases {
-            guard purchase.expiresDate != nil, let id = purchase.subscriptionID else {
+            guard purchase.expiresDate != nil, let id = purchase.subscriptionKey else {
                 kept.append(purchase.index)
                 continue
             }

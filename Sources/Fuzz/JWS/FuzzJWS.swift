@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
 import SignatureTrust
+import StrictText
 
 // Evidence of any kind, signed data above all: as it is, and signed again. What verifies was signed, by the authority's leaf, over the
 // bytes received; a verifier that knows the chain and one that has seen nothing agree; what is read of it, a simple reader reads too.

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
+import StrictText
 
 // A receipt in any form: decoded, verified by a verifier that knows the chain and by one that has never seen any, signed again as it is
 // and minted anew from its payload. All output is written.

@@ -3,6 +3,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
 import SpanASN1
+import StrictText
 
 /// Small receipts of every kind, signed by the fuzzers' authority, to begin with.
 enum Seeds {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import FuzzSupport
+import StrictText
 
 // Text from outside: the forms in which receipts come, base64 in each of its syntaxes, JSON. Binary bytes are put into every form
 // and must come out again.

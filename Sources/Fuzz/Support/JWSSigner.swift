@@ -2,6 +2,7 @@ import AppStoreReceipt
 public import AppStoreReceiptTesting
 import LibcryptoHandles
 import SpanASN1
+import StrictText
 
 /// Signs a mutated JWS, so that what lies behind the signature is fuzzed too; and keeps inputs small.
 public enum JWSSigner {

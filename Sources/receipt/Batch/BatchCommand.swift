@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// `receipt batch`
 struct BatchCommand: Command {
@@ -25,9 +26,8 @@ struct BatchCommand: Command {
             object with 'receipt-data', 'signedPayload', 'signedTransactionInfo',
             'signedRenewalInfo' or 'signedAppTransactionInfo', and any other members.
             For each line, also an empty one, there is one line of output, in the same order: the
-            object of 'receipt verify --format json' without 'file', and before its members the
-            other ones as they came. A line whose other members have names of that object is
-            refused (reserved-member): nobody is to put words into a verdict.
+            object of 'receipt verify --format json' without 'file'. The line's other members are
+            its first member: "input":{"id":17}. Nothing in "input" is verified.
             SIGINT and SIGTERM end the work after a whole line; the exit status is then 130, and
             141 when the output is a pipe that nobody reads any more. Otherwise it is that of
             'receipt verify'.

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// `receipt cms`
 struct CMSCommand: Command {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 // The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test

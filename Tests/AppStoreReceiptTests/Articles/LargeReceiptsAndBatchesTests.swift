@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 // The code of the article LargeReceiptsAndBatches, word for word; the last test here compares them.

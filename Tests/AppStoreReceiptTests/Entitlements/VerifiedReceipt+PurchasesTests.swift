@@ -40,6 +40,23 @@ struct PurchaseQueryTests {
         #expect(!receipt.isActive(productIDs: ["pro"], at: day(3), gracePeriod: .seconds(86_400 * 30)))
     }
 
+    /// `é` as one scalar and as two: canonically equivalent, and not the same identifier.
+    @Test func `two spellings of one character are two identifiers`() throws {
+        let (one, other) = ("caf\u{E9}", "cafe\u{301}")
+        let receipt = try MintedReceipts.verified(
+            .nonConsumable(one, transactionID: "1", purchaseDate: day(0)),
+            .nonConsumable(other, transactionID: "2", purchaseDate: day(0)),
+            .autoRenewable("p", transactionID: one, purchaseDate: day(0), expiresDate: day(30)),
+            .autoRenewable("p", transactionID: other, purchaseDate: day(1), expiresDate: day(30)))
+        for (product, id) in [(one, "1"), (other, "2")] {
+            #expect(receipt.purchases(of: product, at: day(1)).map(\.transactionID) == [id])
+        }
+        #expect(receipt.ownedNonConsumables(at: day(1)).count == 2)
+        #expect(receipt.subscriptions(at: day(1)).count == 2)
+        #expect(receipt.originalTransactionIDs.count == 4)
+        #expect(receipt.latestPurchase(of: "cafe", at: day(1)) == nil)
+    }
+
     @Test func `only non-consumables are owned, each once`() throws {
         let receipt = try MintedReceipts.verified(
             Self.pro, Self.coins, .nonConsumable("pro", transactionID: "9", purchaseDate: day(4)),

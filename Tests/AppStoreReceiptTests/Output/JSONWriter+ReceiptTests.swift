@@ -1,6 +1,7 @@
 import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
@@ -96,7 +97,8 @@ import Testing
         }
         #expect(Set(outer.values) == fields(0..<64) && outer.count == fields(0..<64).count)
         #expect(Set(inner.values) == fields(1701..<1733) && inner.count == fields(1701..<1733).count)
-        #expect(outer["bundle_id"] == .bundleID && inner["original_purchase_date"] == .purchaseOriginalPurchaseDate)
+        #expect(outer[UTF8Bytes("bundle_id")] == .bundleID)
+        #expect(inner[UTF8Bytes("original_purchase_date")] == .purchaseOriginalPurchaseDate)
     }
 
     @Test func `a verified receipt says by what it was verified`() throws {

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
+import StrictText
 import Testing
 
 @Suite struct SignedDataVerifierTests {

@@ -1,5 +1,6 @@
 import Foundation
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt

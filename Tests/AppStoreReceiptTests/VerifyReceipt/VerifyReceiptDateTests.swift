@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt

@@ -93,7 +93,7 @@ package struct JSONCursor: ~Escapable {
 
     /// The text behind the quotation mark with which the next value begins.
     @_lifetime(copy self)
-    mutating func startOfString() throws(JSONError) -> Span<UInt8> {
+    package mutating func startOfString() throws(JSONError) -> Span<UInt8> {
         try expect(.string)
         return text.extracting((position + 1)...)
     }
@@ -101,7 +101,7 @@ package struct JSONCursor: ~Escapable {
     /// Reads a string, as ``readString()`` does. Its first `count` characters, as ``startOfString()`` has given them, are known to stand for
     /// themselves.
     @_lifetime(copy self)
-    mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
+    package mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)
         let start = position + 1
         var end = start + count

@@ -68,16 +68,16 @@ package enum Base64 {
 
     /// What a text begins with, decoded up to the first group of four characters of which one is in no alphabet: where the text ends need not
     /// be known yet.
-    struct Beginning: ~Copyable {
+    package struct Beginning: ~Copyable {
         /// Decoded are the first `count`.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
         /// How many characters were decoded; a multiple of four.
-        fileprivate(set) var characterCount = 0
+        package fileprivate(set) var characterCount = 0
         fileprivate var flags: UInt32 = 0
 
         /// - Parameter text: what begins with the text, and may go on after it.
-        init(of text: Span<UInt8>) {
+        package init(of text: Span<UInt8>) {
             // Three bytes of four characters at most; eight more because bytes are stored by eight.
             bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
             flags = decodeQuanta(text, &characterCount, into: &bytes, &count)
@@ -97,7 +97,7 @@ package enum Base64 {
     /// Decodes all of `text`.
     ///
     /// - Parameter beginning: that of this very text. It is empty afterwards.
-    static func decode(
+    package static func decode(
         _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
     ) throws(Base64Error) -> [UInt8] {
         defer { beginning.bytes = [] }
@@ -386,15 +386,15 @@ extension Base64 {
 
 // The characters that the input forms are made of.
 extension UInt8 {
-    static let tab = UInt8(ascii: "\t")
-    static let lineFeed = UInt8(ascii: "\n")
-    static let carriageReturn = UInt8(ascii: "\r")
-    static let space = UInt8(ascii: " ")
-    static let quotationMark = UInt8(ascii: "\"")
-    static let plus = UInt8(ascii: "+")
-    static let slash = UInt8(ascii: "/")
-    static let equalsSign = UInt8(ascii: "=")
-    static let backslash = UInt8(ascii: "\\")
+    package static let tab = UInt8(ascii: "\t")
+    package static let lineFeed = UInt8(ascii: "\n")
+    package static let carriageReturn = UInt8(ascii: "\r")
+    package static let space = UInt8(ascii: " ")
+    package static let quotationMark = UInt8(ascii: "\"")
+    package static let plus = UInt8(ascii: "+")
+    package static let slash = UInt8(ascii: "/")
+    package static let equalsSign = UInt8(ascii: "=")
+    package static let backslash = UInt8(ascii: "\\")
 
-    var isWhitespace: Bool { self == .space || self == .lineFeed || self == .carriageReturn || self == .tab }
+    package var isWhitespace: Bool { self == .space || self == .lineFeed || self == .carriageReturn || self == .tab }
 }

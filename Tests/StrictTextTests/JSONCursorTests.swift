@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import StrictText
 import Testing
 
 @Suite struct JSONCursorTests {

@@ -1,3 +1,5 @@
+import SpanASN1
+
 /// A string of a JSON text, checked but not yet decoded.
 package struct JSONString: ~Escapable {
     /// What stands between the quotation marks, as received.
@@ -8,7 +10,7 @@ package struct JSONString: ~Escapable {
 
     /// `raw` must have been checked.
     @_lifetime(copy raw)
-    init(_ raw: Span<UInt8>, offset: Int, hasEscapes: Bool) {
+    package init(_ raw: Span<UInt8>, offset: Int, hasEscapes: Bool) {
         self.raw = raw
         self.offset = offset
         self.hasEscapes = hasEscapes
@@ -179,11 +181,11 @@ package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sen
         starts = (0...(lengths.max() ?? 0) + 1).map { length in lengths.count { $0 < length } }
     }
 
-    subscript(index: Int) -> Member { members[index] }
+    package subscript(index: Int) -> Member { members[index] }
 
-    func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
+    package func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
 
-    func index(of name: borrowing JSONString) -> Int? {
+    package func index(of name: borrowing JSONString) -> Int? {
         if name.hasEscapes { return index(of: name.bytes.span) }
         return index(of: name.raw)
     }
@@ -198,10 +200,3 @@ package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sen
     }
 }
 
-extension Span<UInt8> {
-    func hasSameBytes(as other: Span<UInt8>) -> Bool {
-        guard count == other.count else { return false }
-        for index in indices where self[index] != other[index] { return false }
-        return true
-    }
-}
