@@ -13,7 +13,9 @@ extension ReceiptBuilder {
         record.addInteger(.appItemID, appItemID)
         record.addText(.bundleID, bundleID)
         record.addText(.applicationVersion, applicationVersion)
-        record.addOctets(.opaqueValue, version: receiptType?.hasSameBytes(as: Environment.xcode.rawValue) == true ? 1 : 2, opaqueValue)
+        record.addOctets(
+            .opaqueValue, version: receiptType?.hasSameBytes(as: Environment.xcode.rawValue) == true ? 1 : 2,
+            opaqueValue)
         record.addOctets(.sha1Hash, hash)
         if writesEmptyAttributes {
             record.addOctets(.unknownOpaque6, Array(Self.filler.prefix(62)))

@@ -199,4 +199,3 @@ package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sen
         return nil
     }
 }
-

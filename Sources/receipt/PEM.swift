@@ -31,7 +31,9 @@ enum PEM {
             let line = text[position..<end]
             if let begun = open {
                 if let label = label(line, "END") {
-                    guard label.hasSameBytes(as: begun.label) else { throw PEMError(kind: .labelMismatch, offset: position) }
+                    guard label.hasSameBytes(as: begun.label) else {
+                        throw PEMError(kind: .labelMismatch, offset: position)
+                    }
                     let body = text[begun.bodyStart..<position]
                     do throws(Base64Error) {
                         let bytes = try Base64.decode(body.span, as: .pem)

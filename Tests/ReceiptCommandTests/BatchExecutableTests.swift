@@ -23,7 +23,8 @@ import Testing
     }
 
     private func id(_ line: some StringProtocol) throws -> Int? {
-        (try JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary)?.value(forKeyPath: "input.id") as? Int
+        ((try JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary)?["input"] as? NSDictionary)?["id"]
+            as? Int
     }
 
     /// Starts the command with pipes for what is not given.
