@@ -67,7 +67,8 @@ public enum ReceiptError: Error, Hashable, Sendable {
         case deviceMismatch = "device-mismatch"
         /// Made longer ago than ``ReceiptPolicy/maximumAge``.
         case receiptTooOld = "receipt-too-old"
-        /// Something in it lies after its creation date, or that after the clock's time; with ``ReceiptPolicy/rejectsFutureDates`` only.
+        /// Something in it lies after its creation date, or that after the clock's time, with ``ReceiptPolicy/rejectsFutureDates`` only; or
+        /// the creation date more than five minutes after it, with ``ReceiptPolicy/maximumAge``.
         case receiptFromTheFuture = "receipt-from-the-future"
     }
 

@@ -27,6 +27,9 @@ public struct ReceiptPolicy: Sendable {
     /// The date at which the chain is judged; the receipt's creation date, unless said otherwise.
     public var validationDate = ValidationDate.creationDate
     /// How old a receipt may be, by its creation date and ``clock``, in milliseconds; `nil` for any age.
+    ///
+    /// With it, a receipt dated more than five minutes after ``clock`` is refused too (`receipt-from-the-future`); the five minutes are for
+    /// clocks that differ.
     public var maximumAge: Int64?
     /// Whether a receipt is refused that was made after the time of ``clock``, or in which anything has happened after it was made:
     /// a purchase, an original purchase, a cancellation. Nothing like it is known of Apple's receipts.

@@ -132,10 +132,11 @@ public final class ReceiptVerifier: Sendable {
         if policy.rejectsFutureDates, let created = receipt.creationDate {
             guard created <= now, receipt.isMadeLast else { throw .policy(.receiptFromTheFuture) }
         }
-        if let maximumAge = policy.maximumAge, let created = receipt.creationDate {
-            let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(
-                created.millisecondsSince1970)
-            guard !isOverflow, age <= maximumAge else { throw .policy(.receiptTooOld) }
+        guard let maximumAge = policy.maximumAge, let created = receipt.creationDate else { return }
+        switch created.age(at: now, maximum: maximumAge) {
+        case .allowed: break
+        case .belowZero: throw .policy(.receiptFromTheFuture)
+        case .tooGreat: throw .policy(.receiptTooOld)
         }
     }
 }

@@ -34,7 +34,7 @@ struct Console {
     }
 
     /// Writes bytes as they are.
-    mutating func write(_ bytes: [UInt8]) {
+    mutating func write(_ bytes: ArraySlice<UInt8>) {
         output.append(contentsOf: bytes)
         flush()
     }

@@ -77,7 +77,7 @@ struct MintCommand: Command {
             if let output {
                 try System.write(encoded.span, toFile: output)
             } else {
-                console.write(encoded)
+                console.write(encoded[...])
             }
         } catch {
             console.report("\((output ?? "-").printable): \(error)")

@@ -214,6 +214,12 @@ extension JWSVector {
             .member("storefront", .raw(#""\ud800""#))),
     ]
 
+    /// A day after what is minted was signed, where no more is allowed.
+    private static let dayOld: JWSStep = .verifier { options in
+        options.now = "2025-06-16T12:00:00Z"
+        options.maximumAge = 86_400_000
+    }
+
     private static let policies: [JWSVector] = [
         refused(
             "another-app", .policy, "bundle-id-mismatch", "The bundle id of another.",
@@ -234,6 +240,13 @@ extension JWSVector {
         refused(
             "environment-xcode", .policy, "environment-mismatch", "Signed as Apple signs.",
             .member("environment", "Xcode")),
+        refused(
+            "age-exceeded", .policy, "signed-too-long-ago", "A second more than a day old.", base: [dayOld],
+            .member("signedDate", .integer(date - 1000))),
+        refused(
+            "age-below-zero", .policy, "signed-in-the-future",
+            "Signed a second more than five minutes from now, where an age is asked for.", base: [dayOld],
+            .member("signedDate", .integer(date + 86_700_000 + 1000))),
         refused(
             "xcode-by-default", .header, "certificate-count",
             "One certificate, that everyone with Xcode can sign with.",

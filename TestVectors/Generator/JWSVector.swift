@@ -122,6 +122,11 @@ extension VerifierOptions {
             bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID], appAppleID: appAppleID,
             environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
         if let validationDate { policy.validationDate = .date(try date(validationDate)) }
+        if let now {
+            let time = try date(now)
+            policy.clock = { time }
+        }
+        policy.maximumAge = maximumAge
         return try SignedDataVerifier(
             policy: policy,
             trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }

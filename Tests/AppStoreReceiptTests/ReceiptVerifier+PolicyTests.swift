@@ -75,8 +75,11 @@ import Testing
         let created = ReceiptBuilder.defaultCreationDate.millisecondsSince1970
         for (now, maximum, code) in [
             (created + 1000, 1000, nil), (created + 1001, 1000, "receipt-too-old"), (created, 0, nil),
-            (created + 1, 0, "receipt-too-old"),
-            (created - 1, 0, nil), (created, -1, "receipt-too-old"), (.max, .max, nil), (.min, 0, "receipt-too-old"),
+            (created + 1, 0, "receipt-too-old"), (created, -1, "receipt-too-old"), (.max, .max, nil),
+            // Clocks may differ by five minutes.
+            (created - 1, 0, nil), (created - 300_000, 1000, nil),
+            (created - 300_001, 1000, "receipt-from-the-future"), (.min, .max, "receipt-from-the-future"),
+            (created - 300_001, -400_000, "receipt-from-the-future"),
         ] as [(Int64, Int64, String?)] {
             let found = try self.code({
                 $0.maximumAge = maximum

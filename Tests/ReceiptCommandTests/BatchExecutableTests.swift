@@ -93,6 +93,50 @@ import Testing
         #expect(text(process.standardError) == "")
     }
 
+    /// An empty line has an answer of 300 bytes: a few thousand fill every pipe, and leave room in that of the input.
+    @Test(arguments: [SIGINT, SIGTERM], [true, false])
+    func `a signal ends it while nobody takes its output, with the input at its end or not`(
+        signal: Int32, isAtEnd: Bool
+    ) async throws {
+        let input = Pipe()
+        let (process, output) = try start(input: input)
+        try input.fileHandleForWriting.write(contentsOf: Data(repeating: UInt8(ascii: "\n"), count: 8000))
+        if isAtEnd { try input.fileHandleForWriting.close() }
+        #expect(try readLine(output).contains("empty-input"))
+        // Until the pipe is full, so that the write of the rest waits.
+        try await Task.sleep(for: .seconds(1))
+        #expect(process.isRunning && kill(process.processIdentifier, signal) == 0)
+        try await expectEnd(of: process, within: .seconds(10))
+        #expect(process.terminationReason == .exit && process.terminationStatus == 130)
+        #expect(text(process.standardError) == "")
+    }
+
+    /// Ends it by force when it does not end by itself.
+    private func expectEnd(of process: Process, within limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
+        while process.isRunning, .now < deadline { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(!process.isRunning)
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    @Test func `a signal ends it after a whole line, however slowly its output is taken`() async throws {
+        let (process, output) = try start(input: file(lines(3000)))
+        #expect(try id(readLine(output)) == 0)
+        try await Task.sleep(for: .milliseconds(300))
+        process.interrupt()
+        var rest = Data()
+        while let part = try output.read(upToCount: 1 << 14), !part.isEmpty {
+            rest += part
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        try await expectEnd(of: process, within: .seconds(10))
+        #expect(process.terminationReason == .exit && process.terminationStatus == 130)
+        let lines = String(decoding: rest, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.last == "" && lines.count < 2000)
+        #expect(try lines.dropLast().map { try id($0) } == Array(1..<lines.count))
+    }
+
     @Test func `a signal ends it at work, after a whole line`() throws {
         let (process, output) = try start(["--jobs", "4"], input: file(lines(6000)))
         #expect(try id(readLine(output)) == 0)

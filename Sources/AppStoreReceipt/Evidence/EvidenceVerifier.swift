@@ -132,6 +132,18 @@ extension EvidenceError: CustomStringConvertible {
     }
 }
 
+extension UInt8 {
+    /// A character of base64url (RFC 4648, 5).
+    fileprivate var isBase64URL: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
 extension SignedDataVerifier {
     /// Verifies a JWS of any kind that Apple signs, by what its payload has; whitespace around it is passed over.
     ///
@@ -154,13 +166,36 @@ extension SignedDataVerifier {
         }
     }
 
-    /// Where in an input is a JWS, by its first character: the base64url of every JSON object begins with `e`, and no form of a receipt does.
+    /// Where in an input is a JWS, by its form: parts of base64url with dots between them, of which no form of a receipt has one.
+    ///
+    /// A header begins with `e` unless it begins with white space, and the base64 of a receipt with `M`: neither is looked at further.
     static func jws(in input: Span<UInt8>) -> Range<Int>? {
         var start = 0
         var end = input.count
         while start < end, input[start].isWhitespace { start += 1 }
         while start < end, input[end - 1].isWhitespace { end -= 1 }
-        return start < end && input[start] == UInt8(ascii: "e") ? start..<end : nil
+        guard start < end else { return nil }
+        let isJWS =
+            switch input[start] {
+            case UInt8(ascii: "e"): true
+            case UInt8(ascii: "M"): false
+            default: hasTwoDots(input.extracting(start..<end))
+            }
+        return isJWS ? start..<end : nil
+    }
+
+    /// Whether a text has two dots, and nothing but base64url before the second.
+    private static func hasTwoDots(_ text: Span<UInt8>) -> Bool {
+        var dotCount = 0
+        for index in text.indices {
+            if text[index] == UInt8(ascii: ".") {
+                dotCount += 1
+                if dotCount == 2 { return true }
+            } else if !text[index].isBase64URL {
+                return false
+            }
+        }
+        return false
     }
 
     /// The members that tell the kinds apart, as required members do.

@@ -88,7 +88,7 @@ extension InAppPurchase: Hashable {
         lhs.record == rhs.record
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(record) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(record.span) }
 
     private var record: ArraySlice<UInt8> { storage.octets(entry.record) }
 }

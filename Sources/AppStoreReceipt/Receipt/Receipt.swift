@@ -1,6 +1,7 @@
 import LibcryptoHandles
 public import SpanASN1
 import StrictText
+import Synchronization
 
 /// A point in time in whole milliseconds since 1970, UTC.
 public typealias Timestamp = SpanASN1.Timestamp
@@ -49,11 +50,26 @@ public struct Receipt: Sendable {
         /// Where the payload is in `bytes`.
         let payload: Range<Int>
         let table: ReceiptTable
+        /// ``payloadHash``, once it was asked for; 0 before.
+        private let knownHash = Atomic<Int>(0)
 
         init(bytes: [UInt8], payload: Range<Int>, table: ReceiptTable) {
             self.bytes = bytes
             self.payload = payload
             self.table = table
+        }
+
+        /// The hash of the whole payload, computed once: the same in all of this process, and in no other.
+        var payloadHash: Int {
+            let known = knownHash.load(ordering: .relaxed)
+            guard known == 0 else { return known }
+            var hasher = Hasher()
+            let bytes = bytes
+            hasher.combine(bytes.span.extracting(payload))
+            // Two threads that compute it at once store the same number.
+            let hash = hasher.finalize()
+            knownHash.store(hash, ordering: .relaxed)
+            return hash
         }
 
         func octets(_ field: ByteRange) -> ArraySlice<UInt8> {
@@ -187,11 +203,6 @@ extension Receipt: Hashable {
         return leftBytes.span.extracting(left.payload).isIdentical(to: rightBytes.span.extracting(right.payload))
     }
 
-    /// Hashes the end of the payload, where the bundle id and the opaque values are likely to be, and its length: enough to tell receipts
-    /// apart in constant time.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(storage.payload.count)
-        hasher.combine(storage.table.creationDate)
-        for octet in storage.bytes[storage.payload].suffix(128) { hasher.combine(octet) }
-    }
+    /// Hashes all of the payload, once for a value and its copies: whoever chooses the receipts of a set cannot choose their hashes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.payloadHash) }
 }

@@ -117,7 +117,8 @@ public struct SignedDataError: Error, Hashable, Sendable {
         case partMismatch = "part-mismatch"
         /// Signed longer ago than ``SignedDataPolicy/maximumAge``.
         case signedTooLongAgo = "signed-too-long-ago"
-        /// Signed after the clock's time; with ``SignedDataPolicy/rejectsFutureDates`` only.
+        /// Signed after the clock's time, with ``SignedDataPolicy/rejectsFutureDates`` only; or more than five minutes after it, with
+        /// ``SignedDataPolicy/maximumAge``.
         case signedInTheFuture = "signed-in-the-future"
     }
 

@@ -12,6 +12,9 @@ public struct SignedDataPolicy: Sendable {
     /// The date at which the chain is judged; that of signing, unless said otherwise.
     public var validationDate = ValidationDate.signedDate
     /// How long ago data may have been signed, by ``clock``, in milliseconds; `nil` for any time.
+    ///
+    /// With it, data signed more than five minutes after ``clock`` is refused too (`signed-in-the-future`); the five minutes are for clocks
+    /// that differ.
     public var maximumAge: Int64?
     /// Whether data is refused that was signed after the time of ``clock``.
     public var rejectsFutureDates = false
@@ -50,10 +53,11 @@ extension SignedDataPolicy {
         guard maximumAge != nil || rejectsFutureDates, let signed = payload.signedDate else { return }
         let now = clock()
         if rejectsFutureDates, signed > now { throw SignedDataError(.policy(.signedInTheFuture)) }
-        if let maximumAge {
-            let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(
-                signed.millisecondsSince1970)
-            guard !isOverflow, age <= maximumAge else { throw SignedDataError(.policy(.signedTooLongAgo)) }
+        guard let maximumAge else { return }
+        switch signed.age(at: now, maximum: maximumAge) {
+        case .allowed: break
+        case .belowZero: throw SignedDataError(.policy(.signedInTheFuture))
+        case .tooGreat: throw SignedDataError(.policy(.signedTooLongAgo))
         }
     }
 

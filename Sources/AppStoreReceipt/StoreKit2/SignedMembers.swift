@@ -34,7 +34,7 @@ extension SignedMembers: Hashable {
         lhs.text[lhs.range] == rhs.text[rhs.range]
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(text[range]) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text[range].span) }
 }
 
 // MARK: - Reading

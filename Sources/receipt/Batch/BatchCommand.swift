@@ -28,9 +28,9 @@ struct BatchCommand: Command {
             For each line, also an empty one, there is one line of output, in the same order: the
             object of 'receipt verify --format json' without 'file'. The line's other members are
             its first member: "input":{"id":17}. Nothing in "input" is verified.
-            SIGINT and SIGTERM end the work after a whole line; the exit status is then 130, and
-            141 when the output is a pipe that nobody reads any more. Otherwise it is that of
-            'receipt verify'.
+            SIGINT and SIGTERM end the work after a whole line, and within a line if the rest of it
+            is not taken for a second; the exit status is then 130, and 141 when the output is a
+            pipe that nobody reads any more. Otherwise it is that of 'receipt verify'.
             """)
 
     /// A receipt of some 35,000 purchases.
@@ -70,11 +70,11 @@ struct BatchCommand: Command {
         defer { interruption.end() }
         var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor))
         var status = ExitStatus.passed
-        while console.isOpen, let result = results.next() {
+        while console.isOpen, !interruption.hasHappened, let result = results.next() {
             switch result {
             case .success(let block):
                 progress.makeRoom()
-                console.write(block.output)
+                for part in WholeLines(of: block.output) where !interruption.hasHappened { console.write(part) }
                 progress.advance(lineCount: block.lineCount, byteCount: block.byteCount)
                 status.formMaximum(block.status)
             case .failure(let error):
@@ -85,6 +85,24 @@ struct BatchCommand: Command {
         }
         progress.end()
         return interruption.hasHappened ? .interrupted : status
+    }
+}
+
+/// A text in parts that end where a line does: a write can take as long as its reader likes.
+private struct WholeLines: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+
+    /// What a pipe takes at once.
+    private static let byteCount = 1 << 16
+
+    init(of text: [UInt8]) { rest = text[...] }
+
+    mutating func next() -> ArraySlice<UInt8>? {
+        guard !rest.isEmpty else { return nil }
+        let lineEnd = rest.dropFirst(Self.byteCount - 1).firstIndex(of: UInt8(ascii: "\n"))
+        let part = rest[..<(lineEnd.map { $0 + 1 } ?? rest.endIndex)]
+        rest = rest[part.endIndex...]
+        return part
     }
 }
 

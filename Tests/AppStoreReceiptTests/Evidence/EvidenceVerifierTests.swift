@@ -59,7 +59,13 @@ import Testing
             ("{\"receipt-data\":\"e30\"}", "part-count", false),
             ("{\"receipt-data\":\"MIIB\"}", "truncated", true), ("{\"a\":1}", "missing-receipt-data", true),
             ("{\"receipt-data\":\"MIIB\",\"signedPayload\":\"eyJ\"}", "invalid-json", true),
-            ("hello", "unrecognized-form", true),
+            ("hello", "unrecognized-form", true), ("Dear Apple, …", "unrecognized-form", true),
+            ("www.example", "unrecognized-form", true), ("w+w.example.com", "unrecognized-form", true),
+            // Three parts of base64url with dots are a JWS, whatever its header is; no form of a receipt has a dot.
+            ("IHt9.e30.AA", "missing-algorithm", false), ("W10.e30.AA", "unexpected-type", false),
+            (" DQp7fQ.e30.A*\n", "invalid-base64url", false), ("..", "truncated", false),
+            ("{\"receipt-data\":\"IHt9.e30.AA\"}", "missing-algorithm", false),
+            ("MIIB.e30.AA", "invalid-base64", true),
         ] {
             let error = #expect(throws: EvidenceError.self) { try verifier.verify(anyEvidence: input) }
             if !code.isEmpty { #expect(error?.code == code) }
@@ -75,6 +81,22 @@ import Testing
         let bare = try verifier.verify(anyEvidence: jws)
         #expect(
             try verifier.verify(anyEvidence: " {\"user\": 17, \"\(member)\": \"\(jws)\", \"receipt\": []}\n") == bare)
+    }
+
+    /// RFC 7515 asks for a JSON object, and JSON may begin with white space: the base64url of such a header does not begin with `e`.
+    @Test(arguments: [" ", "\t", "\n", "\r", "\r\n", "  ", "   ", "\n\t "])
+    func `a header that begins with white space is a header`(space: String) throws {
+        let authority = try Minted.authority
+        let parts = Minted.transaction.signingInput(certificates: authority.certificates).split(separator: ".")
+        let header = try Base64.decode(Array(parts[0].utf8).span, as: .jws)
+        let input = JWSBuilder.base64URL(Array(space.utf8) + header) + "." + parts[1]
+        let signature = try JWSBuilder.signature(of: Array(input.utf8), key: authority.leaf.key)
+        let jws = input + "." + JWSBuilder.base64URL(signature)
+        #expect(!jws.hasPrefix("e"))
+        guard case .transaction(let verified) = try verifier.verify(anyEvidence: jws) else { throw Unexpected() }
+        #expect(try verified == verifier.signedData.verifyTransaction(jws))
+        #expect(try verifier.verify(anyEvidence: "{\"receipt-data\":\"\(jws)\"}") == .transaction(verified))
+        #expect(try verifier.verdict(on: Array("\(jws)\r".utf8)).result.get() == .transaction(verified))
     }
 
     @Test(arguments: ["revocationReason", "revocationType"])

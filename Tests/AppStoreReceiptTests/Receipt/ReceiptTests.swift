@@ -80,6 +80,37 @@ import Testing
         }
     }
 
+    /// Whoever chooses the receipts of a set must not choose their hashes: 4,000 that shared one took 87 s.
+    @Test func `receipts that differ anywhere hash differently`() throws {
+        let payload = try builder().payload()
+        var receipts = Set<Receipt>()
+        var hashes = Set<Int>()
+        for index in payload.indices {
+            for bit in 0..<8 {
+                var other = payload
+                other[index] ^= 1 << bit
+                guard let receipt = try? UnverifiedReceipt(decoding: PayloadModel.container(other).bytes) else {
+                    continue
+                }
+                receipts.insert(receipt.receipt)
+                hashes.insert(receipt.hashValue)
+            }
+        }
+        #expect(receipts.count > payload.count && hashes.count == receipts.count)
+    }
+
+    @Test func `a receipt is hashed once`() throws {
+        var builder = builder()
+        builder.additionalAttributes = [.init(.init(rawValue: 4000), value: [UInt8](repeating: 0x41, count: 1 << 22))]
+        let receipt = try decode(builder).receipt
+        let clock = ContinuousClock()
+        var hashes: Set<Int> = []
+        let first = clock.measure { hashes.insert(receipt.hashValue) }
+        let copy = receipt
+        let others = clock.measure { for _ in 0..<100 { hashes.insert(copy.hashValue) } }
+        #expect(hashes.count == 1 && others < first * 10)
+    }
+
     @Test func `purchases are equal when their records are`() throws {
         let receipt = try decode(builder())
         var other = builder()

@@ -1,6 +1,7 @@
-import AppStoreReceipt
 import AppStoreReceiptTesting
 import Testing
+
+@testable import AppStoreReceipt
 
 @Suite struct SignedPayloadTests {
     private typealias Minted = MintedSignedData
@@ -55,6 +56,23 @@ import Testing
         let item = try #require(commerce.items?.first)
         #expect(item.sku == "s" && item.offer?.reason == .winBack && item.offer?.periodCount == 2)
         #expect(item.refunds?.first?.type == .custom && item.refunds?.first?.reason == .legal)
+    }
+
+    @Test func `payloads that differ anywhere hash differently`() throws {
+        let text = Array(#"{"transactionId":"1000","unknown":["a",1,{"b":null}],"signedDate":1749988800000}"#.utf8)
+        var payloads = Set<TransactionInfo>()
+        var hashes = Set<Int>()
+        for index in text.indices {
+            for bit in 0..<8 {
+                var other = text
+                other[index] ^= 1 << bit
+                guard let members = try? SignedMembers<TransactionInfo.Member>(decoding: other) else { continue }
+                let payload = TransactionInfo(members: members)
+                payloads.insert(payload)
+                hashes.insert(payload.hashValue)
+            }
+        }
+        #expect(payloads.count > text.count && hashes.count == payloads.count)
     }
 
     @Test func `every field of renewal information is read`() throws {
