@@ -1,5 +1,3 @@
-import StrictText
-
 /// What is measured. The first three are libcrypto's, the others ours.
 enum BenchmarkTask: String, CaseIterable {
     /// The digest of the payload and one RSA-2048 verification.

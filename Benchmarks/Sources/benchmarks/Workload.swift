@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SpanPKCS7
-import StrictText
 
 /// The receipts with one number of purchases, and what each task does with them.
 final class Workload {
