@@ -210,6 +210,18 @@ private let evidenceNames = [
     "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
 ].map { Array($0.utf8) }
 
+/// Characters that hide come back as escapes; only strings can have some.
+private func escapingHidden(_ value: ArraySlice<UInt8>) -> [UInt8] {
+    String(decoding: value, as: UTF8.self).unicodeScalars.flatMap { scalar -> [UInt8] in
+        switch scalar.value {
+        case 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
+            let digits = String(scalar.value, radix: 16)
+            return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8)
+        default: return Array(scalar.utf8)
+        }
+    }
+}
+
 /// A value with line breaks comes back without the whitespace between its tokens.
 private func onOneLine(_ value: ArraySlice<UInt8>) -> [UInt8] {
     guard value.contains(0x0A) || value.contains(0x0D) else { return Array(value) }
@@ -241,7 +253,9 @@ private func checkBatch(_ piece: [UInt8]) {
         }
         check(!others.isEmpty && others.map(\.name) == received.map(\.name), "other members than were sent")
         for (one, other) in zip(others, received) {
-            let (answered, sent) = (verdict.otherMembers[one.value.range], onOneLine(piece[other.value.range]))
+            let (answered, sent) = (
+                verdict.otherMembers[one.value.range], onOneLine(escapingHidden(piece[other.value.range])[...])
+            )
             check(answered.elementsEqual(sent), "another value than was sent")
         }
     }
