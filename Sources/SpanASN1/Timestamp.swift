@@ -92,14 +92,18 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp: CustomStringConvertible {
     /// RFC 3339 in UTC, with milliseconds only where there are any: `2020-04-01T04:07:39Z`.
+    ///
+    /// RFC 3339 has the years 0 to 9999. Any other is written as ISO 8601 expands it, with a sign and at least four digits:
+    /// `-0001-12-31T23:59:59Z`, `+12345-01-01T00:00:00Z`.
     public var description: String {
         let parts = components
+        let sign = parts.year < 0 ? "-" : parts.year > 9999 ? "+" : ""
         func padded(_ value: Int, _ width: Int) -> String {
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
         let fraction = parts.millisecond == 0 ? "" : "." + padded(parts.millisecond, 3)
-        return "\(padded(parts.year, 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
+        return "\(sign)\(padded(abs(parts.year), 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
             + "T\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))\(fraction)Z"
     }
 }

@@ -66,7 +66,20 @@ import Testing
     @Test func `the description is RFC 3339`() {
         #expect(Timestamp(millisecondsSince1970: 1_585_714_059_000).description == "2020-04-01T04:07:39Z")
         #expect(Timestamp(millisecondsSince1970: -1).description == "1969-12-31T23:59:59.999Z")
-        #expect(Timestamp(millisecondsSince1970: .min).components.month >= 1)
-        #expect(Timestamp(millisecondsSince1970: .max).components.month >= 1)
+        #expect(Timestamp(year: 0, month: 1, day: 1)?.description == "0000-01-01T00:00:00Z")
+        #expect(Timestamp(year: 9999, month: 12, day: 31)?.description == "9999-12-31T00:00:00Z")
+    }
+
+    /// ISO 8601 calls it the expanded form.
+    @Test(
+        arguments: [
+            (-62_167_219_200_000 - 1, "-0001-12-31T23:59:59.999Z"),
+            (-62_167_219_200_000 - 86_400_000, "-0001-12-31T00:00:00Z"),
+            (-93_724_128_000_000, "-1000-01-01T00:00:00Z"), (-377_736_739_200_000, "-10000-01-01T00:00:00Z"),
+            (253_402_300_800_000, "+10000-01-01T00:00:00Z"), (327_403_382_400_000, "+12345-01-01T00:00:00Z"),
+            (.max, "+292278994-08-17T07:12:55.807Z"), (.min, "-292275055-05-16T16:47:04.192Z"),
+        ] as [(Int64, String)])
+    func `a year of more or less than four digits has a sign, and at least four digits`(row: (Int64, String)) {
+        #expect(Timestamp(millisecondsSince1970: row.0).description == row.1)
     }
 }

@@ -137,7 +137,10 @@ import Testing
         #expect(error.json == #"{"verified":false,"error":\#(json)}"#)
     }
 
-    @Test(arguments: [0, 1, 999, 1_585_714_059_000, -1, -62_167_219_200_000, 253_402_300_799_999, .max / 2])
+    @Test(arguments: [
+        0, 1, 999, 1_585_714_059_000, -1, -62_167_219_200_000, -62_167_219_200_001, 253_402_300_799_999,
+        253_402_300_800_000, .max / 2, .max, .min,
+    ])
     func `a date is written as its description`(milliseconds: Int64) {
         let date = Timestamp(millisecondsSince1970: milliseconds)
         var writer = JSONWriter()
