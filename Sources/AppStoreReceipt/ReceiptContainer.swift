@@ -4,13 +4,13 @@ import SpanPKCS7
 
 /// The way of a receipt from the received container to a plain value, with trust or without.
 struct ReceiptContainer: Sendable {
-    let limits: ReceiptLimits
+    let limits: VerificationLimits
     /// `nil` to decode without verifying.
     let trust: TrustEngine?
-    let validationDate: @Sendable (_ creationDate: Timestamp) -> Timestamp
+    let validationDate: @Sendable (_ creationDate: Instant) -> Instant
 
     /// Reads DER; or BER, which is normalised first.
-    func open(_ received: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+    func open(_ received: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: Verification?) {
         // The table of a receipt holds 32-bit offsets.
         let maximumByteCount = min(limits.maximumByteCount, Int(UInt32.max))
         guard received.count <= maximumByteCount else {
@@ -38,7 +38,7 @@ struct ReceiptContainer: Sendable {
     }
 
     /// One verdict an input, so in this order: structure, signature, date, chain, payload.
-    private func openDER(_ bytes: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+    private func openDER(_ bytes: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: Verification?) {
         let message: SignedData
         do throws(ASN1DecodingError) {
             message = try SignedData(
@@ -69,9 +69,9 @@ struct ReceiptContainer: Sendable {
         if signature.isSignerKnown {
             do throws(ReceiptError) { table = try decode(payload) } catch {}
         }
-        let created: Timestamp
+        let created: Instant
         if let table, table.has(.creationDate) {
-            created = Timestamp(millisecondsSince1970: table.creationDate)
+            created = Instant(millisecondsSince1970: table.creationDate)
         } else {
             do throws(ReceiptError) {
                 created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
@@ -89,8 +89,8 @@ struct ReceiptContainer: Sendable {
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func evidence(
         _ trust: TrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
-        at date: Timestamp?
-    ) throws(ReceiptError) -> ReceiptEvidence {
+        at date: Instant?
+    ) throws(ReceiptError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try signature.signerNotBefore() }
             return try trust.evidence(for: signature, in: message, at: moment)

@@ -9,13 +9,13 @@ extension ReceiptError {
         switch self {
         case .input(let error):
             switch error.kind {
-            case .inputTooLarge: "Raise `ReceiptLimits.maximumByteCount` if you expect receipts of this size."
+            case .inputTooLarge: "Raise `VerificationLimits.maximumByteCount` if you expect receipts of this size."
             case .missingReceiptData: "Send the receipt as the member `receipt-data`, or by itself."
             default:
                 "Have the client send the file's bytes or their base64, unchanged: in a form, `+` must be percent-encoded."
             }
         case .container(let error) where error.kind == .inputTooLarge || error.kind == .tooManyElements:
-            "Apple's receipts are far below the limits; `ReceiptLimits` holds them."
+            "Apple's receipts are far below the limits; `VerificationLimits` holds them."
         case .container:
             "It was damaged or cut on its way, or is no receipt. Have the app refresh its receipt and send it again."
         case .signature(let error), .chain(let error): error.kind.advice
@@ -59,7 +59,7 @@ extension ReceiptError {
     public func excerpt(of input: [UInt8]) -> String? {
         guard let offset else { return nil }
         if isOffsetIntoText { return input.dropFirst(offset).quoted }
-        var limits = ReceiptLimits()
+        var limits = VerificationLimits()
         limits.maximumByteCount = .max
         guard let binary = try? ReceiptInput.binary(of: input, limits) else { return nil }
         let rest = binary.dropFirst(offset)
@@ -96,7 +96,7 @@ extension SignedDataError {
             "Raise `SignedDataPolicy.maximumByteCount` if you expect signed data of this size."
         case .form: "Have the client send `jwsRepresentation` unchanged."
         case .headerSyntax, .header:
-            "Apple's headers are not so: refuse it, and watch who sends it. Signed data of StoreKit Testing in Xcode needs `ReceiptTrust.storeKitTesting`."
+            "Apple's headers are not so: refuse it, and watch who sends it. Signed data of StoreKit Testing in Xcode needs `AppStoreTrust.storeKitTesting`."
         case .signature(let error), .chain(let error): error.kind.advice
         case .signedDate: "Apple dates what it signs: refuse it."
         case .payload:
@@ -152,7 +152,7 @@ extension SignatureTrustError.Kind {
         case .untrustedChain, .invalidChainLength, .invalidIssuer, .invalidKeyUsage, .invalidExtendedKeyUsage,
             .unknownCriticalExtension, .missingLeafMarker, .missingIntermediateMarker, .malformedCertificate,
             .certificateTooLarge:
-            "Not signed by whom it should be: refuse it. Receipts of StoreKit Testing in Xcode need `ReceiptTrust.storeKitTesting`."
+            "Not signed by whom it should be: refuse it. Receipts of StoreKit Testing in Xcode need `AppStoreTrust.storeKitTesting`."
         case .certificateExpired:
             "Receipts outlive their signers: judge them at their creation date, the default. If you do, it is forged."
         case .certificateNotYetValid: "It is dated before its signer's certificate: refuse it, and watch who sends it."

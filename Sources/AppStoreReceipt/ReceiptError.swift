@@ -74,7 +74,7 @@ public enum ReceiptError: Error, Hashable, Sendable {
 
     /// Why a verifier cannot be made as asked. None of them depends on a receipt.
     public enum ConfigurationFault: String, Sendable, CaseIterable {
-        /// ``ReceiptTrust/roots(_:)`` or ``ReceiptTrust/storeKitTesting(_:)`` without a certificate.
+        /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` without a certificate.
         case noTrustAnchor = "no-trust-anchor"
         /// ``ReceiptPolicy/environments`` is empty.
         case noEnvironment = "no-environment"

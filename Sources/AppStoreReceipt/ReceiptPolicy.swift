@@ -8,7 +8,7 @@ public typealias TrustAnchor = SignatureTrust.TrustAnchor
 public typealias Fingerprint = SignatureTrust.Fingerprint
 
 /// Whose signature makes a receipt genuine. It decides which checks apply; nothing that a receipt says changes them.
-public enum ReceiptTrust: Hashable, Sendable {
+public enum AppStoreTrust: Hashable, Sendable {
     /// Apple Root CA, and the markers that Apple gives its receipt signers.
     case apple
     /// The given roots in place of Apple's; the markers are required all the same. For tests, with a root of one's own.
@@ -23,7 +23,7 @@ public struct ReceiptPolicy: Sendable {
     /// The bundle ids to accept; `nil` waives the check.
     public var bundleIDs: Set<String>?
     /// The environments to accept. A production server that grants for sandbox receipts gives its products away.
-    public var environments: Set<ReceiptEnvironment>
+    public var environments: Set<AppStoreEnvironment>
     /// The date at which the chain is judged; the receipt's creation date, unless said otherwise.
     public var validationDate = ValidationDate.creationDate
     /// How old a receipt may be, by its creation date and ``clock``, in milliseconds; `nil` for any age.
@@ -35,21 +35,21 @@ public struct ReceiptPolicy: Sendable {
     /// a purchase, an original purchase, a cancellation. Nothing like it is known of Apple's receipts.
     public var rejectsFutureDates = false
     /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
-    public var clock: @Sendable () -> Timestamp = { .now }
+    public var clock: @Sendable () -> Instant = { .now }
     /// The algorithms and keys that may sign; by default RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need.
     public var algorithms = AlgorithmPolicy()
     /// Certificates that are not trusted wherever they stand in a chain, the anchor excepted, by SHA-256 of their DER: for a leaf whose key
     /// was stolen, which could sign receipts dated within its validity.
     public var distrusted: Set<Fingerprint> = []
     /// What an input may cost.
-    public var limits = ReceiptLimits()
+    public var limits = VerificationLimits()
 
     /// A policy with the defaults in all else: any age, judged at the receipt's creation date.
     ///
     /// - Parameters:
     ///   - bundleIDs: the bundle ids to accept; `nil` waives the check, and a receipt of any app passes.
     ///   - environments: the environments to accept; at least one.
-    public init(bundleIDs: Set<String>?, environments: Set<ReceiptEnvironment>) {
+    public init(bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>) {
         self.bundleIDs = bundleIDs
         self.environments = environments
     }
@@ -61,12 +61,12 @@ public struct ReceiptPolicy: Sendable {
         /// The time of the policy's clock: receipts whose signer has expired are refused.
         case now
         /// A date of the caller's: the day on which the receipt came in, for example.
-        case date(Timestamp)
+        case date(Instant)
     }
 }
 
 /// What an input may cost.
-public struct ReceiptLimits: Hashable, Sendable {
+public struct VerificationLimits: Hashable, Sendable {
     /// The size of a binary receipt, in bytes.
     public var maximumByteCount = 64 << 20
     /// The certificates in its container; Apple sends three.

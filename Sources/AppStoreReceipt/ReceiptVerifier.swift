@@ -14,7 +14,7 @@ public final class ReceiptVerifier: Sendable {
     /// Which genuine receipts are accepted.
     public let policy: ReceiptPolicy
     /// Whose signature counts.
-    public let trust: ReceiptTrust
+    public let trust: AppStoreTrust
     let container: ReceiptContainer
     let counters: VerifierCounters
 
@@ -26,7 +26,7 @@ public final class ReceiptVerifier: Sendable {
     ///   - trust: whose signature counts; Apple's by default.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
     public convenience init(
-        bundleID: String, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
+        bundleID: String, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
     ) throws(ReceiptError) {
         try self.init(policy: ReceiptPolicy(bundleIDs: [bundleID], environments: environments), trust: trust)
     }
@@ -34,11 +34,11 @@ public final class ReceiptVerifier: Sendable {
     /// A verifier with a policy of its own.
     ///
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
-    public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
+    public init(policy: ReceiptPolicy, trust: AppStoreTrust = .apple) throws(ReceiptError) {
         self.policy = policy
         self.trust = trust
         guard !policy.environments.isEmpty else { throw .configuration(.noEnvironment) }
-        let environmentsOfTrust: Set<ReceiptEnvironment> =
+        let environmentsOfTrust: Set<AppStoreEnvironment> =
             if case .storeKitTesting = trust { [.xcode] } else { [.production, .sandbox] }
         guard policy.environments.isSubset(of: environmentsOfTrust) else {
             throw .configuration(.environmentNotOfTrust)
@@ -146,7 +146,7 @@ extension Receipt {
     fileprivate var isMadeLast: Bool {
         // Attributes 8 and 18 may have fractions of a second, which 12 has not.
         guard let last = creationDate?.secondsSince1970 else { return false }
-        func isPast(_ date: Timestamp?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
+        func isPast(_ date: Instant?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
         return isPast(originalCreationDate) && isPast(originalPurchaseDate)
             && inAppPurchases.allSatisfy {
                 isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.cancellationDate)
@@ -158,7 +158,7 @@ extension UnverifiedReceipt {
     /// Decodes a receipt in any form, verifying nothing: anyone can have written what it says.
     ///
     /// - Throws: errors of input, container and payload.
-    public init(decoding input: [UInt8], limits: ReceiptLimits = ReceiptLimits()) throws(ReceiptError) {
+    public init(decoding input: [UInt8], limits: VerificationLimits = VerificationLimits()) throws(ReceiptError) {
         let binary = try ReceiptInput.binary(of: input, limits)
         let container = ReceiptContainer(limits: limits, trust: nil) { $0 }
         self.init(receipt: try container.open(binary).receipt)
@@ -167,7 +167,7 @@ extension UnverifiedReceipt {
 
 extension ReceiptInput {
     /// The binary receipt in an input of any form; a binary input is handed on, not copied.
-    static func binary(of input: [UInt8], _ limits: ReceiptLimits) throws(ReceiptError) -> [UInt8] {
+    static func binary(of input: [UInt8], _ limits: VerificationLimits) throws(ReceiptError) -> [UInt8] {
         do throws(InputError) {
             let recognized = try ReceiptInput(input.span, maximumByteCount: limits.maximumByteCount)
             return recognized.form == .binary ? input : recognized.decoded
@@ -176,7 +176,7 @@ extension ReceiptInput {
         }
     }
 
-    static func binary(ofBase64 text: String, _ limits: ReceiptLimits) throws(ReceiptError) -> [UInt8] {
+    static func binary(ofBase64 text: String, _ limits: VerificationLimits) throws(ReceiptError) -> [UInt8] {
         do throws(InputError) {
             return try ReceiptInput(base64: text.utf8Span.span, maximumByteCount: limits.maximumByteCount).decoded
         } catch {

@@ -4,15 +4,15 @@ import SpanPKCS7
 
 /// Who may have signed: the two kinds of trust behind one face, for receipts and for signed data of StoreKit 2.
 enum TrustEngine: Sendable {
-    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
+    case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
 
     /// - Parameter appleRoots: at which Apple's chains of this kind may end.
     init(
-        _ trust: ReceiptTrust, appleRoots: [TrustAnchor], algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+        _ trust: AppStoreTrust, appleRoots: [TrustAnchor], algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
     ) throws(SignatureTrustError) {
         func chains(
-            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
+            to anchors: [TrustAnchor], _ authority: Verification.Authority
         ) throws(SignatureTrustError) -> TrustEngine {
             .chain(
                 try PinnedChainVerifier(
@@ -56,14 +56,14 @@ extension TrustEngine {
     }
 
     func evidence(
-        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
+    ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
             let chain = try verifier.chain(of: signature, in: message, at: date)
-            return ReceiptEvidence(authority, chain, signature.digestAlgorithm, date)
+            return Verification(authority, chain, signature.digestAlgorithm, date)
         case .signer(let verifier):
-            return ReceiptEvidence(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
+            return Verification(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
         }
     }
 }
@@ -84,25 +84,25 @@ extension TrustEngine {
     }
 
     func evidence(
-        for certificates: CertificateSequence, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
+        for certificates: CertificateSequence, at date: Instant
+    ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
-            return ReceiptEvidence(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
+            return Verification(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
         case .signer(let verifier):
-            return ReceiptEvidence(try verifier.signer(of: certificates, at: date), .sha256, date)
+            return Verification(try verifier.signer(of: certificates, at: date), .sha256, date)
         }
     }
 }
 
-extension ReceiptEvidence {
-    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Timestamp) {
+extension Verification {
+    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
             signerExpiry: chain.leafExpiry, digest: digest, validationDate: date)
     }
 
-    fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Timestamp) {
+    fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
             signerExpiry: signer.expiry, digest: digest, validationDate: date)

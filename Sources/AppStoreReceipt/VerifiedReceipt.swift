@@ -11,9 +11,9 @@ public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
     /// What the receipt says. The plain value no longer shows that it was verified.
     public let receipt: Receipt
     /// What the receipt was verified by.
-    public let trust: ReceiptEvidence
+    public let trust: Verification
 
-    init(receipt: Receipt, trust: ReceiptEvidence) {
+    init(receipt: Receipt, trust: Verification) {
         self.receipt = receipt
         self.trust = trust
     }
@@ -28,7 +28,7 @@ public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
 }
 
 /// What a receipt was verified by.
-public struct ReceiptEvidence: Hashable, Sendable {
+public struct Verification: Hashable, Sendable {
     /// Whose word it is.
     public enum Authority: String, Hashable, Sendable {
         /// A chain to one of Apple's roots: Apple signed the receipt.
@@ -46,9 +46,9 @@ public struct ReceiptEvidence: Hashable, Sendable {
     /// SHA-256 of the signer's certificate.
     public let signer: Fingerprint
     /// When the signer's certificate expires or expired.
-    public let signerExpiry: Timestamp
+    public let signerExpiry: Instant
     /// What the payload was hashed with: SHA-1 or SHA-256 by Apple.
     public let digest: SignatureDigest
     /// The date at which the chain was judged.
-    public let validationDate: Timestamp
+    public let validationDate: Instant
 }

@@ -7,7 +7,7 @@ public struct VerifierCounts: Hashable, Sendable {
     public var verified: UInt64 = 0
     /// Inputs that were refused, by the ``ReceiptError/code`` of the error. The codes are few, and no input adds one.
     public var refused: [String: UInt64] = [:]
-    /// Chains that were known already, and so not validated again. All three stay 0 with ``ReceiptTrust/storeKitTesting(_:)``.
+    /// Chains that were known already, and so not validated again. All three stay 0 with ``AppStoreTrust/storeKitTesting(_:)``.
     public var chainCacheHits: UInt64 = 0
     /// Chains that had to be validated, whether or not they held.
     public var chainCacheMisses: UInt64 = 0

@@ -92,7 +92,7 @@ extension ReceiptSpecificationError {
 private enum Field<Root>: Sendable {
     case text(any WritableKeyPath<Root, String?> & Sendable)
     case integer(any WritableKeyPath<Root, Int64?> & Sendable)
-    case date(any WritableKeyPath<Root, Timestamp?> & Sendable)
+    case date(any WritableKeyPath<Root, Instant?> & Sendable)
     case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
     case flag(any WritableKeyPath<Root, Bool?> & Sendable)
 }
@@ -185,7 +185,7 @@ private struct SpecificationReader {
         case .octets(let path): root[keyPath: path] = try octets(&cursor)
         case .date(let path):
             let string = try cursor.readString()
-            guard let date = Timestamp(rfc3339: string.value) else {
+            guard let date = Instant(rfc3339: string.value) else {
                 throw JSONError(.unexpectedValue, offset: string.offset)
             }
             root[keyPath: path] = date

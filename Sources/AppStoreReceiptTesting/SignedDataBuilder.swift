@@ -88,7 +88,7 @@ public struct SignedDataBuilder: Sendable {
         /// `nil` for the digest of the content.
         case messageDigest([UInt8]?)
         /// When the signer says it signed (RFC 5652, 11.3).
-        case signingTime(Timestamp)
+        case signingTime(Instant)
         /// Encoded values.
         case other(ASN1ObjectIdentifier, values: [[UInt8]])
 

@@ -173,8 +173,8 @@ extension TestCertificateAuthority {
     }
 }
 
-extension ClosedRange<Timestamp> {
-    static func seconds(_ first: Int64, _ last: Int64) -> ClosedRange<Timestamp> {
-        Timestamp(millisecondsSince1970: first * 1000)...Timestamp(millisecondsSince1970: last * 1000)
+extension ClosedRange<Instant> {
+    static func seconds(_ first: Int64, _ last: Int64) -> ClosedRange<Instant> {
+        Instant(millisecondsSince1970: first * 1000)...Instant(millisecondsSince1970: last * 1000)
     }
 }

@@ -79,7 +79,7 @@ struct CMSChainValidator: Sendable {
 extension CMSChainValidator {
     /// The chain from a certificate of the pool to an anchor, at the given date.
     func path(
-        from signer: Int, in pool: inout CertificatePool, at date: Timestamp
+        from signer: Int, in pool: inout CertificatePool, at date: Instant
     ) throws(SignatureTrustError) -> CMSPath {
         try pool.load(policy.algorithms)
         let member = pool.members[signer]
@@ -109,7 +109,7 @@ extension CMSChainValidator {
     }
 
     private func validate(
-        _ leaf: CertificateHandle, _ untrusted: [CertificateHandle], _ date: Timestamp
+        _ leaf: CertificateHandle, _ untrusted: [CertificateHandle], _ date: Instant
     ) throws(SignatureTrustError) -> ChainResult {
         let checksRevocation = policy.revocation != .none
         // Without lists libcrypto would check nothing.

@@ -28,12 +28,12 @@ public final class CMSVerifier: Sendable {
     /// The date at which a signer's chain must be valid. There is no default, and no hidden clock.
     public enum ValidationDate: Hashable, Sendable {
         /// The same for all signers: the present, or when the message is known to have existed.
-        case date(Timestamp)
+        case date(Instant)
         /// What each signer says in its signing-time attribute, which must be there and not after `latest`.
         ///
         /// So messages stay verifiable when certificates expire. But nobody else vouches for that time: whoever gets hold of the key of an expired
         /// certificate can still sign with a date of before. Where that matters, distrust the certificate or use the present.
-        case signingTime(latest: Timestamp)
+        case signingTime(latest: Instant)
     }
 
     /// Which signers must pass.

@@ -26,9 +26,9 @@ package struct CertificateSequence: Sendable {
     }
 
     /// The first moment at which the signer's certificate is valid: a date to judge it at when what it signed names none.
-    package func signerNotBefore() throws(SignatureTrustError) -> Timestamp {
+    package func signerNotBefore() throws(SignatureTrustError) -> Instant {
         try withView(at: 0) { (signer) throws(SignatureTrustError) in
-            Timestamp(millisecondsSince1970: try signer.validSeconds().lowerBound * 1000)
+            Instant(millisecondsSince1970: try signer.validSeconds().lowerBound * 1000)
         }
     }
 
@@ -87,7 +87,7 @@ extension PinnedChainVerifier {
     /// The second step: the chain of exactly three certificates at a date, in this order, the last the very anchor.
     ///
     /// - Throws: `unsupported-key` when the intermediate's key is not on P-384, as Apple's are.
-    package func chain(of sequence: CertificateSequence, at date: Timestamp) throws(SignatureTrustError) -> PinnedChain
+    package func chain(of sequence: CertificateSequence, at date: Instant) throws(SignatureTrustError) -> PinnedChain
     {
         guard sequence.certificates.count == 3 else { throw SignatureTrustError(.invalidChainLength) }
         let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
@@ -123,7 +123,7 @@ extension PinnedSignerVerifier {
 
     /// The second step: that there is one certificate, one of those given, and valid at a date.
     package func signer(
-        of sequence: CertificateSequence, at date: Timestamp
+        of sequence: CertificateSequence, at date: Instant
     ) throws(SignatureTrustError) -> PinnedSigner {
         guard sequence.certificates.count == 1 else { throw SignatureTrustError(.invalidChainLength) }
         return try sequence.withView(at: 0) { (signer) throws(SignatureTrustError) in try check(signer, at: date) }

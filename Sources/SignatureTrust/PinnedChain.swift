@@ -13,13 +13,13 @@ package final class PinnedChain: Sendable {
     package let leafFingerprint: Fingerprint
     package let anchorFingerprint: Fingerprint
     /// The leaf's `notAfter`.
-    package let leafExpiry: Timestamp
+    package let leafExpiry: Instant
     /// The seconds since 1970 at which all three certificates are valid, as libcrypto judges it: up to, not including, the earliest `notAfter`.
     let validSeconds: Range<Int64>
 
     init(
         leaf: [UInt8], intermediate: [UInt8], intermediateHandle: CertificateHandle, anchor: TrustAnchor,
-        anchorFingerprint: Fingerprint, leafKey: PublicKey, leafExpiry: Timestamp, validSeconds: Range<Int64>
+        anchorFingerprint: Fingerprint, leafKey: PublicKey, leafExpiry: Instant, validSeconds: Range<Int64>
     ) throws(SignatureTrustError) {
         self.leaf = leaf
         self.intermediate = intermediate

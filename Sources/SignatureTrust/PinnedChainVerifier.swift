@@ -74,7 +74,7 @@ package final class PinnedChainVerifier: Sendable {
     ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
     ///   - candidates: all of those; asked for only when no known chain answers.
     package func chain(
-        from leaf: CertificateView, at date: Timestamp, known: PinnedChain? = nil,
+        from leaf: CertificateView, at date: Instant, known: PinnedChain? = nil,
         isAtHand: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
@@ -148,7 +148,7 @@ package final class PinnedChainVerifier: Sendable {
             return try PinnedChain(
                 leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der, intermediateHandle: handle,
                 anchor: policy.anchors[index], anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leafKey,
-                leafExpiry: Timestamp(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
+                leafExpiry: Instant(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
         }
     }
 }

@@ -73,8 +73,8 @@ package struct VerifiedSignature: ~Escapable {
     package var isSignerKnown: Bool { key.isKnown }
 
     /// The first moment at which the signer's certificate is valid: a date to judge it at when the message names none.
-    package func signerNotBefore() throws(SignatureTrustError) -> Timestamp {
-        Timestamp(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
+    package func signerNotBefore() throws(SignatureTrustError) -> Instant {
+        Instant(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
     }
 
     @_lifetime(copy certificate)
@@ -211,7 +211,7 @@ extension PinnedChainVerifier {
 
     /// The second step: the chain from that certificate to an anchor at a date.
     package func chain(
-        of signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
+        of signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {
         try chain(
             from: signature.certificate, at: date, known: signature.key.chain, isAtHand: { message.embeds($0) },

@@ -1,6 +1,6 @@
 /// Writes compact JSON (RFC 8259) into bytes, keys in the order given.
 ///
-/// Strings are escaped where the RFC demands it and nowhere else. It is the caller's task to end what was begun.
+/// Strings are escaped where the RFC demands it, and for every ``HiddenCharacter``. It is the caller's task to end what was begun.
 package struct JSONWriter: ~Copyable {
     package private(set) var bytes: [UInt8]
     /// A value stands before the place where the next one goes.
@@ -84,11 +84,22 @@ package struct JSONWriter: ~Copyable {
         var start = 0
         while true {
             var end = value.endOfPlainASCII(from: start)
-            while end < value.count, value[end] >= 0x80 { end = value.endOfPlainASCII(from: end + 1) }
+            var hidden: HiddenCharacter?
+            while end < value.count, value[end] >= 0x7F {
+                hidden = HiddenCharacter(value, at: end)
+                guard hidden == nil else { break }
+                end += 1
+                if end < value.count, value[end] < 0x80 { end = value.endOfPlainASCII(from: end) }
+            }
             append(value.extracting(start..<end))
             guard end < value.count else { break }
-            appendEscape(of: value[end])
-            start = end + 1
+            if let hidden {
+                appendEscape(of: hidden.codeUnit)
+                start = end + hidden.byteCount
+            } else {
+                appendEscape(of: value[end])
+                start = end + 1
+            }
         }
         bytes.append(.quotationMark)
     }
@@ -121,24 +132,57 @@ package struct JSONWriter: ~Copyable {
         append(value)
     }
 
-    /// A value that is JSON already, without the whitespace between its tokens.
+    /// A value that is JSON already, without the whitespace between its tokens. Hidden characters in its strings are escaped.
     package mutating func compact(_ value: Span<UInt8>) {
-        raw(capacity: value.count) { output in
-            var isInString = false
-            var isEscaped = false
-            for index in value.indices {
-                let byte = value[index]
-                guard isInString || !byte.isWhitespace else { continue }
-                output.append(byte)
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == .quotationMark {
-                    isInString.toggle()
-                } else {
-                    isEscaped = isInString && byte == .backslash
+        separate()
+        var isInString = false
+        // What begins here goes into the output as it is.
+        var start = 0
+        var position = 0
+        while position < value.count {
+            let byte = value[position]
+            if isInString {
+                switch byte {
+                case .quotationMark: isInString = false
+                case .backslash: position += 1
+                case 0x7F...0xFF:
+                    if let hidden = HiddenCharacter(value, at: position) {
+                        append(value.extracting(start..<position))
+                        appendEscape(of: hidden.codeUnit)
+                        position += hidden.byteCount
+                        start = position
+                        continue
+                    }
+                default:
+                    position = value.endOfPlainASCII(from: position + 1)
+                    continue
                 }
+            } else if byte == .quotationMark {
+                isInString = true
+            } else if byte.isWhitespace {
+                append(value.extracting(start..<position))
+                start = position + 1
             }
+            position += 1
         }
+        append(value.extracting(start..<value.count))
+    }
+
+    /// Text that is JSON already, with no comma before it. Hidden characters, which only strings can have, are escaped.
+    private mutating func appendJSON(_ json: Span<UInt8>) {
+        var start = 0
+        var position = json.firstIndex(from: 0) { $0 >= 0x7F }
+        while position < json.count {
+            guard let hidden = HiddenCharacter(json, at: position) else {
+                position = json.firstIndex(from: position + 1) { $0 >= 0x7F }
+                continue
+            }
+            append(json.extracting(start..<position))
+            appendEscape(of: hidden.codeUnit)
+            start = position + hidden.byteCount
+            position = json.firstIndex(from: start) { $0 >= 0x7F }
+        }
+        append(json.extracting(start...))
     }
 
     /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
@@ -148,17 +192,13 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// A member whose name, with its quotation marks, and value are JSON already. It stays on one line: a value with line breaks between its
-    /// tokens loses the whitespace there.
+    /// tokens loses the whitespace there. Hidden characters in strings are escaped.
     package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()
-        append(name)
+        appendJSON(name)
         bytes.append(UInt8(ascii: ":"))
-        // Without a way out of the loop, which the compiler then does many bytes at a time.
-        var hasLineBreak = false
-        for index in value.indices where value[index] == .lineFeed || value[index] == .carriageReturn {
-            hasLineBreak = true
-        }
-        guard hasLineBreak else { return append(value) }
+        let lineBreak = value.firstIndex(from: 0) { $0 == .lineFeed || $0 == .carriageReturn }
+        guard lineBreak < value.count else { return appendJSON(value) }
         needsComma = false
         compact(value)
     }
@@ -202,10 +242,34 @@ package struct JSONWriter: ~Copyable {
         case .lineFeed: append("\\n")
         case .carriageReturn: append("\\r")
         case .tab: append("\\t")
-        default:
-            append("\\u00")
-            bytes.append(UInt8(ascii: "0") + byte >> 4)
-            bytes.append(byte & 0xF < 10 ? UInt8(ascii: "0") + byte & 0xF : UInt8(ascii: "a") + byte & 0xF - 10)
+        default: appendEscape(of: UInt16(byte))
         }
+    }
+
+    /// `\uXXXX`
+    private mutating func appendEscape(of codeUnit: UInt16) {
+        append("\\u")
+        for shift: UInt16 in [12, 8, 4, 0] {
+            let digit = UInt8(truncatingIfNeeded: codeUnit >> shift & 0xF)
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The index of the first byte from `start` on that fulfils a condition; `count` if there is none.
+    @inline(__always)
+    fileprivate func firstIndex(from start: Int, where condition: (UInt8) -> Bool) -> Int {
+        var position = start
+        // Without a way out of the inner loop, which the compiler then does many bytes at a time.
+        while count - position >= 32 {
+            let chunk = extracting(position..<position + 32)
+            var found: UInt8 = 0
+            for index in 0..<32 { found |= condition(chunk[index]) ? 1 : 0 }
+            guard found == 0 else { break }
+            position += 32
+        }
+        while position < count, !condition(self[position]) { position += 1 }
+        return position
     }
 }

@@ -43,7 +43,7 @@ struct MintCommand: Command {
     private let isBinary: Bool
 
     /// As many as a verifier accepts if nothing else is said.
-    private static let maximumPurchaseCount = ReceiptLimits().maximumPurchaseCount
+    private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
 
     init(_ arguments: Arguments) throws(UsageError) {
         let operand = arguments.operands.first

@@ -36,7 +36,7 @@ extension TextReport {
     }
 }
 
-extension SignedPart.Kind {
+extension JWSPart.Kind {
     fileprivate var text: String {
         switch self {
         case .transaction: "transaction"
@@ -48,7 +48,7 @@ extension SignedPart.Kind {
     }
 }
 
-extension SignedField.Value {
+extension JWSField.Value {
     fileprivate var text: String {
         switch self {
         case .string(let text), .json(let text): text

@@ -153,7 +153,7 @@ extension Receipt {
     }
 }
 
-extension ReceiptEvidence.Authority {
+extension Verification.Authority {
     var text: String {
         switch self {
         case .apple: "signed by Apple"
@@ -163,7 +163,7 @@ extension ReceiptEvidence.Authority {
     }
 }
 
-extension ReceiptEvidence {
+extension Verification {
     var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
@@ -183,7 +183,7 @@ extension ReceiptEvidence {
     }
 }
 
-extension Timestamp {
+extension Instant {
     /// `2020-04-01 04:07:39 UTC`
     var text: String { compactText + " UTC" }
 

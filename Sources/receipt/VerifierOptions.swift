@@ -34,13 +34,13 @@ struct VerifierOptions {
 
     private let bundleID: String?
     private let appAppleID: Int64?
-    private let environments: Set<ReceiptEnvironment>
+    private let environments: Set<AppStoreEnvironment>
     private let trust: Trust
     private let validationDate: ReceiptPolicy.ValidationDate
 
     init(_ arguments: Arguments) throws(UsageError) {
         bundleID = arguments["--bundle-id"]
-        environments = Set(arguments.all("--environment").compactMap(ReceiptEnvironment.init(rawValue:)))
+        environments = Set(arguments.all("--environment").compactMap(AppStoreEnvironment.init(rawValue:)))
         appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
             guard let id = Int64(text), id > 0 else {
                 throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
@@ -59,7 +59,7 @@ struct VerifierOptions {
         case "creation": validationDate = .creationDate
         case "now": validationDate = .now
         case let text:
-            guard let date = Timestamp(rfc3339: text) else {
+            guard let date = Instant(rfc3339: text) else {
                 throw .invalidValue(
                     option: "--at", value: text, expected: "creation, now, or a date such as 2025-01-31T12:00:00Z",
                     suggestion: nearest(to: text, in: ["creation", "now"]))
@@ -77,7 +77,7 @@ struct VerifierOptions {
     /// The verifier; `nil` when none can be made, which is told.
     func makeVerifier(_ console: inout Console) -> EvidenceVerifier? {
         do throws(CertificateFileError) {
-            let trust: ReceiptTrust
+            let trust: AppStoreTrust
             switch self.trust {
             case .apple: trust = .apple
             case .roots(let files):
@@ -98,7 +98,7 @@ struct VerifierOptions {
         return nil
     }
 
-    private func receiptVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> ReceiptVerifier {
+    private func receiptVerifier(_ trust: AppStoreTrust) throws(EvidenceError) -> ReceiptVerifier {
         var policy = ReceiptPolicy(bundleIDs: bundleID.map { [$0] }, environments: accepted([.xcode]))
         policy.validationDate = validationDate
         do throws(ReceiptError) {
@@ -115,7 +115,7 @@ struct VerifierOptions {
         }
     }
 
-    private func signedDataVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> SignedDataVerifier {
+    private func signedDataVerifier(_ trust: AppStoreTrust) throws(EvidenceError) -> SignedDataVerifier {
         var policy = SignedDataPolicy(
             bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted([.xcode, .localTesting]))
         policy.validationDate =
@@ -131,7 +131,7 @@ struct VerifierOptions {
         }
     }
 
-    private func accepted(_ environmentsOfStoreKitTesting: Set<ReceiptEnvironment>) -> Set<ReceiptEnvironment> {
+    private func accepted(_ environmentsOfStoreKitTesting: Set<AppStoreEnvironment>) -> Set<AppStoreEnvironment> {
         if case .storeKitTesting = trust { return environmentsOfStoreKitTesting }
         return environments.isEmpty ? [.production, .sandbox] : environments
     }

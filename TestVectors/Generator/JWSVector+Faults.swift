@@ -162,10 +162,10 @@ extension JWSVector {
         refused("leaf-sha-1", .chain, "weak-algorithm", "Its issuer signed over SHA-1.", .leaf { $0.digest = .sha1 }),
         refused(
             "leaf-expired", .chain, "certificate-expired", "At the date of signing.",
-            .leaf { $0.notAfter = Timestamp(millisecondsSince1970: date - 1000) }),
+            .leaf { $0.notAfter = Instant(millisecondsSince1970: date - 1000) }),
         refused(
             "leaf-not-yet-valid", .chain, "certificate-not-yet-valid", "At the date of signing.",
-            .leaf { $0.notBefore = Timestamp(millisecondsSince1970: date + 1000) }),
+            .leaf { $0.notBefore = Instant(millisecondsSince1970: date + 1000) }),
         refused(
             "leaf-expired-by-the-callers-date", .chain, "certificate-expired", "The caller has chosen a later date.",
             .verifier { $0.validationDate = "2046-01-01T00:00:00Z" }),

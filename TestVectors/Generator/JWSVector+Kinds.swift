@@ -123,7 +123,7 @@ extension JWSVector {
             ]),
         accepted(
             "signer-expired-since", .transaction, why: "Judged at the date of signing.",
-            [.leaf { $0.notAfter = Timestamp(millisecondsSince1970: date + 1000) }]),
+            [.leaf { $0.notAfter = Instant(millisecondsSince1970: date + 1000) }]),
         accepted(
             "xcode", .transaction, why: "In a verifier for Xcode's.", JWSStep.xcode("Xcode") + [.inVerifierForXcode]),
         accepted(

@@ -16,7 +16,7 @@ struct JWSVector: Sendable {
     var fault: [JWSStep] = []
 
     static func accepted(
-        _ name: String, _ kinds: SignedPart.Kind..., why: String, _ base: [JWSStep]
+        _ name: String, _ kinds: JWSPart.Kind..., why: String, _ base: [JWSStep]
     ) -> JWSVector {
         JWSVector(name: name, expected: .accepted(kinds: kinds.map(\.rawValue)), why: why, base: base)
     }
@@ -120,7 +120,7 @@ extension VerifierOptions {
         let names = environments ?? (storeKitTesting == nil ? ["production"] : ["xcode", "local-testing"])
         var policy = SignedDataPolicy(
             bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID], appAppleID: appAppleID,
-            environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
+            environments: Set(names.compactMap(AppStoreEnvironment.init(rawValue:))))
         if let validationDate { policy.validationDate = .date(try date(validationDate)) }
         if let now {
             let time = try date(now)

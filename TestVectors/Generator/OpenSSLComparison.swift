@@ -98,9 +98,9 @@ struct OpenSSLComparison {
         }
     }
 
-    private static func validationDate(_ options: VerifierOptions, of receipt: Data) throws -> Timestamp {
+    private static func validationDate(_ options: VerifierOptions, of receipt: Data) throws -> Instant {
         if let text = options.validationDate == "now" ? options.now : options.validationDate,
-            let date = Timestamp(rfc3339: text)
+            let date = Instant(rfc3339: text)
         {
             return date
         }

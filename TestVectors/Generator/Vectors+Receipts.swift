@@ -5,8 +5,8 @@ import AppStoreReceiptTesting
 extension Vector {
     private static let subscriptions: [ReceiptBuilder.Purchase] = {
         let first = ReceiptBuilder.defaultPurchaseDate
-        func days(_ count: Int64) -> Timestamp {
-            Timestamp(millisecondsSince1970: first.millisecondsSince1970 + count * 86_400_000)
+        func days(_ count: Int64) -> Instant {
+            Instant(millisecondsSince1970: first.millisecondsSince1970 + count * 86_400_000)
         }
         var trial = ReceiptBuilder.Purchase.autoRenewable(
             "com.example.app.monthly", transactionID: "340000000000100", purchaseDate: first, expiresDate: days(7),

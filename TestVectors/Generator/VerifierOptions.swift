@@ -42,7 +42,7 @@ struct VerifierOptions: Codable, Hashable, Sendable {
         let names = environments ?? [storeKitTesting == nil ? "production" : "xcode"]
         var policy = ReceiptPolicy(
             bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID],
-            environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
+            environments: Set(names.compactMap(AppStoreEnvironment.init(rawValue:))))
         if let validationDate {
             policy.validationDate = validationDate == "now" ? .now : .date(try date(validationDate))
         }
@@ -64,8 +64,8 @@ struct VerifierOptions: Codable, Hashable, Sendable {
                 ?? .roots(try anchors(roots ?? ["root.der"])))
     }
 
-    func date(_ text: String) throws -> Timestamp {
-        guard let date = Timestamp(rfc3339: text) else { throw Fault.unreadable(text) }
+    func date(_ text: String) throws -> Instant {
+        guard let date = Instant(rfc3339: text) else { throw Fault.unreadable(text) }
         return date
     }
 

@@ -10,7 +10,7 @@ struct Store {
     var granted: [String: String] = [:]
 
     /// Grants each purchase once, and says which products are new.
-    mutating func redeem(receiptData: String, at now: Timestamp = .now) throws(ReceiptError) -> [String] {
+    mutating func redeem(receiptData: String, at now: Instant = .now) throws(ReceiptError) -> [String] {
         let receipt = try verifier.verify(base64: receiptData)
         var products: [String] = []
         for purchase in receipt.purchases where purchase.grants(at: now) {

@@ -31,7 +31,7 @@ struct JWSVectorsTests {
     @Test func `every kind of signed data is among those accepted, and three in four are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
-        for kind in SignedPart.Kind.allCases {
+        for kind in JWSPart.Kind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
         #expect(expectations.count >= accepted.count * 4)

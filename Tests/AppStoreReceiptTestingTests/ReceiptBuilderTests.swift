@@ -8,13 +8,13 @@ enum Shared {
     static let authority = Result { try TestCertificateAuthority() }
     static let storeKit = Result { try StoreKitTestingSigner() }
 
-    static func verifier(_ environments: Set<ReceiptEnvironment> = [.production]) throws -> ReceiptVerifier {
+    static func verifier(_ environments: Set<AppStoreEnvironment> = [.production]) throws -> ReceiptVerifier {
         try ReceiptVerifier(
             bundleID: "com.example.app", environments: environments, trust: .roots([authority.get().trustAnchor]))
     }
 }
 
-func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: text)) }
+func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text)) }
 
 @Suite struct ReceiptBuilderTests {
     @Test func `a receipt with one purchase is verified in a few lines`() throws {

@@ -71,7 +71,7 @@ import Testing
             try SigningKey(generating: .rsa(bits: 2048, publicExponent: 4))
         }
         var shape = TestCertificateAuthority.Shape()
-        shape.leaf.notAfter = Timestamp(millisecondsSince1970: 1)
+        shape.leaf.notAfter = Instant(millisecondsSince1970: 1)
         #expect(throws: MintingError.inexpressibleValue) { try Shared.authority.get().reissued(shape) }
         let garbled = SigningIdentity(certificate: [0x30, 0x00], key: try Shared.authority.get().leaf.key)
         #expect(throws: MintingError.malformedCertificate) {

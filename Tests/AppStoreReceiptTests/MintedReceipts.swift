@@ -6,7 +6,7 @@ import SpanASN1
 enum MintedReceipts {
     private static let shared = Result { () throws(MintingError) in try TestCertificateAuthority() }
     static var authority: TestCertificateAuthority { get throws { try shared.get() } }
-    static var trust: ReceiptTrust { get throws { try .roots([authority.trustAnchor]) } }
+    static var trust: AppStoreTrust { get throws { try .roots([authority.trustAnchor]) } }
 
     static func verifier() throws -> ReceiptVerifier {
         try ReceiptVerifier(
@@ -23,6 +23,6 @@ enum MintedReceipts {
 }
 
 /// So many days after 2025-01-01.
-func day(_ days: Double) -> Timestamp {
-    Timestamp(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000))
+func day(_ days: Double) -> Instant {
+    Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000))
 }

@@ -81,7 +81,7 @@ struct ReceiptCorpusTests {
         #expect(receipt.trust.digest == (file.lastPathComponent.contains("sha256") ? .sha256 : .sha1))
         #expect(receipt.trust.validationDate == receipt.creationDate)
         #expect(receipt.trust.signerExpiry > receipt.trust.validationDate)
-        let environment: ReceiptEnvironment = file.lastPathComponent.hasPrefix("prod") ? .production : .sandbox
+        let environment: AppStoreEnvironment = file.lastPathComponent.hasPrefix("prod") ? .production : .sandbox
         #expect(receipt.environment == environment)
         // For this app and environment, and no other.
         let bundleID = try #require(receipt.bundleID)
@@ -89,7 +89,7 @@ struct ReceiptCorpusTests {
         #expect(
             try ReceiptVerifier(bundleID: "com.example.app", environments: [environment]).code(bytes)
                 == "bundle-id-mismatch")
-        let other: ReceiptEnvironment = environment == .production ? .sandbox : .production
+        let other: AppStoreEnvironment = environment == .production ? .sandbox : .production
         #expect(try ReceiptVerifier(bundleID: bundleID, environments: [other]).code(bytes) == "environment-mismatch")
         #expect(try !receipt.isMade(forDevice: [1, 2, 3, 4, 5, 6]))
     }
@@ -119,7 +119,7 @@ struct ReceiptCorpusTests {
         let bytes = try Corpus.bytes(file)
         let expiry = try Self.verifier().verify(bytes).trust.signerExpiry
         for (offset, isAccepted) in [(-1000, true), (0, false), (1000, false)] as [(Int64, Bool)] {
-            let date = Timestamp(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
+            let date = Instant(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
             let code = try Self.verifier { $0.validationDate = .date(date) }.code(bytes)
             // The intermediate may have expired before its leaf.
             #expect(isAccepted ? [nil, "certificate-expired"].contains(code) : code == "certificate-expired")

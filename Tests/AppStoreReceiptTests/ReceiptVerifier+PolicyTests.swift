@@ -16,8 +16,8 @@ import Testing
         "Production", "ProductionVPP", "ProductionSandbox", "ProductionVPPSandbox", "Xcode", "LocalTesting", "", "x",
     ])
     func `an environment is accepted by its two names, in the set that was asked for`(type: String) throws {
-        let environment = ReceiptEnvironment(receiptType: type)
-        for environments in [[.production], [.sandbox], [.production, .sandbox]] as [Set<ReceiptEnvironment>] {
+        let environment = AppStoreEnvironment(receiptType: type)
+        for environments in [[.production], [.sandbox], [.production, .sandbox]] as [Set<AppStoreEnvironment>] {
             let code = try code({ $0.environments = environments }, { $0.receiptType = type })
             switch environment {
             case nil: #expect(code == "unknown-environment")
@@ -83,7 +83,7 @@ import Testing
         ] as [(Int64, Int64, String?)] {
             let found = try self.code({
                 $0.maximumAge = maximum
-                $0.clock = { Timestamp(millisecondsSince1970: now) }
+                $0.clock = { Instant(millisecondsSince1970: now) }
             })
             #expect(found == code, "\(now) \(maximum)")
         }
@@ -99,12 +99,12 @@ import Testing
             try self.code(
                 {
                     $0.rejectsFutureDates = isAsked
-                    $0.clock = { Timestamp(millisecondsSince1970: created + now) }
+                    $0.clock = { Instant(millisecondsSince1970: created + now) }
                 }, change)
         }
         #expect(try code(0) == nil && code(1000) == nil)
         #expect(try code(-1) == "receipt-from-the-future" && code(-1, isAsked: false) == nil)
-        let dates: [WritableKeyPath<ReceiptBuilder, Timestamp?>] = [
+        let dates: [WritableKeyPath<ReceiptBuilder, Instant?>] = [
             \.originalCreationDate, \.originalPurchaseDate, \.purchases[0].purchaseDate,
             \.purchases[0].originalPurchaseDate,
             \.purchases[0].cancellationDate,
@@ -112,7 +112,7 @@ import Testing
         for date in dates {
             for (offset, expected) in [(0, nil), (999, nil), (1000, "receipt-from-the-future")] as [(Int64, String?)] {
                 let change = { (builder: inout ReceiptBuilder) in
-                    builder[keyPath: date] = Timestamp(millisecondsSince1970: created + offset)
+                    builder[keyPath: date] = Instant(millisecondsSince1970: created + offset)
                 }
                 // Whatever the clock says, the receipt cannot know what comes after it.
                 #expect(try code(1_000_000, change) == expected)
@@ -122,25 +122,25 @@ import Testing
         // These are meant to.
         #expect(
             try code(0) {
-                $0.expirationDate = Timestamp(millisecondsSince1970: created + 1000)
-                $0.purchases[0].expiresDate = Timestamp(millisecondsSince1970: created + 1000)
+                $0.expirationDate = Instant(millisecondsSince1970: created + 1000)
+                $0.purchases[0].expiresDate = Instant(millisecondsSince1970: created + 1000)
             } == nil)
     }
 
     /// PITFALLS 14 and 20b.
     @Test func `the chain is judged at the creation date, unless another is chosen`() throws {
-        let expiry = Timestamp(millisecondsSince1970: 1_750_000_000_000)
-        func code(_ change: @escaping (inout ReceiptPolicy) -> Void) throws -> (String?, Timestamp?) {
+        let expiry = Instant(millisecondsSince1970: 1_750_000_000_000)
+        func code(_ change: @escaping (inout ReceiptPolicy) -> Void) throws -> (String?, Instant?) {
             let received = try ReceiptDraft.received {
                 try $0.reissue { $0.leaf.notAfter = expiry }
                 // Attribute 8 is not the date that counts.
-                $0.builder.originalCreationDate = Timestamp(millisecondsSince1970: 1_900_000_000_000)
+                $0.builder.originalCreationDate = Instant(millisecondsSince1970: 1_900_000_000_000)
             }
             let verifier = try ReceiptVerifierTests.verifier(change)
             return (verifier.code(received), try? verifier.verify(received).trust.validationDate)
         }
-        let late: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 1_760_000_000_000) }
-        let early: @Sendable () -> Timestamp = { Timestamp(millisecondsSince1970: 1_740_000_000_000) }
+        let late: @Sendable () -> Instant = { Instant(millisecondsSince1970: 1_760_000_000_000) }
+        let early: @Sendable () -> Instant = { Instant(millisecondsSince1970: 1_740_000_000_000) }
         #expect(try code { $0.clock = late } == (nil, ReceiptBuilder.defaultCreationDate))
         #expect(
             try code {
@@ -153,7 +153,7 @@ import Testing
         #expect(try code { $0.validationDate = .date(late()) } == ("certificate-expired", nil))
         #expect(try code { $0.validationDate = .date(early()) } == (nil, early()))
         #expect(
-            try code { $0.validationDate = .date(Timestamp(millisecondsSince1970: 0)) } == (
+            try code { $0.validationDate = .date(Instant(millisecondsSince1970: 0)) } == (
                 "certificate-not-yet-valid", nil
             ))
     }
@@ -184,7 +184,7 @@ import Testing
 
     @Test func `a verifier that could accept nothing, or the wrong thing, is not made`() throws {
         let root = try MintedReceipts.authority.trustAnchor
-        let rows: [(Set<ReceiptEnvironment>, ReceiptTrust, ReceiptError.ConfigurationFault?)] = [
+        let rows: [(Set<AppStoreEnvironment>, AppStoreTrust, ReceiptError.ConfigurationFault?)] = [
             ([], .apple, .noEnvironment), ([], .storeKitTesting([root]), .noEnvironment),
             ([.xcode], .apple, .environmentNotOfTrust), ([.production, .xcode], .apple, .environmentNotOfTrust),
             ([.xcode], .roots([root]), .environmentNotOfTrust),
@@ -244,7 +244,7 @@ import Testing
     @Test func `a payload that says Xcode gets no easier checks elsewhere`() throws {
         let signer = try Self.signer.get()
         let received = try builder().signed(by: signer)
-        let all: Set<ReceiptEnvironment> = [.production, .sandbox]
+        let all: Set<AppStoreEnvironment> = [.production, .sandbox]
         #expect(try ReceiptVerifier(bundleID: "com.example.app", environments: all).code(received) == "untrusted-chain")
         let roots = try ReceiptVerifier(
             bundleID: "com.example.app", environments: all,

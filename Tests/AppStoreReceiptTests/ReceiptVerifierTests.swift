@@ -154,9 +154,9 @@ extension ReceiptVerifier {
         ("untrusted-chain", .chain, { $0.authority = try TestCertificateAuthority() }),
         (
             "certificate-expired", .chain,
-            { try $0.reissue { $0.leaf.notAfter = Timestamp(millisecondsSince1970: 1_700_000_000_000) } }
+            { try $0.reissue { $0.leaf.notAfter = Instant(millisecondsSince1970: 1_700_000_000_000) } }
         ),
-        ("certificate-not-yet-valid", .chain, { $0.builder.creationDate = Timestamp(millisecondsSince1970: 0) }),
+        ("certificate-not-yet-valid", .chain, { $0.builder.creationDate = Instant(millisecondsSince1970: 0) }),
         (
             "duplicate-element", .payload,
             { $0.builder.additionalAttributes = [.utf8String(.bundleID, "com.example.app")] }

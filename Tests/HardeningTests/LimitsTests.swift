@@ -7,7 +7,7 @@ import Testing
 /// The table of limits in SECURITY.md is what the code has for defaults.
 @Suite struct LimitsTests {
     static let rows: [(what: String, default: String)] = {
-        let receipt = ReceiptLimits()
+        let receipt = VerificationLimits()
         let cms = CMSLimits()
         let asn1 = ASN1Limits()
         let gate = BERGate()

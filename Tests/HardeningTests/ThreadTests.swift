@@ -14,7 +14,7 @@ import Testing
     @Test func `eight tasks that share a verifier get the verdicts of one`() async throws {
         let authorities = try (0..<3).map { _ in try TestCertificateAuthority() }
         // Two of the three are trusted.
-        let trust = ReceiptTrust.roots([try authorities[0].trustAnchor, try authorities[1].trustAnchor])
+        let trust = AppStoreTrust.roots([try authorities[0].trustAnchor, try authorities[1].trustAnchor])
         let policy = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
         let verifier = try ReceiptVerifier(policy: policy, trust: trust)
 

@@ -70,7 +70,7 @@ import Testing
         var accepted = 0
         for round in 0..<400 {
             let message = try pool.message(&generator)
-            let date = Timestamp.seconds(Int64(dates[Int.random(in: 0..<dates.count, using: &generator)]))
+            let date = Instant.seconds(Int64(dates[Int.random(in: 0..<dates.count, using: &generator)]))
             let expected = try PinnedChainVerifier.make(anchors: anchors).verdict(message, at: date)
             for verifier in [warm, crowded] {
                 switch (verifier.verdict(message, at: date), expected) {
@@ -250,7 +250,7 @@ import Testing
             (.max, .certificateExpired),
         ]
         for (milliseconds, kind) in rows {
-            let date = Timestamp(millisecondsSince1970: milliseconds)
+            let date = Instant(millisecondsSince1970: milliseconds)
             let cold = try PinnedChainVerifier.make(anchors: [authority.root.certificate])
             for verifier in [cold, warm] {
                 let verdict = verifier.verdict(message, at: date)
@@ -265,7 +265,7 @@ import Testing
         var generator = SeededGenerator()
         let anchors = [pool.authority.root.certificate]
         let messages = try (0..<40).map { _ in try pool.message(&generator) }
-        let dates = [1_350_000_000, 1_500_000_000, 1_700_000_000].map { Timestamp.seconds($0) }
+        let dates = [1_350_000_000, 1_500_000_000, 1_700_000_000].map { Instant.seconds($0) }
         var expected: [[Bool]] = []
         for message in messages {
             expected.append(

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PinnedChainVerifierTests {
     /// The verdict of a verifier that trusts the root of the changed chain.
     private func verdict(
-        algorithms: AlgorithmPolicy = AlgorithmPolicy(), at date: Timestamp = .midsummer,
+        algorithms: AlgorithmPolicy = AlgorithmPolicy(), at date: Instant = .midsummer,
         message: (inout SignedDataBuilder) throws -> Void = { _ in }, _ change: (inout MintedChain) throws -> Void
     ) throws -> Verdict {
         let authority = try MintedChain.authority(change)

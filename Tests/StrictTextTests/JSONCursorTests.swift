@@ -297,7 +297,7 @@ import Testing
     // It reads 32 bytes at once, then 8, then one by one.
     @Test func `a plain text ends at the first byte that is special in a JSON string, wherever that is`() {
         for byte in UInt8.min...UInt8.max {
-            let isPlain = (0x20...0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+            let isPlain = (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
             for count in [1, 7, 8, 9, 15, 17, 31, 32, 33, 41, 70] {
                 for place in 0..<count {
                     var text = [UInt8](repeating: UInt8(ascii: "e"), count: count)

@@ -49,14 +49,54 @@ import Testing
     @Test(arguments: [
         ("", #""""#), ("abc/d", #""abc/d""#), ("\"\\", #""\"\\""#),
         ("\n\r\t\u{8}\u{0}\u{1F}", #""\n\r\t\u0008\u0000\u001f""#),
-        ("é😀\u{7F}\u{2028}", "\"é😀\u{7F}\u{2028}\""), ("a\"é\\😀", #""a\"é\\😀""#),
+        ("é😀\u{7F}\u{2028}x", #""é😀\u007f\u2028x""#), ("\u{7F}\u{7F}é\u{9F}", #""\u007f\u007fé\u009f""#),
+        ("a\"é\\😀", #""a\"é\\😀""#),
         (
             "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\"",
             #""abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz\"""#
         ),
     ])
-    func `strings are escaped where they must be and nowhere else`(value: String, text: String) {
+    func `strings are escaped where they must be, and where characters hide`(value: String, text: String) {
         #expect(Self.write { $0.string(value) } == text)
+    }
+
+    /// DEL, the C1 controls, two that end lines in JavaScript, and what turns text around.
+    private static let hidden = ([0x7F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029] as Set<UInt32>)
+        .union(0x80...0x9F).union(0x202A...0x202E).union(0x2066...0x2069)
+
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { scalar in
+            guard hidden.contains(scalar.value) else { return String(scalar) }
+            let digits = String(scalar.value, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }.joined()
+    }
+
+    private static let scalars = (Array(0...0xFFFF) + [0x10000, 0x1F600, 0xE0001, 0x10FFFF] as [UInt32])
+        .compactMap(Unicode.Scalar.init)
+
+    @Test func `characters that hide are escaped, and no others but those that must be`() {
+        var failures = 0
+        for scalar in Self.scalars where scalar.value >= 0x20 && scalar != "\"" && scalar != "\\" {
+            let value = "a\(scalar)"
+            if Self.write({ $0.string(value) }) != "\"\(Self.escaped(value))\"" { failures += 1 }
+        }
+        #expect(failures == 0)
+    }
+
+    /// What others wrote is passed on as it is, but for these.
+    @Test(arguments: ["", " ", "\n"])
+    func `characters that hide are escaped in JSON that is passed on`(space: String) {
+        let all = String(
+            String.UnicodeScalarView(Self.scalars.filter { $0.value >= 0x20 && $0 != "\"" && $0 != "\\" }))
+        for text in [all, "\u{7F}", "\u{2028}\u{2028}", "\\\\\u{85}", "\\u2028\u{2028}", "\\\"\u{85} é", "\u{85}\\n"] {
+            let json = "{\(space)\"\(text)\":\(space)[\"\(text)\",\(space)1]}"
+            let compact = Self.escaped("{\"\(text)\":[\"\(text)\",1]}")
+            #expect(Self.write { $0.compact(json.utf8Span.span) } == compact)
+            let name = "\"\(text)\""
+            let member = Self.write { $0.member(rawName: name.utf8Span.span, rawValue: json.utf8Span.span) }
+            #expect(member == Self.escaped(name) + ":" + (space == "\n" ? compact : Self.escaped(json)))
+        }
     }
 
     @Test(arguments: [0, 1, -1, 9, 10, -10, 99, 100, 1_585_714_059_000, .max, .min, .max - 1] as [Int64])

@@ -16,7 +16,7 @@ final class Fixture {
 
     init() throws {
         authority = try TestCertificateAuthority()
-        let trust = try ReceiptTrust.roots([authority.trustAnchor])
+        let trust = try AppStoreTrust.roots([authority.trustAnchor])
         warmVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         coldVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         newLeafVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)

@@ -27,7 +27,7 @@ struct SignedDataTiming {
 
     init() throws {
         authority = try TestCertificateAuthority(.ellipticCurve)
-        let trust = try ReceiptTrust.roots([authority.trustAnchor])
+        let trust = try AppStoreTrust.roots([authority.trustAnchor])
         verifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         coldVerifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)

@@ -96,7 +96,7 @@ final class Workload {
         var sum = 0
         func read(_ text: String?) { sum &+= text?.utf8.count ?? 0 }
         func read(_ number: Int64?) { sum &+= Int(truncatingIfNeeded: number ?? 0) }
-        func read(_ date: Timestamp?) { read(date?.millisecondsSince1970) }
+        func read(_ date: Instant?) { read(date?.millisecondsSince1970) }
         func read(_ flag: Bool?) { sum &+= flag == true ? 1 : 0 }
         read(purchase.quantity)
         read(purchase.productID)

@@ -24,7 +24,7 @@ public struct Subscription: Hashable, Sendable {
     /// a gap.
     ///
     /// A renewal after the receipt was signed moves it, and the receipt does not know: see ``renewal``.
-    public let expiry: Timestamp
+    public let expiry: Instant
 
     /// What a subscription was at a date.
     public enum State: String, Hashable, Sendable, CaseIterable {
@@ -59,7 +59,7 @@ public struct Subscription: Hashable, Sendable {
     /// Whether ``state`` is ``State/active``. No grace period counts: see ``VerifiedReceipt/isActive(productIDs:at:gracePeriod:)``.
     public var isActive: Bool { state == .active }
     /// When the current period was or will be cancelled, as far as the receipt knows.
-    public var cancellationDate: Timestamp? { currentPeriod.cancellationDate }
+    public var cancellationDate: Instant? { currentPeriod.cancellationDate }
     /// The offer of the current period.
     public var offer: Offer { Offer(currentPeriod) }
     /// Always ``Renewal/unknown``: no receipt says it.
@@ -85,7 +85,7 @@ extension VerifiedReceipt {
     /// The subscriptions that had begun by a date, as they were at that date, in the order in which they first occur in the receipt.
     ///
     /// Purchases without an expiry [1708] are no periods, so non-renewing subscriptions are not among them.
-    public func subscriptions(at date: Timestamp) -> [Subscription] {
+    public func subscriptions(at date: Instant) -> [Subscription] {
         var groups: [[InAppPurchase]] = []
         var groupsByID: [UTF8Bytes: Int] = [:]
         for purchase in inAppPurchases where purchase.expiresDate != nil {
@@ -103,8 +103,8 @@ extension VerifiedReceipt {
 
 extension Subscription {
     /// - Parameter purchases: all periods, in the order of ``VerifiedReceipt/isBefore(_:_:)``.
-    fileprivate init?(_ purchases: [InAppPurchase], of receipt: VerifiedReceipt, at date: Timestamp) {
-        func end(of period: InAppPurchase) -> Timestamp {
+    fileprivate init?(_ purchases: [InAppPurchase], of receipt: VerifiedReceipt, at date: Instant) {
+        func end(of period: InAppPurchase) -> Instant {
             let end = min(
                 period.expiresDate ?? .distantFuture, period.cancellationDate ?? .distantFuture,
                 receipt.expirationDate ?? .distantFuture)

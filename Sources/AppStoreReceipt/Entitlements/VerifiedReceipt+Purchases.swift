@@ -19,7 +19,7 @@ extension VerifiedReceipt {
     ///   - date: what was bought later is not listed.
     ///   - includingCancelled: whether to list those, too, that were cancelled by that date.
     public func purchases(
-        of productID: String, at date: Timestamp, includingCancelled: Bool = false
+        of productID: String, at date: Instant, includingCancelled: Bool = false
     ) -> [InAppPurchase] {
         inAppPurchases.filter { purchase in
             purchase.isOf(productID) && start(of: purchase) <= date
@@ -28,19 +28,19 @@ extension VerifiedReceipt {
     }
 
     /// The purchase of a product with the latest purchase date, by a date and not cancelled by then.
-    public func latestPurchase(of productID: String, at date: Timestamp) -> InAppPurchase? {
+    public func latestPurchase(of productID: String, at date: Instant) -> InAppPurchase? {
         purchases(of: productID, at: date).max { isBefore($0, $1) }
     }
 
     /// Whether a product was bought by a date, cancelled or not.
-    public func hasEverPurchased(_ productID: String, at date: Timestamp) -> Bool {
+    public func hasEverPurchased(_ productID: String, at date: Instant) -> Bool {
         inAppPurchases.contains { $0.isOf(productID) && start(of: $0) <= date }
     }
 
     /// The non-consumables [1707 is 0] owned at a date, one purchase for each product: the latest.
     ///
     /// In the receipt's order. Whether one is shared by the family is not in a receipt.
-    public func ownedNonConsumables(at date: Timestamp) -> [InAppPurchase] {
+    public func ownedNonConsumables(at date: Instant) -> [InAppPurchase] {
         guard !isExpired(at: date) else { return [] }
         var latest: [UTF8Bytes?: InAppPurchase] = [:]
         for purchase in inAppPurchases where isOwnedNonConsumable(purchase, at: date) {
@@ -61,7 +61,7 @@ extension VerifiedReceipt {
     ///   - date: the date that is asked for.
     ///   - gracePeriod: for how long after its end the last period still gives access, unless it was cancelled: for the time in which Apple
     ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
-    public func isActive(productIDs: Set<String>, at date: Timestamp, gracePeriod: Duration = .zero) -> Bool {
+    public func isActive(productIDs: Set<String>, at date: Instant, gracePeriod: Duration = .zero) -> Bool {
         guard !isExpired(at: date) else { return false }
         let asked = Set(productIDs.map(UTF8Bytes.init))
         func isAsked(_ purchase: InAppPurchase) -> Bool { purchase.productKey.map(asked.contains) ?? false }
@@ -81,7 +81,7 @@ extension VerifiedReceipt {
     /// - Parameters:
     ///   - productIDs: all products of the group: an offer can be used once for them together.
     ///   - date: what was bought later does not count.
-    public func introductoryOffer(productIDs: Set<String>, at date: Timestamp) -> IntroductoryOfferUse {
+    public func introductoryOffer(productIDs: Set<String>, at date: Instant) -> IntroductoryOfferUse {
         let group = Set(productIDs.map(UTF8Bytes.init))
         for purchase in inAppPurchases where purchase.isIntroductory && start(of: purchase) <= date {
             if let productID = purchase.productKey, group.contains(productID) { return .used(purchase) }
@@ -98,7 +98,7 @@ extension VerifiedReceipt {
     }
 
     /// Whether the receipt itself has expired at a date: volume purchases only [21]. Xcode's expire in the year 4001.
-    public func isExpired(at date: Timestamp) -> Bool { expirationDate.map { $0 <= date } ?? false }
+    public func isExpired(at date: Instant) -> Bool { expirationDate.map { $0 <= date } ?? false }
 }
 
 /// What a receipt tells about an introductory offer. It cannot prove that somebody is eligible: finished and later purchases, and those
@@ -112,26 +112,26 @@ public enum IntroductoryOfferUse: Hashable, Sendable {
 
 extension VerifiedReceipt {
     /// When a purchase begins to count. (A verified receipt has a creation date.)
-    func start(of purchase: InAppPurchase) -> Timestamp {
+    func start(of purchase: InAppPurchase) -> Instant {
         purchase.purchaseDate ?? creationDate ?? .distantPast
     }
 
     /// By purchase date, then by end, then by the receipt's order.
     func isBefore(_ first: InAppPurchase, _ second: InAppPurchase) -> Bool {
-        func order(_ purchase: InAppPurchase) -> (Timestamp, Timestamp, Int) {
+        func order(_ purchase: InAppPurchase) -> (Instant, Instant, Int) {
             (start(of: purchase), purchase.expiresDate ?? .distantFuture, purchase.index)
         }
         return order(first) < order(second)
     }
 
-    private func isOwnedNonConsumable(_ purchase: InAppPurchase, at date: Timestamp) -> Bool {
+    private func isOwnedNonConsumable(_ purchase: InAppPurchase, at date: Instant) -> Bool {
         purchase.productType == .nonConsumable && purchase.expiresDate == nil && start(of: purchase) <= date
             && !purchase.isCancelled(at: date)
     }
 }
 
 extension InAppPurchase {
-    func isCancelled(at date: Timestamp) -> Bool { cancellationDate.map { $0 <= date } ?? false }
+    func isCancelled(at date: Instant) -> Bool { cancellationDate.map { $0 <= date } ?? false }
 
     var hasPromotionalOffer: Bool { key(.promotionalOfferID) != nil }
 
@@ -150,16 +150,16 @@ extension InAppPurchase {
     func isOf(_ productID: String) -> Bool { productKey == UTF8Bytes(productID) }
 }
 
-extension Timestamp {
-    static let distantPast = Timestamp(millisecondsSince1970: .min)
-    static let distantFuture = Timestamp(millisecondsSince1970: .max)
+extension Instant {
+    static let distantPast = Instant(millisecondsSince1970: .min)
+    static let distantFuture = Instant(millisecondsSince1970: .max)
 
     /// Later by a duration, not less than none; the end of time where that is too far.
-    func advanced(by duration: Duration) -> Timestamp {
+    func advanced(by duration: Duration) -> Instant {
         let (seconds, attoseconds) = max(duration, .zero).components
         let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
         let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
-        return overflow || overflowSum || overflowEnd ? .distantFuture : Timestamp(millisecondsSince1970: end)
+        return overflow || overflowSum || overflowEnd ? .distantFuture : Instant(millisecondsSince1970: end)
     }
 }

@@ -37,7 +37,7 @@ public struct EvidenceVerifier: Sendable {
     ///     two verifiers together.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public init(
-        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
+        bundleID: String, appAppleID: Int64? = nil, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
     ) throws(EvidenceError) {
         do throws(ReceiptError) {
             receipts = try ReceiptVerifier(bundleID: bundleID, environments: environments, trust: trust)

@@ -117,7 +117,7 @@ extension JSONWriter {
 
     private mutating func date(_ type: AttributeType, _ millisecondsSince1970: Int64) {
         key(type)
-        date(Timestamp(millisecondsSince1970: millisecondsSince1970))
+        date(Instant(millisecondsSince1970: millisecondsSince1970))
     }
 
     private mutating func flag(_ type: AttributeType, _ entry: PurchaseEntry) {

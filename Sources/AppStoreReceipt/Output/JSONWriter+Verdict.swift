@@ -151,7 +151,7 @@ extension JSONWriter {
         string(advice)
     }
 
-    mutating func evidence(_ trust: ReceiptEvidence) {
+    mutating func evidence(_ trust: Verification) {
         beginObject()
         name("authority")
         string(trust.authority.rawValue)

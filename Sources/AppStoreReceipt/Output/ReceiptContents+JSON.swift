@@ -6,6 +6,9 @@ extension Receipt {
     /// Dates are in RFC 3339 (`2020-04-01T04:07:39Z`, with milliseconds where there are any), numbers are numbers, octets are lower-case
     /// hexadecimal. An absent field is an absent key. What no field shows is in `unknown_attributes`, as
     /// `{"type":…,"version":…,"value":…}`.
+    ///
+    /// In all JSON of this library control characters in strings are escaped: those that JSON forbids, DEL and U+0080–U+009F, U+2028 and
+    /// U+2029, and those that turn text around (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069).
     public var json: String { JSONWriter.text { $0.receipt(self) } }
 }
 

@@ -43,8 +43,8 @@ struct PayloadDecoder: ~Escapable {
     /// The creation date alone: what must be known to judge the signer of a payload that is not worth decoding before.
     ///
     /// Allocates nothing. Of a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it gives the same date.
-    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(ReceiptError) -> Timestamp {
-        var found: Timestamp?
+    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(ReceiptError) -> Instant {
+        var found: Instant?
         var isSeen = false
         do throws(ASN1DecodingError) {
             var cursor = ASN1Cursor(payload, baseOffset: baseOffset)
@@ -184,7 +184,7 @@ extension PayloadDecoder {
         return !range.isEmpty
     }
 
-    private mutating func store(_ date: Timestamp?, in field: WritableKeyPath<ReceiptTable, Int64>) -> Bool {
+    private mutating func store(_ date: Instant?, in field: WritableKeyPath<ReceiptTable, Int64>) -> Bool {
         table[keyPath: field] = date?.millisecondsSince1970 ?? 0
         return date != nil
     }

@@ -75,7 +75,7 @@ struct PurchaseDecoder: ~Escapable {
                     continue attributes
                 }
                 guard valueCount == 20,
-                    let date = Timestamp(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
+                    let date = Instant(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
                 else { break attributes }
                 entry[field] = UInt64(bitPattern: date.millisecondsSince1970)
             }

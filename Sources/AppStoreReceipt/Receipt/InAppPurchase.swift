@@ -36,21 +36,21 @@ public struct InAppPurchase: Sendable {
     /// The transaction's identifier: what a purchase is granted once for [1703].
     public var transactionID: String? { string(.transactionID) }
     /// When it was bought, renewed or restored [1704].
-    public var purchaseDate: Timestamp? { date(.purchaseDate) }
+    public var purchaseDate: Instant? { date(.purchaseDate) }
     /// The identifier of the first transaction of a subscription or of a restored purchase; absent in some of Xcode's records [1705].
     public var originalTransactionID: String? { string(.originalTransactionID) }
     /// The purchase date of that transaction; absent in some of Xcode's records [1706].
-    public var originalPurchaseDate: Timestamp? { date(.purchaseOriginalPurchaseDate) }
+    public var originalPurchaseDate: Instant? { date(.purchaseOriginalPurchaseDate) }
     /// What kind of product it is (inferred) [1707].
     public var productType: ProductType? { entry.number(.productType).map(ProductType.init(rawValue:)) }
     /// When this period of a subscription ends [1708].
-    public var expiresDate: Timestamp? { date(.expiresDate) }
+    public var expiresDate: Instant? { date(.expiresDate) }
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
     public var itemID: Int64? { entry.number(.itemID) }
     /// The id of this period of a subscription; 0 for other products [1711].
     public var webOrderLineItemID: Int64? { entry.number(.webOrderLineItemID) }
     /// When Apple refunded or revoked it; such a purchase grants nothing from then on [1712].
-    public var cancellationDate: Timestamp? { date(.cancellationDate) }
+    public var cancellationDate: Instant? { date(.cancellationDate) }
     /// Whether this period is a free trial [1713].
     public var isTrialPeriod: Bool? { flag(.isTrialPeriod) }
     /// Whether this period is at an introductory price [1719].
@@ -76,8 +76,8 @@ public struct InAppPurchase: Sendable {
     /// A string of the purchase, to be compared.
     func key(_ type: AttributeType) -> UTF8Bytes? { entry.string(type).map { UTF8Bytes(storage.octets($0)) } }
 
-    private func date(_ type: AttributeType) -> Timestamp? {
-        entry.number(type).map { Timestamp(millisecondsSince1970: $0) }
+    private func date(_ type: AttributeType) -> Instant? {
+        entry.number(type).map { Instant(millisecondsSince1970: $0) }
     }
 
     private func flag(_ type: AttributeType) -> Bool? { entry.number(type).map { $0 != 0 } }

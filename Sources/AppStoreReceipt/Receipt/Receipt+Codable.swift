@@ -41,13 +41,13 @@ extension InAppPurchase: Codable {
 
 extension Receipt.Storage {
     fileprivate convenience init(payload: [UInt8], _ decoder: any Decoder) throws {
-        guard payload.count <= ReceiptLimits().maximumByteCount else {
+        guard payload.count <= VerificationLimits().maximumByteCount else {
             throw decoder.corrupted(InputError(.inputTooLarge, form: .base64, offset: 0))
         }
         let table: ReceiptTable
         do throws(ASN1DecodingError) {
             table = try PayloadDecoder.decode(
-                payload.span, baseOffset: 0, maximumPurchaseCount: ReceiptLimits().maximumPurchaseCount)
+                payload.span, baseOffset: 0, maximumPurchaseCount: VerificationLimits().maximumPurchaseCount)
         } catch {
             throw decoder.corrupted(ReceiptError.payload(error))
         }
@@ -78,7 +78,7 @@ extension Decoder {
     }
 }
 
-extension Timestamp: Codable {
+extension Instant: Codable {
     /// Milliseconds since 1970, a number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -90,5 +90,5 @@ extension Timestamp: Codable {
     }
 }
 
-extension ReceiptEnvironment: Codable {}
+extension AppStoreEnvironment: Codable {}
 extension ProductType: Codable {}

@@ -4,10 +4,10 @@ import StrictText
 import Synchronization
 
 /// A point in time in whole milliseconds since 1970, UTC.
-public typealias Timestamp = SpanASN1.Timestamp
+public typealias Instant = SpanASN1.Instant
 
 /// Where a receipt, or data that Apple signed, comes from.
-public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
+public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `Production`, or `ProductionVPP` for volume purchases.
     case production
     /// `ProductionSandbox`, or `ProductionVPPSandbox` for volume purchases.
@@ -22,13 +22,13 @@ public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
 
     init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
 
-    private static let receiptTypes: [(String, ReceiptEnvironment)] = [
+    private static let receiptTypes: [(String, AppStoreEnvironment)] = [
         ("Production", .production), ("ProductionSandbox", .sandbox), ("ProductionVPP", .production),
         ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
     ]
 
     /// By bytes: the name comes from whoever wrote the input.
-    init?(name: Span<UInt8>, in names: [(String, ReceiptEnvironment)]) {
+    init?(name: Span<UInt8>, in names: [(String, AppStoreEnvironment)]) {
         for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
             self = environment
             return
@@ -107,10 +107,10 @@ extension ReceiptContents {
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
     public var receiptType: String? { string(.receiptType, \.receiptType) }
     /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
-    public var environment: ReceiptEnvironment? {
+    public var environment: AppStoreEnvironment? {
         let storage = receipt.storage
         guard storage.table.has(.receiptType) else { return nil }
-        return ReceiptEnvironment(receiptType: storage.octets(storage.table.receiptType).span)
+        return AppStoreEnvironment(receiptType: storage.octets(storage.table.receiptType).span)
     }
     /// The app's Apple id; 0 in the sandbox [1].
     public var appItemID: Int64? { table.has(.appItemID) ? table.appItemID : nil }
@@ -125,8 +125,8 @@ extension ReceiptContents {
     /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
     public var sha1Hash: [UInt8]? { table.has(.sha1Hash) ? Array(receipt.storage.octets(table.sha1Hash)) : nil }
     /// When the original receipt was made; absent in the sandbox [8].
-    public var originalCreationDate: Timestamp? {
-        table.has(.originalCreationDate) ? Timestamp(millisecondsSince1970: table.originalCreationDate) : nil
+    public var originalCreationDate: Instant? {
+        table.has(.originalCreationDate) ? Instant(millisecondsSince1970: table.originalCreationDate) : nil
     }
     /// The version of Apple's server, ASCII packed into an integer (inferred) [9].
     public var serverBuild: Int64? { table.has(.serverBuild) ? table.serverBuild : nil }
@@ -135,8 +135,8 @@ extension ReceiptContents {
     /// The seller's id (inferred) [11].
     public var sellerID: Int64? { table.has(.sellerID) ? table.sellerID : nil }
     /// When the receipt was made: the date at which its chain is judged [12].
-    public var creationDate: Timestamp? {
-        table.has(.creationDate) ? Timestamp(millisecondsSince1970: table.creationDate) : nil
+    public var creationDate: Instant? {
+        table.has(.creationDate) ? Instant(millisecondsSince1970: table.creationDate) : nil
     }
     /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
     public var clientVersion: Int64? { table.has(.clientVersion) ? table.clientVersion : nil }
@@ -149,22 +149,22 @@ extension ReceiptContents {
     /// The purchases, in the order of the receipt [17].
     public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
     /// When the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
-    public var originalPurchaseDate: Timestamp? {
-        table.has(.originalPurchaseDate) ? Timestamp(millisecondsSince1970: table.originalPurchaseDate) : nil
+    public var originalPurchaseDate: Instant? {
+        table.has(.originalPurchaseDate) ? Instant(millisecondsSince1970: table.originalPurchaseDate) : nil
     }
     /// The app's version when it was first bought; absent in Xcode's receipts [19].
     public var originalApplicationVersion: String? {
         string(.originalApplicationVersion, \.originalApplicationVersion)
     }
     /// When the receipt expires: volume purchases, and year 4001 in Xcode's receipts [21].
-    public var expirationDate: Timestamp? {
-        table.has(.expirationDate) ? Timestamp(millisecondsSince1970: table.expirationDate) : nil
+    public var expirationDate: Instant? {
+        table.has(.expirationDate) ? Instant(millisecondsSince1970: table.expirationDate) : nil
     }
     /// 2 for a Mac, 3 for iOS (inferred) [25].
     public var platform: Int64? { table.has(.platform) ? table.platform : nil }
     /// When the app was pre-ordered (inferred) [32].
-    public var preorderDate: Timestamp? {
-        table.has(.preorderDate) ? Timestamp(millisecondsSince1970: table.preorderDate) : nil
+    public var preorderDate: Instant? {
+        table.has(.preorderDate) ? Instant(millisecondsSince1970: table.preorderDate) : nil
     }
 
     /// All attributes of the receipt, raw, in its order; those of type 17 are its purchases.

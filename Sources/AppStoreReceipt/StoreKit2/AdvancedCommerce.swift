@@ -3,10 +3,10 @@ import StrictText
 // What signed data says of purchases by the Advanced Commerce API. Prices are in thousandths of the currency's unit.
 
 /// The Advanced Commerce part of a transaction.
-public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
@@ -29,12 +29,12 @@ public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, SignedRecord 
     /// A decimal number.
     public var taxRate: String? { members.string(.taxRate) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceTransactionInfo.Member: SignedMember {
+extension AdvancedCommerceTransactionInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .descriptors: .object(AdvancedCommerceDescriptors.self)
         case .items: .objects(AdvancedCommerceTransactionItem.self)
@@ -45,10 +45,10 @@ extension AdvancedCommerceTransactionInfo.Member: SignedMember {
 }
 
 /// The Advanced Commerce part of a renewal.
-public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
@@ -67,12 +67,12 @@ public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, SignedRecord {
     /// Which tax applies, by Apple's code.
     public var taxCode: String? { members.string(.taxCode) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceRenewalInfo.Member: SignedMember {
+extension AdvancedCommerceRenewalInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .descriptors: .object(AdvancedCommerceDescriptors.self)
         case .items: .objects(AdvancedCommerceRenewalItem.self)
@@ -82,10 +82,10 @@ extension AdvancedCommerceRenewalInfo.Member: SignedMember {
 }
 
 /// What a product is called, to the customer.
-public struct AdvancedCommerceDescriptors: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceDescriptors: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case description, displayName }
 
     /// A sentence about it (`description`).
@@ -93,19 +93,19 @@ public struct AdvancedCommerceDescriptors: Hashable, Sendable, SignedRecord {
     /// Its name.
     public var displayName: String? { members.string(.displayName) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceDescriptors.Member: SignedMember {
+extension AdvancedCommerceDescriptors.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm { .string }
+    var form: JWSForm { .string }
 }
 
 /// A product bought, by the developer's own number.
-public struct AdvancedCommerceTransactionItem: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceTransactionItem: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case sku = "SKU"
@@ -125,14 +125,14 @@ public struct AdvancedCommerceTransactionItem: Hashable, Sendable, SignedRecord 
     /// Its refunds; there can be several.
     public var refunds: [AdvancedCommerceRefund]? { members.objects(.refunds) }
     /// When access to this item was revoked.
-    public var revocationDate: Timestamp? { members.date(.revocationDate) }
+    public var revocationDate: Instant? { members.date(.revocationDate) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceTransactionItem.Member: SignedMember {
+extension AdvancedCommerceTransactionItem.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .sku, .description, .displayName: .string
         case .offer: .object(AdvancedCommerceOffer.self)
@@ -144,10 +144,10 @@ extension AdvancedCommerceTransactionItem.Member: SignedMember {
 }
 
 /// A product that renews.
-public struct AdvancedCommerceRenewalItem: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceRenewalItem: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case sku = "SKU"
@@ -167,12 +167,12 @@ public struct AdvancedCommerceRenewalItem: Hashable, Sendable, SignedRecord {
     /// A price increase to come.
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo? { members.object(.priceIncreaseInfo) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceRenewalItem.Member: SignedMember {
+extension AdvancedCommerceRenewalItem.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .sku, .description, .displayName: .string
         case .offer: .object(AdvancedCommerceOffer.self)
@@ -183,10 +183,10 @@ extension AdvancedCommerceRenewalItem.Member: SignedMember {
 }
 
 /// A discount on a subscription.
-public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceOffer: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
 
     /// Why the offer is made.
@@ -211,19 +211,19 @@ public struct AdvancedCommerceOffer: Hashable, Sendable, SignedRecord {
     /// Why the offer is made.
     public var reason: Reason? { members.value(.reason) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceOffer.Member: SignedMember {
+extension AdvancedCommerceOffer.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm { self == .period || self == .reason ? .string : .integer }
+    var form: JWSForm { self == .period || self == .reason ? .string : .integer }
 }
 
 /// A refund of an item.
-public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommerceRefund: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
 
@@ -264,18 +264,18 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, SignedRecord {
     /// In thousandths of the currency's unit.
     public var amount: Int64? { members.integer(.refundAmount) }
     /// When it was refunded.
-    public var date: Timestamp? { members.date(.refundDate) }
+    public var date: Instant? { members.date(.refundDate) }
     /// Why it was refunded.
     public var reason: Reason? { members.value(.refundReason) }
     /// How much of the price it is.
     public var type: Kind? { members.value(.refundType) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommerceRefund.Member: SignedMember {
+extension AdvancedCommerceRefund.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .refundAmount: .integer
         case .refundDate: .date
@@ -285,10 +285,10 @@ extension AdvancedCommerceRefund.Member: SignedMember {
 }
 
 /// A price increase to come.
-public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecord {
+public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
 
     /// What the customer has said to it.
@@ -311,12 +311,12 @@ public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, SignedRecor
     /// Where it stands.
     public var status: Status? { members.value(.status) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension AdvancedCommercePriceIncreaseInfo.Member: SignedMember {
+extension AdvancedCommercePriceIncreaseInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .dependentSKUs: .strings
         case .price: .integer

@@ -4,10 +4,10 @@ import StrictText
 ///
 /// It is about one thing: ``data``, ``appData``, ``summary`` or ``externalPurchaseToken``. ``SignedDataVerifier`` gives it as a
 /// ``VerifiedNotification``, with its signed parts.
-public struct AppStoreNotification: SignedPayload {
+public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     /// The names of the fields in JSON.
     package enum Member: String, CaseIterable, Sendable {
@@ -24,9 +24,9 @@ public struct AppStoreNotification: SignedPayload {
     /// `2.0`.
     public var version: String? { members.string(.version) }
     /// When Apple signed this: the date at which its chain is judged.
-    public var signedDate: Timestamp? { members.date(.signedDate) }
+    public var signedDate: Instant? { members.date(.signedDate) }
     /// That of whatever it is about.
-    public var environment: ReceiptEnvironment? {
+    public var environment: AppStoreEnvironment? {
         data?.environment ?? appData?.environment ?? summary?.environment ?? externalPurchaseToken?.environment
     }
 
@@ -39,14 +39,14 @@ public struct AppStoreNotification: SignedPayload {
     /// About a purchase outside the App Store.
     public var externalPurchaseToken: ExternalPurchaseToken? { members.object(.externalPurchaseToken) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.notificationType, .notificationUUID]
     static let dateMember = Member.signedDate
 }
 
-extension AppStoreNotification.Member: SignedMember {
+extension AppStoreNotification.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .notificationType, .notificationUUID, .subtype, .version: .string
         case .signedDate: .date
@@ -59,10 +59,10 @@ extension AppStoreNotification.Member: SignedMember {
 }
 
 /// What a notification says of purchases. Its signed parts are verified: see ``VerifiedNotification``.
-public struct NotificationData: Hashable, Sendable, SignedRecord {
+public struct NotificationData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, bundleVersion, consumptionRequestReason, environment, signedRenewalInfo
@@ -76,20 +76,20 @@ public struct NotificationData: Hashable, Sendable, SignedRecord {
     /// `CFBundleVersion`.
     public var bundleVersion: String? { members.string(.bundleVersion) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
     /// The state of the subscription when the notification was signed.
     public var status: SubscriptionStatus? { members.value(.status) }
     /// Why the customer asks for a refund, in a ``NotificationType/consumptionRequest``.
     public var consumptionRequestReason: ConsumptionRequestReason? { members.value(.consumptionRequestReason) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension NotificationData.Member: SignedMember {
+extension NotificationData.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .appAppleId, .status: .integer
         case .signedRenewalInfo, .signedTransactionInfo: .jws
@@ -99,10 +99,10 @@ extension NotificationData.Member: SignedMember {
 }
 
 /// What a notification says of a customer's copy of the app.
-public struct NotificationAppData: Hashable, Sendable, SignedRecord {
+public struct NotificationAppData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, environment, signedAppTransactionInfo
@@ -113,16 +113,16 @@ public struct NotificationAppData: Hashable, Sendable, SignedRecord {
     /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension NotificationAppData.Member: SignedMember {
+extension NotificationAppData.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .appAppleId: .integer
         case .signedAppTransactionInfo: .jws
@@ -132,10 +132,10 @@ extension NotificationAppData.Member: SignedMember {
 }
 
 /// What came of a request to extend the renewal dates of many subscriptions.
-public struct NotificationSummary: Hashable, Sendable, SignedRecord {
+public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, environment, failedCount, productId, requestIdentifier, storefrontCountryCodes
@@ -151,8 +151,8 @@ public struct NotificationSummary: Hashable, Sendable, SignedRecord {
     /// The subscription product whose renewals were to be extended.
     public var productID: String? { members.string(.productId) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
     /// Countries and regions, by ISO 3166 with three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
@@ -161,12 +161,12 @@ public struct NotificationSummary: Hashable, Sendable, SignedRecord {
     /// How many subscriptions were extended.
     public var succeededCount: Int64? { members.integer(.succeededCount) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension NotificationSummary.Member: SignedMember {
+extension NotificationSummary.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .appAppleId, .failedCount, .succeededCount: .integer
         case .storefrontCountryCodes: .strings
@@ -176,10 +176,10 @@ extension NotificationSummary.Member: SignedMember {
 }
 
 /// A token for a purchase outside the App Store.
-public struct ExternalPurchaseToken: Hashable, Sendable, SignedRecord {
+public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, bundleId, externalPurchaseId, tokenCreationDate, tokenExpirationDate, tokenType
@@ -199,9 +199,9 @@ public struct ExternalPurchaseToken: Hashable, Sendable, SignedRecord {
     /// The token's id, to be reported to Apple.
     public var externalPurchaseID: String? { members.string(.externalPurchaseId) }
     /// When Apple made the token.
-    public var creationDate: Timestamp? { members.date(.tokenCreationDate) }
+    public var creationDate: Instant? { members.date(.tokenCreationDate) }
     /// Only of custom link tokens.
-    public var expirationDate: Timestamp? { members.date(.tokenExpirationDate) }
+    public var expirationDate: Instant? { members.date(.tokenExpirationDate) }
     /// Only of custom link tokens.
     public var type: Kind? { members.value(.tokenType) }
     /// The app's Apple id.
@@ -209,16 +209,16 @@ public struct ExternalPurchaseToken: Hashable, Sendable, SignedRecord {
     /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
     /// Tokens name no environment, but those of the sandbox have ids that begin with `SANDBOX`.
-    public var environment: ReceiptEnvironment? {
+    public var environment: AppStoreEnvironment? {
         externalPurchaseID.map { $0.utf8.starts(with: "SANDBOX".utf8) ? .sandbox : .production }
     }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension ExternalPurchaseToken.Member: SignedMember {
+extension ExternalPurchaseToken.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .appAppleId: .integer
         case .tokenCreationDate, .tokenExpirationDate: .date

@@ -1,10 +1,10 @@
 import StrictText
 
 /// What Apple says of a customer's copy of the app (`JWSAppTransactionDecodedPayload`; on devices `AppTransaction.jsonRepresentation`).
-public struct AppTransaction: SignedPayload {
+public struct AppTransaction: JWSPayload {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     /// The names of the fields in JSON.
     package enum Member: String, CaseIterable, Sendable {
@@ -20,8 +20,8 @@ public struct AppTransaction: SignedPayload {
     /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
     /// From `receiptType`; `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.receiptType).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.receiptType).flatMap(AppStoreEnvironment.init(signedName:))
     }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var applicationVersion: String? { members.string(.applicationVersion) }
@@ -32,26 +32,26 @@ public struct AppTransaction: SignedPayload {
     /// The platform on which the customer first got the app.
     public var originalPlatform: PurchasePlatform? { members.value(.originalPlatform) }
     /// When the customer first got the app.
-    public var originalPurchaseDate: Timestamp? { members.date(.originalPurchaseDate) }
+    public var originalPurchaseDate: Instant? { members.date(.originalPurchaseDate) }
     /// When the customer ordered the app before it came out.
-    public var preorderDate: Timestamp? { members.date(.preorderDate) }
+    public var preorderDate: Instant? { members.date(.preorderDate) }
     /// When Apple signed this (`receiptCreationDate`): the date at which its chain is judged.
-    public var signedDate: Timestamp? { members.date(.receiptCreationDate) }
+    public var signedDate: Instant? { members.date(.receiptCreationDate) }
     /// When the device asked for it.
-    public var requestDate: Timestamp? { members.date(.requestDate) }
+    public var requestDate: Instant? { members.date(.requestDate) }
     /// The SHA-384 digest, in base64, that ties this to a device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that enters ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.receiptType, .bundleId]
     static let dateMember = Member.receiptCreationDate
 }
 
-extension AppTransaction.Member: SignedMember {
+extension AppTransaction.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .originalPurchaseDate, .preorderDate, .receiptCreationDate, .requestDate: .date
         case .appAppleId, .versionExternalIdentifier: .integer
@@ -63,10 +63,10 @@ extension AppTransaction.Member: SignedMember {
 /// What Apple asks a server that chooses retention messages (`DecodedRealtimeRequestBody`).
 ///
 /// It has no bundle id but the app's Apple id, so only a verifier that knows the latter can verify one.
-public struct RealtimeRequest: SignedPayload {
+public struct RealtimeRequest: JWSPayload {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     /// The names of the fields in JSON.
     package enum Member: String, CaseIterable, Sendable {
@@ -84,20 +84,20 @@ public struct RealtimeRequest: SignedPayload {
     /// The app's Apple id: what ties the request to an app.
     public var appAppleID: Int64? { members.integer(.appAppleId) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
     /// When Apple signed this: the date at which its chain is judged.
-    public var signedDate: Timestamp? { members.date(.signedDate) }
+    public var signedDate: Instant? { members.date(.signedDate) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.requestIdentifier, .originalTransactionId, .productId, .appAppleId]
     static let dateMember = Member.signedDate
 }
 
-extension RealtimeRequest.Member: SignedMember {
+extension RealtimeRequest.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .appAppleId: .integer
         case .signedDate: .date

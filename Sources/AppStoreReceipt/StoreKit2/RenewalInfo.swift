@@ -4,10 +4,10 @@ import StrictText
 ///
 /// It has no bundle id: one that arrives alone belongs to the app whose transactions have its ``originalTransactionID``, and that is for
 /// the caller to check. In a notification it is verified with its transaction.
-public struct RenewalInfo: SignedPayload {
+public struct RenewalInfo: JWSPayload {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     /// The names of the fields in JSON.
     package enum Member: String, CaseIterable, Sendable {
@@ -31,16 +31,16 @@ public struct RenewalInfo: SignedPayload {
     /// Whether Apple is still trying to charge for the next period.
     public var isInBillingRetryPeriod: Bool? { members.boolean(.isInBillingRetryPeriod) }
     /// Until when the customer keeps access though the charge failed.
-    public var gracePeriodExpiresDate: Timestamp? { members.date(.gracePeriodExpiresDate) }
+    public var gracePeriodExpiresDate: Instant? { members.date(.gracePeriodExpiresDate) }
     /// When Apple will charge for the next period.
-    public var renewalDate: Timestamp? { members.date(.renewalDate) }
+    public var renewalDate: Instant? { members.date(.renewalDate) }
     /// The start of the current run of periods; gaps of up to 60 days do not end one.
-    public var recentSubscriptionStartDate: Timestamp? { members.date(.recentSubscriptionStartDate) }
+    public var recentSubscriptionStartDate: Instant? { members.date(.recentSubscriptionStartDate) }
     /// When Apple signed this: the date at which its chain is judged.
-    public var signedDate: Timestamp? { members.date(.signedDate) }
+    public var signedDate: Instant? { members.date(.signedDate) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
 
     /// In thousandths of ``currency``'s unit.
@@ -76,14 +76,14 @@ public struct RenewalInfo: SignedPayload {
     /// Present for purchases by the Advanced Commerce API.
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
     static let dateMember = Member.signedDate
 }
 
-extension RenewalInfo.Member: SignedMember {
+extension RenewalInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .date
         case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice: .integer
@@ -97,10 +97,10 @@ extension RenewalInfo.Member: SignedMember {
 }
 
 /// The commitment of a subscription that is paid by the month, from its next renewal on.
-public struct RenewalCommitmentInfo: Hashable, Sendable, SignedRecord {
+public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType
@@ -114,16 +114,16 @@ public struct RenewalCommitmentInfo: Hashable, Sendable, SignedRecord {
     /// How the next commitment is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.commitmentRenewalBillingPlanType) }
     /// When the next commitment begins.
-    public var renewalDate: Timestamp? { members.date(.commitmentRenewalDate) }
+    public var renewalDate: Instant? { members.date(.commitmentRenewalDate) }
     /// In thousandths of the currency's unit.
     public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension RenewalCommitmentInfo.Member: SignedMember {
+extension RenewalCommitmentInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .commitmentAutoRenewProductId, .commitmentRenewalBillingPlanType: .string
         case .commitmentAutoRenewStatus, .commitmentRenewalPrice: .integer

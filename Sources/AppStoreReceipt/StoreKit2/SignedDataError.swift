@@ -124,7 +124,7 @@ public struct SignedDataError: Error, Hashable, Sendable {
 
     /// Why a verifier cannot do what it is asked. None but the last depends on an input.
     public enum ConfigurationFault: String, Sendable, CaseIterable {
-        /// ``ReceiptTrust/roots(_:)`` or ``ReceiptTrust/storeKitTesting(_:)`` without a certificate.
+        /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` without a certificate.
         case noTrustAnchor = "no-trust-anchor"
         /// ``SignedDataPolicy/environments`` is empty.
         case noEnvironment = "no-environment"

@@ -8,7 +8,7 @@ public struct SignedDataPolicy: Sendable {
     /// The app's Apple id; `nil` waives the check. Notifications, app transactions and real-time requests have one, in production at least.
     public var appAppleID: Int64?
     /// The environments to accept. Nobody pays in the sandbox.
-    public var environments: Set<ReceiptEnvironment>
+    public var environments: Set<AppStoreEnvironment>
     /// The date at which the chain is judged; that of signing, unless said otherwise.
     public var validationDate = ValidationDate.signedDate
     /// How long ago data may have been signed, by ``clock``, in milliseconds; `nil` for any time.
@@ -19,7 +19,7 @@ public struct SignedDataPolicy: Sendable {
     /// Whether data is refused that was signed after the time of ``clock``.
     public var rejectsFutureDates = false
     /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
-    public var clock: @Sendable () -> Timestamp = { .now }
+    public var clock: @Sendable () -> Instant = { .now }
     /// Certificates that are not trusted wherever they stand in a chain, the anchor excepted, by SHA-256 of their DER.
     public var distrusted: Set<Fingerprint> = []
     /// The size of a JWS, in bytes; notifications have 20,000.
@@ -29,7 +29,7 @@ public struct SignedDataPolicy: Sendable {
     ///   - bundleIDs: the bundle ids to accept; `nil` waives the check, and data of any app passes.
     ///   - appAppleID: the app's Apple id; `nil` waives the check.
     ///   - environments: the environments to accept; at least one.
-    public init(bundleIDs: Set<String>?, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>) {
+    public init(bundleIDs: Set<String>?, appAppleID: Int64? = nil, environments: Set<AppStoreEnvironment>) {
         self.bundleIDs = bundleIDs
         self.appAppleID = appAppleID
         self.environments = environments
@@ -42,13 +42,13 @@ public struct SignedDataPolicy: Sendable {
         /// The time of the policy's clock: data whose signer has expired is refused.
         case now
         /// A date of the caller's.
-        case date(Timestamp)
+        case date(Instant)
     }
 }
 
 extension SignedDataPolicy {
     /// Checks whom a payload concerns, and when it was signed.
-    func check(_ payload: some SignedClaims) throws(SignedDataError) {
+    func check(_ payload: some JWSClaims) throws(SignedDataError) {
         for subject in payload.subjects { try check(subject) }
         guard maximumAge != nil || rejectsFutureDates, let signed = payload.signedDate else { return }
         let now = clock()
@@ -61,7 +61,7 @@ extension SignedDataPolicy {
         }
     }
 
-    private func check(_ subject: SignedSubject) throws(SignedDataError) {
+    private func check(_ subject: JWSSubject) throws(SignedDataError) {
         if let bundleIDs, subject.hasBundleID {
             guard let bundleID = subject.bundleID, bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) })
             else { throw SignedDataError(.policy(.bundleIDMismatch)) }

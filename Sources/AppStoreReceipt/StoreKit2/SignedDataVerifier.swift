@@ -17,7 +17,7 @@ public final class SignedDataVerifier: Sendable {
     /// Which signed data is accepted.
     public let policy: SignedDataPolicy
     /// Whose signature counts.
-    public let trust: ReceiptTrust
+    public let trust: AppStoreTrust
     let engine: TrustEngine
     let counters: VerifierCounters
 
@@ -30,7 +30,7 @@ public final class SignedDataVerifier: Sendable {
     ///   - trust: whose signature counts; Apple's by default.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
     public convenience init(
-        bundleID: String, appAppleID: Int64? = nil, environments: Set<ReceiptEnvironment>, trust: ReceiptTrust = .apple
+        bundleID: String, appAppleID: Int64? = nil, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
     ) throws(SignedDataError) {
         try self.init(
             policy: SignedDataPolicy(bundleIDs: [bundleID], appAppleID: appAppleID, environments: environments),
@@ -40,11 +40,11 @@ public final class SignedDataVerifier: Sendable {
     /// A verifier with a policy of its own.
     ///
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot do the work.
-    public init(policy: SignedDataPolicy, trust: ReceiptTrust = .apple) throws(SignedDataError) {
+    public init(policy: SignedDataPolicy, trust: AppStoreTrust = .apple) throws(SignedDataError) {
         self.policy = policy
         self.trust = trust
         guard !policy.environments.isEmpty else { throw SignedDataError(.configuration(.noEnvironment)) }
-        let environmentsOfTrust: Set<ReceiptEnvironment> =
+        let environmentsOfTrust: Set<AppStoreEnvironment> =
             if case .storeKitTesting = trust { [.xcode, .localTesting] } else { [.production, .sandbox] }
         guard policy.environments.isSubset(of: environmentsOfTrust) else {
             throw SignedDataError(.configuration(.environmentNotOfTrust))
@@ -116,7 +116,7 @@ public final class SignedDataVerifier: Sendable {
                 .appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo), of: notification.payload))
     }
 
-    private func verify<Payload: SignedClaims>(
+    private func verify<Payload: JWSClaims>(
         _ part: SignedDataError.Part, _ jws: [UInt8]?, of notification: AppStoreNotification
     ) throws(SignedDataError) -> Verified<Payload>? {
         guard let jws else { return nil }
@@ -134,7 +134,7 @@ public final class SignedDataVerifier: Sendable {
     // MARK: The way of a JWS
 
     /// One verdict an input, so in this order: form, header, signature, date, chain, payload, policy.
-    func verify<Payload: SignedClaims>(_ text: Span<UInt8>) throws(SignedDataError) -> Verified<Payload> {
+    func verify<Payload: JWSClaims>(_ text: Span<UInt8>) throws(SignedDataError) -> Verified<Payload> {
         let jws = try CompactJWS(
             text, maximumByteCount: min(policy.maximumByteCount, Int(UInt32.max)),
             certificateCount: engine.certificateCount)
@@ -146,7 +146,7 @@ public final class SignedDataVerifier: Sendable {
         // The payload is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and takes no memory
         // but for the members known.
         let decoded = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
-        let date: Timestamp
+        let date: Instant
         do throws(SignedDataError) {
             date = try validationDate(decoded, jws.payload)
         } catch {
@@ -167,8 +167,8 @@ public final class SignedDataVerifier: Sendable {
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func evidence(
-        _ certificates: CertificateSequence, at date: Timestamp?
-    ) throws(SignedDataError) -> ReceiptEvidence {
+        _ certificates: CertificateSequence, at date: Instant?
+    ) throws(SignedDataError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
             return try engine.evidence(for: certificates, at: moment)
@@ -177,9 +177,9 @@ public final class SignedDataVerifier: Sendable {
         }
     }
 
-    private func validationDate<Payload: SignedClaims>(
+    private func validationDate<Payload: JWSClaims>(
         _ decoded: Result<Payload, JSONError>, _ payload: [UInt8]
-    ) throws(SignedDataError) -> Timestamp {
+    ) throws(SignedDataError) -> Instant {
         switch policy.validationDate {
         case .now: return policy.clock()
         case .date(let date): return date
@@ -197,8 +197,8 @@ public final class SignedDataVerifier: Sendable {
     /// Looks for the date in a payload that is faulty elsewhere, or of another kind, whose date has another name.
     private static func signingDate(
         in payload: [UInt8], name: String, orThrow fault: JSONError
-    ) throws(SignedDataError) -> Timestamp {
-        var found: Timestamp?
+    ) throws(SignedDataError) -> Instant {
+        var found: Instant?
         var dateFault: (fault: SignedDataError.DateFault, offset: Int)?
         do throws(JSONError) {
             try JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
@@ -210,7 +210,7 @@ public final class SignedDataVerifier: Sendable {
                     }
                     guard try !cursor.readIfNull() else { return }
                     let offset = cursor.offset
-                    if try cursor.peekType() == .number, let date = try? cursor.readTimestamp() {
+                    if try cursor.peekType() == .number, let date = try? cursor.readInstant() {
                         found = date
                     } else {
                         dateFault = (.unreadable, offset)
@@ -226,10 +226,10 @@ public final class SignedDataVerifier: Sendable {
     }
 }
 
-extension SignedClaims {
+extension JWSClaims {
     /// Decodes a payload that must be of this kind.
     fileprivate init(decoding text: [UInt8]) throws(JSONError) {
-        let members = try SignedMembers<Member>(decoding: text)
+        let members = try JWSMembers<Member>(decoding: text)
         for member in Self.required where members.value(of: member) == nil {
             throw JSONError(.missingMember, offset: members.range.lowerBound)
         }
@@ -237,9 +237,9 @@ extension SignedClaims {
     }
 }
 
-extension SignedClaims {
+extension JWSClaims {
     /// Whether what two payloads both say of app and environment agrees.
-    fileprivate func concerns(sameAs other: some SignedClaims) -> Bool {
+    fileprivate func concerns(sameAs other: some JWSClaims) -> Bool {
         for mine in subjects {
             for theirs in other.subjects {
                 guard mine.environment == theirs.environment else { return false }

@@ -3,10 +3,10 @@ import StrictText
 /// What Apple says of a transaction (`JWSTransactionDecodedPayload`; on devices `Transaction.jsonRepresentation`).
 ///
 /// A plain value, whoever signed it; ``SignedDataVerifier`` gives it as a ``Verified`` one. Fields are `nil` where Apple left them out.
-public struct TransactionInfo: SignedPayload {
+public struct TransactionInfo: JWSPayload {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     /// The names of the fields in JSON.
     package enum Member: String, CaseIterable, Sendable {
@@ -35,8 +35,8 @@ public struct TransactionInfo: SignedPayload {
     /// The app's bundle identifier.
     public var bundleID: String? { members.string(.bundleId) }
     /// `nil` when it is missing or unknown, which a verifier refuses.
-    public var environment: ReceiptEnvironment? {
-        members.string(.environment).flatMap(ReceiptEnvironment.init(signedName:))
+    public var environment: AppStoreEnvironment? {
+        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
     /// The SHA-384 digest, in base64, that ties a transaction from a device to it.
     public var deviceVerification: String? { members.string(.deviceVerification) }
@@ -63,13 +63,13 @@ public struct TransactionInfo: SignedPayload {
     // MARK: Dates
 
     /// When it was bought, renewed or restored.
-    public var purchaseDate: Timestamp? { members.date(.purchaseDate) }
+    public var purchaseDate: Instant? { members.date(.purchaseDate) }
     /// When the original transaction was made.
-    public var originalPurchaseDate: Timestamp? { members.date(.originalPurchaseDate) }
+    public var originalPurchaseDate: Instant? { members.date(.originalPurchaseDate) }
     /// When this period of a subscription ends.
-    public var expiresDate: Timestamp? { members.date(.expiresDate) }
+    public var expiresDate: Instant? { members.date(.expiresDate) }
     /// When Apple signed this: the date at which its chain is judged.
-    public var signedDate: Timestamp? { members.date(.signedDate) }
+    public var signedDate: Instant? { members.date(.signedDate) }
 
     // MARK: Price
 
@@ -102,7 +102,7 @@ public struct TransactionInfo: SignedPayload {
     /// Whether any member says that Apple has refunded or revoked it: such a transaction grants nothing any more.
     public var isRevoked: Bool { revocationDate != nil || revocationReason != nil || revocationType != nil }
     /// When Apple refunded or revoked it.
-    public var revocationDate: Timestamp? { members.date(.revocationDate) }
+    public var revocationDate: Instant? { members.date(.revocationDate) }
     /// Why Apple refunded it.
     public var revocationReason: RevocationReason? { members.value(.revocationReason) }
     /// What Apple did: a refund, or the end of Family Sharing.
@@ -115,14 +115,14 @@ public struct TransactionInfo: SignedPayload {
     /// Present for purchases by the Advanced Commerce API.
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
     static let dateMember = Member.signedDate
 }
 
-extension TransactionInfo.Member: SignedMember {
+extension TransactionInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm {
+    var form: JWSForm {
         switch self {
         case .expiresDate, .originalPurchaseDate, .purchaseDate, .revocationDate, .signedDate: .date
         case .offerType, .price, .quantity, .revocationPercentage, .revocationReason: .integer
@@ -135,10 +135,10 @@ extension TransactionInfo.Member: SignedMember {
 }
 
 /// The commitment of a subscription that is paid by the month.
-public struct TransactionCommitmentInfo: Hashable, Sendable, SignedRecord {
+public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, with what this library has no field for.
-    public var json: SignedJSON { members.json }
-    package let members: SignedMembers<Member>
+    public var json: JWSObject { members.json }
+    package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
         case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
@@ -149,14 +149,14 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, SignedRecord {
     /// How many billing periods the commitment has.
     public var totalBillingPeriods: Int64? { members.integer(.totalBillingPeriods) }
     /// When the commitment ends.
-    public var expiresDate: Timestamp? { members.date(.commitmentExpiresDate) }
+    public var expiresDate: Instant? { members.date(.commitmentExpiresDate) }
     /// In thousandths of the currency's unit.
     public var price: Int64? { members.integer(.commitmentPrice) }
 
-    init(members: SignedMembers<Member>) { self.members = members }
+    init(members: JWSMembers<Member>) { self.members = members }
 }
 
-extension TransactionCommitmentInfo.Member: SignedMember {
+extension TransactionCommitmentInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: SignedForm { self == .commitmentExpiresDate ? .date : .integer }
+    var form: JWSForm { self == .commitmentExpiresDate ? .date : .integer }
 }

@@ -5,7 +5,7 @@ import StrictText
 // forms. What is absent in the receipt is absent here.
 extension JSONWriter {
     /// The object `receipt`.
-    mutating func verifyReceipt(_ receipt: Receipt, requestDate: Timestamp) {
+    mutating func verifyReceipt(_ receipt: Receipt, requestDate: Instant) {
         let storage = receipt.storage
         let table = storage.table
         let dates = VerifyReceiptDates()

@@ -22,11 +22,11 @@ public struct VerifyReceiptResponder: Sendable {
         case sandbox
         /// Both at once, which saves the second request. `environment` in the answer says which one it was: check it before granting.
         case either
-        /// Receipts of StoreKit Testing, with ``ReceiptTrust/storeKitTesting(_:)``. Apple's servers answer none.
+        /// Receipts of StoreKit Testing, with ``AppStoreTrust/storeKitTesting(_:)``. Apple's servers answer none.
         case xcode
 
         /// The environments whose receipts get status 0.
-        fileprivate var answered: Set<ReceiptEnvironment> {
+        fileprivate var answered: Set<AppStoreEnvironment> {
             switch self {
             case .production: [.production]
             case .sandbox: [.sandbox]
@@ -48,7 +48,7 @@ public struct VerifyReceiptResponder: Sendable {
     /// It is no newer than the receipt: renewals, refunds and cancellations since are missing.
     public var fillsLatestReceiptInfo = false
     /// The time of `request_date`.
-    public var clock: @Sendable () -> Timestamp = { .now }
+    public var clock: @Sendable () -> Instant = { .now }
 
     /// - Parameters:
     ///   - environment: which receipts are answered.
@@ -56,7 +56,7 @@ public struct VerifyReceiptResponder: Sendable {
     ///   - bundleIDs: if given, receipts of other apps get status 21003.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
     public init(
-        environment: Environment, trust: ReceiptTrust = .apple, bundleIDs: Set<String>? = nil
+        environment: Environment, trust: AppStoreTrust = .apple, bundleIDs: Set<String>? = nil
     ) throws(ReceiptError) {
         try self.init(
             policy: ReceiptPolicy(bundleIDs: bundleIDs, environments: environment.answered), trust: trust)
@@ -69,7 +69,7 @@ public struct VerifyReceiptResponder: Sendable {
     ///     all the same, by all else that the policy says: status 21007 and 21008 are for receipts that hold.
     ///   - trust: whose signature counts; Apple's by default.
     /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
-    public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
+    public init(policy: ReceiptPolicy, trust: AppStoreTrust = .apple) throws(ReceiptError) {
         var policy = policy
         switch policy.environments {
         case [.production]: environment = .production
@@ -138,7 +138,7 @@ public struct VerifyReceiptResponder: Sendable {
     }
 
     private func answer(
-        _ receipt: VerifiedReceipt, of environment: ReceiptEnvironment, _ excludesOldTransactions: Bool
+        _ receipt: VerifiedReceipt, of environment: AppStoreEnvironment, _ excludesOldTransactions: Bool
     ) -> VerifyReceiptAnswer {
         var writer = JSONWriter(capacity: 2048 + 3 * receipt.receipt.storage.payload.count)
         writer.beginObject()
@@ -170,7 +170,7 @@ public struct VerifyReceiptAnswer: Sendable {
     public let result: Result<VerifiedReceipt, ReceiptError>
 }
 
-extension ReceiptEnvironment {
+extension AppStoreEnvironment {
     fileprivate var verifyReceiptName: StaticString {
         switch self {
         case .production: "Production"

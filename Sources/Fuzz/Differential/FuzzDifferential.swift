@@ -138,7 +138,7 @@ nonisolated(unsafe) private let store = unsafe FuzzAuthority.made {
 private let receiptVerifier = FuzzAuthority.verifier()
 
 /// 2025-06-15T12:00:00Z
-private let date = Timestamp(millisecondsSince1970: 1_749_988_800_000)
+private let date = Instant(millisecondsSince1970: 1_749_988_800_000)
 
 private let cmsVerifier = FuzzAuthority.made {
     var policy = CMSPolicy(anchors: [FuzzAuthority.anchor])

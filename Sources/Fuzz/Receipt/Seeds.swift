@@ -22,7 +22,7 @@ enum Seeds {
         try add("purchases", small(purchases: purchases))
         try add("sandbox", small(.sandbox, purchases: [purchases[0]]))
         try add(
-            "vpp", small(.productionVPP) { $0.expirationDate = Timestamp(millisecondsSince1970: 1_800_000_000_000) })
+            "vpp", small(.productionVPP) { $0.expirationDate = Instant(millisecondsSince1970: 1_800_000_000_000) })
         try add("xcode", small(.xcode, purchases: [purchases[1]]))
         try add("ber", small(purchases: [purchases[0]]) { $0.encoding = .ber() })
         try add("segments", small { $0.encoding = .ber(segmentSize: 50) })

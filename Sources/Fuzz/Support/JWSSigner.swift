@@ -13,7 +13,7 @@ public enum JWSSigner {
         bare.leaf.extensions.removeLast()
         bare.intermediate.extensions.removeLast()
         var expired = shape
-        expired.leaf.notAfter = Timestamp(millisecondsSince1970: 1_500_000_000_000)
+        expired.leaf.notAfter = Instant(millisecondsSince1970: 1_500_000_000_000)
         return FuzzAuthority.made {
             let unmarked = try authority.reissued(bare)
             return try authority.certificates + [

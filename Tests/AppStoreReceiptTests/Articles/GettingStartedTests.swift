@@ -22,7 +22,7 @@ func check(receiptData: String, with verifier: ReceiptVerifier) {
     }
 }
 
-func entitlements(of receipt: VerifiedReceipt, at now: Timestamp) -> [String] {
+func entitlements(of receipt: VerifiedReceipt, at now: Instant) -> [String] {
     var products = receipt.ownedNonConsumables(at: now).compactMap(\.productID)
     for subscription in receipt.subscriptions(at: now) where subscription.isActive {
         if let product = subscription.productID { products.append(product) }
@@ -31,14 +31,14 @@ func entitlements(of receipt: VerifiedReceipt, at now: Timestamp) -> [String] {
 }
 
 func makeTestVerifiers(rootBytes: [UInt8]) throws -> (ReceiptVerifier, EvidenceVerifier) {
-    let trust = ReceiptTrust.roots([try TrustAnchor(der: rootBytes)])
+    let trust = AppStoreTrust.roots([try TrustAnchor(der: rootBytes)])
     return (
         try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust),
         try EvidenceVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
     )
 }
 
-func makeVerifier(distrusting stolen: Fingerprint, trust: ReceiptTrust = .apple) throws -> EvidenceVerifier {
+func makeVerifier(distrusting stolen: Fingerprint, trust: AppStoreTrust = .apple) throws -> EvidenceVerifier {
     var receipts = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
     receipts.distrusted = [stolen]
     var signedData = SignedDataPolicy(bundleIDs: ["com.example.app"], environments: [.production])
@@ -72,7 +72,7 @@ func modernPolicy() -> ReceiptPolicy {
 
 extension VerifyReceiptEndpoint {
     /// The same with another authority than Apple.
-    fileprivate init(trust: ReceiptTrust) throws {
+    fileprivate init(trust: AppStoreTrust) throws {
         production = try VerifyReceiptResponder(environment: .production, trust: trust)
         sandbox = try VerifyReceiptResponder(environment: .sandbox, trust: trust)
     }

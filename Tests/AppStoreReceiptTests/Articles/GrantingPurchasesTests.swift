@@ -14,7 +14,7 @@ struct PurchaseEndpoint {
     /// Unlocks for an account what the evidence proves, and says which products are new.
     ///
     /// - Parameter evidence: `jwsRepresentation` of a transaction, or a receipt in base64: whatever the client has.
-    mutating func redeem(_ evidence: String, account: String, at now: Timestamp = .now) throws -> [String] {
+    mutating func redeem(_ evidence: String, account: String, at now: Instant = .now) throws -> [String] {
         switch try verifier.verify(anyEvidence: evidence) {
         case .transaction(let transaction): return grant([transaction], to: account, at: now)
         case .receipt(let receipt): return grant(receipt.purchases, to: account, at: now)
@@ -24,7 +24,7 @@ struct PurchaseEndpoint {
 
     /// Grants each transaction once, to the account that brings it first.
     private mutating func grant(
-        _ purchases: some Sequence<some PurchaseEvidence>, to account: String, at now: Timestamp
+        _ purchases: some Sequence<some PurchaseEvidence>, to account: String, at now: Instant
     ) -> [String] {
         var unlocked: [String] = []
         for purchase in purchases where purchase.grants(at: now) {
@@ -91,19 +91,19 @@ extension PurchaseEndpoint {
     init() throws {
         endpoint = PurchaseEndpoint(
             verifier: EvidenceVerifier(
-                receipts: try MintedReceipts.verifier(), signedData: try MintedSignedData.verifier()))
+                receipts: try MintedReceipts.verifier(), signedData: try MintedJWS.verifier()))
     }
 
     private func jws(_ transactionID: String, _ members: (String, JSONValue)...) throws -> String {
         var builder = JWSBuilder.transaction(
-            bundleID: MintedSignedData.bundleID, productID: "pro", transactionID: transactionID)
+            bundleID: MintedJWS.bundleID, productID: "pro", transactionID: transactionID)
         for (name, value) in members { builder.payload[name] = value }
-        return try builder.signed(by: MintedSignedData.authority)
+        return try builder.signed(by: MintedJWS.authority)
     }
 
     private func notification(_ type: String, _ transaction: String) throws -> String {
-        try JWSBuilder.notification(type, bundleID: MintedSignedData.bundleID, transaction: transaction)
-            .signed(by: MintedSignedData.authority)
+        try JWSBuilder.notification(type, bundleID: MintedJWS.bundleID, transaction: transaction)
+            .signed(by: MintedJWS.authority)
     }
 
     private func refund(_ transactionID: String) throws -> String {
@@ -111,7 +111,7 @@ extension PurchaseEndpoint {
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
-        let receipt = ReceiptBuilder(bundleID: MintedSignedData.bundleID, purchases: purchases)
+        let receipt = ReceiptBuilder(bundleID: MintedJWS.bundleID, purchases: purchases)
         return Data(try receipt.signed(by: MintedReceipts.authority)).base64EncodedString()
     }
 
@@ -178,7 +178,7 @@ extension PurchaseEndpoint {
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
-        let forged = try MintedSignedData.transaction.signed(by: MintedSignedData.otherAuthority)
+        let forged = try MintedJWS.transaction.signed(by: MintedJWS.otherAuthority)
         let error = #expect(throws: EvidenceError.self) { try endpoint.redeem(forged, account: "a") }
         #expect(error?.category == .forgery && error?.category.httpStatus == 403)
         #expect(endpoint.ledger.entries.isEmpty)

@@ -12,7 +12,7 @@ struct Shop: Sendable {
 
     /// Unlocks for an account what a receipt proves, and says which products are new.
     func redeem(
-        _ receiptData: String, account: String, at now: Timestamp = .now
+        _ receiptData: String, account: String, at now: Instant = .now
     ) async throws(ReceiptError) -> [String] {
         let receipt = try verifier.verify(base64: receiptData)
         var unlocked: [String] = []

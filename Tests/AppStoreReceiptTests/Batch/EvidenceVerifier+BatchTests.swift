@@ -7,7 +7,7 @@ import Testing
 
 /// What becomes of each piece of evidence, and of what stands beside it.
 @Suite struct EvidenceVerifierBatchTests {
-    private typealias Minted = MintedSignedData
+    private typealias Minted = MintedJWS
 
     private let verifier: EvidenceVerifier
     private let receipt: [UInt8]

@@ -232,7 +232,7 @@ struct SubscriptionTests {
             }
             return "| \(test.name) | \(periods.joined(separator: "; ")) | \(test.asked) | \(answer) |"
         }
-        func answer(_ state: Subscription.State?, _ id: String?, _ expiry: Timestamp?) -> String {
+        func answer(_ state: Subscription.State?, _ id: String?, _ expiry: Instant?) -> String {
             guard let state, let expiry else { return "none | |" }
             let days = Double(expiry.millisecondsSince1970 - day(0).millisecondsSince1970) / 86_400_000
             return "\(state) | \(id ?? "without id") | \(days)"

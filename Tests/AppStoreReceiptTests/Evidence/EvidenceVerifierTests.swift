@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import Testing
 
 @Suite struct EvidenceVerifierTests {
-    private typealias Minted = MintedSignedData
+    private typealias Minted = MintedJWS
 
     private let verifier: EvidenceVerifier
 
@@ -143,8 +143,8 @@ import Testing
         builder.payload["purchaseDate"] = .integer(bought.millisecondsSince1970)
         builder.payload["expiresDate"] = .integer(ends.millisecondsSince1970)
         let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.authority))
-        func before(_ date: Timestamp) -> Timestamp {
-            Timestamp(millisecondsSince1970: date.millisecondsSince1970 - 1)
+        func before(_ date: Instant) -> Instant {
+            Instant(millisecondsSince1970: date.millisecondsSince1970 - 1)
         }
         for (date, grants) in [(before(bought), false), (bought, true), (before(ends), true), (ends, false)] {
             #expect(try #require(receipt.purchases.first).grants(at: date) == grants)

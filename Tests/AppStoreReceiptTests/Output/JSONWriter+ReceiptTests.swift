@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct ReceiptJSONTests {
     private static func full() throws -> UnverifiedReceipt {
-        func date(_ milliseconds: Int64) -> Timestamp { Timestamp(millisecondsSince1970: milliseconds) }
+        func date(_ milliseconds: Int64) -> Instant { Instant(millisecondsSince1970: milliseconds) }
         var purchase = ReceiptBuilder.Purchase()
         purchase.quantity = 2
         purchase.productID = "p\"q\\"
@@ -121,7 +121,7 @@ import Testing
         ),
         (
             .input(InputError(.inputTooLarge, form: .binary, offset: 9)),
-            #"{"code":"input-too-large","stage":"input","category":"client","message":"an input larger than allowed","advice":"Raise `ReceiptLimits.maximumByteCount` if you expect receipts of this size.","offset":9,"offset_in":"binary","form":"binary"}"#
+            #"{"code":"input-too-large","stage":"input","category":"client","message":"an input larger than allowed","advice":"Raise `VerificationLimits.maximumByteCount` if you expect receipts of this size.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (
             .payload(
@@ -139,9 +139,12 @@ import Testing
         #expect(error.json == #"{"verified":false,"error":\#(json)}"#)
     }
 
-    @Test(arguments: [0, 1, 999, 1_585_714_059_000, -1, -62_167_219_200_000, 253_402_300_799_999, .max / 2])
+    @Test(arguments: [
+        0, 1, 999, 1_585_714_059_000, -1, -62_167_219_200_000, -62_167_219_200_001, 253_402_300_799_999,
+        253_402_300_800_000, .max / 2, .max, .min,
+    ])
     func `a date is written as its description`(milliseconds: Int64) {
-        let date = Timestamp(millisecondsSince1970: milliseconds)
+        let date = Instant(millisecondsSince1970: milliseconds)
         var writer = JSONWriter()
         writer.date(date)
         #expect(String(decoding: writer.bytes, as: UTF8.self) == "\"\(date)\"")

@@ -257,7 +257,7 @@ import Testing
     @Test func `purchases have a limit`() throws {
         let purchases = [[UInt8]](repeating: Self.attribute(17, tlv(0x31, [])), count: 4)
         let (container, offset) = try PayloadModel.container(tlv(0x31, Array(purchases.joined())))
-        var limits = ReceiptLimits()
+        var limits = VerificationLimits()
         limits.maximumPurchaseCount = 4
         #expect(try UnverifiedReceipt(decoding: container, limits: limits).inAppPurchases.count == 4)
         limits.maximumPurchaseCount = 3

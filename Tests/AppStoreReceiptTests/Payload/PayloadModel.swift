@@ -155,7 +155,7 @@ extension PayloadModel {
             case .date:
                 let element = try attribute.only(.ia5String)
                 if element.contentCount == 0 { return nil }
-                guard let date = Timestamp(rfc3339: element.content) else { throw element.error(.invalidTime) }
+                guard let date = Instant(rfc3339: element.content) else { throw element.error(.invalidTime) }
                 return .date(date.millisecondsSince1970)
             case .number, .flag:
                 let element = try attribute.only(.integer)
@@ -184,7 +184,7 @@ extension PayloadModel {
         func set(_ number: Int64, _ value: Value?) { outer[number] = value }
         func text(_ number: Int64, _ text: String?) { set(number, text.map(Value.text)) }
         func number(_ number: Int64, _ value: Int64?) { set(number, value.map(Value.number)) }
-        func date(_ number: Int64, _ date: Timestamp?) { set(number, date.map { .date($0.millisecondsSince1970) }) }
+        func date(_ number: Int64, _ date: Instant?) { set(number, date.map { .date($0.millisecondsSince1970) }) }
         text(0, receipt.receiptType)
         number(1, receipt.appItemID)
         text(2, receipt.bundleID)
@@ -220,7 +220,7 @@ extension PayloadModel {
             1701: purchase.quantity, 1707: purchase.productType?.rawValue, 1710: purchase.itemID,
             1711: purchase.webOrderLineItemID, 1720: purchase.cancellationReason,
         ]
-        let dates: [Int64: Timestamp?] = [
+        let dates: [Int64: Instant?] = [
             1704: purchase.purchaseDate, 1706: purchase.originalPurchaseDate, 1708: purchase.expiresDate,
             1712: purchase.cancellationDate,
         ]

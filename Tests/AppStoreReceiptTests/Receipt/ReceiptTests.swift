@@ -20,10 +20,10 @@ import Testing
     @Test func `what was minted is read back`() throws {
         var builder = builder()
         builder.attributeOrder = .asGiven
-        builder.preorderDate = Timestamp(millisecondsSince1970: 5_000)
-        builder.expirationDate = Timestamp(millisecondsSince1970: 6_000)
-        builder.purchases[0].expiresDate = Timestamp(millisecondsSince1970: 1_500)
-        builder.purchases[0].cancellationDate = Timestamp(millisecondsSince1970: 7_000)
+        builder.preorderDate = Instant(millisecondsSince1970: 5_000)
+        builder.expirationDate = Instant(millisecondsSince1970: 6_000)
+        builder.purchases[0].expiresDate = Instant(millisecondsSince1970: 1_500)
+        builder.purchases[0].cancellationDate = Instant(millisecondsSince1970: 7_000)
         builder.purchases[0].cancellationReason = 1
         builder.purchases[0].promotionalOfferID = "täglich"
         builder.purchases[0].isTrialPeriod = true
@@ -54,8 +54,8 @@ import Testing
             ("Production", .production), ("ProductionVPP", .production), ("ProductionSandbox", .sandbox),
             ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode), ("production", nil), ("Sandbox", nil), ("", nil),
             ("Production ", nil), ("ProductionVPP\0", nil),
-        ] as [(String, ReceiptEnvironment?)])
-    func `an environment is one of five strings`(row: (String, ReceiptEnvironment?)) throws {
+        ] as [(String, AppStoreEnvironment?)])
+    func `an environment is one of five strings`(row: (String, AppStoreEnvironment?)) throws {
         var builder = builder()
         builder.receiptType = row.0
         #expect(try decode(builder).environment == row.1)

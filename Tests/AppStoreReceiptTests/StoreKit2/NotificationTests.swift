@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import Testing
 
 @Suite struct NotificationTests {
-    private typealias Minted = MintedSignedData
+    private typealias Minted = MintedJWS
     private let authority: TestCertificateAuthority
     private let verifier: SignedDataVerifier
 

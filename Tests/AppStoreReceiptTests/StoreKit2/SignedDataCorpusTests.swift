@@ -18,7 +18,7 @@ struct SignedDataCorpusTests {
             .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
     }
 
-    private func verifier(_ environments: Set<ReceiptEnvironment> = [.production, .sandbox]) throws
+    private func verifier(_ environments: Set<AppStoreEnvironment> = [.production, .sandbox]) throws
         -> SignedDataVerifier
     {
         try SignedDataVerifier(policy: SignedDataPolicy(bundleIDs: nil, environments: environments))

@@ -6,7 +6,7 @@ import StrictText
 import Testing
 
 @Suite struct SignedDataVerifierTests {
-    private typealias Minted = MintedSignedData
+    private typealias Minted = MintedJWS
 
     /// Refused by two verifiers: one that sees its first chain, and one that knows the authority's.
     private func codes(_ jws: String) throws -> [String?] {
@@ -232,7 +232,7 @@ import Testing
             (
                 "certificate-not-yet-valid",
                 {
-                    $0.leaf.notBefore = Timestamp(
+                    $0.leaf.notBefore = Instant(
                         millisecondsSince1970: JWSBuilder.defaultDate.millisecondsSince1970 + 1000)
                 }
             ),
@@ -274,11 +274,11 @@ import Testing
 
     @Test func `the chain is judged at signedDate, unless the caller chooses another date`() throws {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
-        shape.leaf.notAfter = Timestamp(
+        shape.leaf.notAfter = Instant(
             millisecondsSince1970: JWSBuilder.defaultDate.millisecondsSince1970 + 86_400_000)
         let authority = try TestCertificateAuthority(shape)
         let jws = try Minted.transaction.signed(by: authority)
-        let late = Timestamp(millisecondsSince1970: JWSBuilder.defaultDate.millisecondsSince1970 + 864_000_000)
+        let late = Instant(millisecondsSince1970: JWSBuilder.defaultDate.millisecondsSince1970 + 864_000_000)
         #expect(try Minted.failure(jws, Minted.verifier(authority)) == nil)
         let atDate = try Minted.verifier(authority) { $0.validationDate = .date(late) }
         #expect(try Minted.failure(jws, atDate)?.code == "certificate-expired")
@@ -315,7 +315,7 @@ import Testing
             try Minted.failure(
                 jws,
                 Minted.verifier {
-                    $0.clock = { Timestamp(millisecondsSince1970: clock) }
+                    $0.clock = { Instant(millisecondsSince1970: clock) }
                     $0.maximumAge = maximumAge
                     $0.rejectsFutureDates = rejectsFutureDates
                 })?.code
@@ -388,7 +388,7 @@ import Testing
 
     @Test func `Xcode's and LocalTesting's data is verified only in a verifier made for nothing else`() throws {
         let xcode = try Minted.xcode
-        let trust = ReceiptTrust.storeKitTesting([try xcode.trustAnchor])
+        let trust = AppStoreTrust.storeKitTesting([try xcode.trustAnchor])
         #expect(throws: SignedDataError.self) {
             try SignedDataVerifier(bundleID: Minted.bundleID, environments: [.xcode])
         }

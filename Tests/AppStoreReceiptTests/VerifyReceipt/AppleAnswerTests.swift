@@ -87,7 +87,7 @@ struct AppleAnswerTests {
         let receipt = try verifier.verify(binary: binary(name))
         let ended = receipt.inAppPurchases.filter { period in
             guard let end = period.expiresDate else { return false }
-            let last = Timestamp(millisecondsSince1970: end.millisecondsSince1970 - 1)
+            let last = Instant(millisecondsSince1970: end.millisecondsSince1970 - 1)
             return !receipt.subscriptions(at: last).contains { $0.currentPeriod == period }
         }
         #expect(Set(ended.compactMap(\.transactionID)) == Set(upgraded))

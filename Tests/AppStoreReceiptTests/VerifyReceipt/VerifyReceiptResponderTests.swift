@@ -7,7 +7,7 @@ import Testing
 @testable import AppStoreReceipt
 
 struct VerifyReceiptResponderTests {
-    static let clock = Timestamp(millisecondsSince1970: 1_750_000_000_123)
+    static let clock = Instant(millisecondsSince1970: 1_750_000_000_123)
 
     static func responder(_ environment: VerifyReceiptResponder.Environment) throws -> VerifyReceiptResponder {
         var responder = try VerifyReceiptResponder(environment: environment, trust: MintedReceipts.trust)
@@ -48,7 +48,7 @@ struct VerifyReceiptResponderTests {
                 }()
             ])
         builder.creationDate = day(200)
-        builder.originalCreationDate = Timestamp(rfc3339: "2025-07-01T12:00:00.250Z")
+        builder.originalCreationDate = Instant(rfc3339: "2025-07-01T12:00:00.250Z")
         builder.originalPurchaseDate = day(0)
         builder.preorderDate = day(1)
         builder.expirationDate = day(800)
@@ -128,7 +128,7 @@ struct VerifyReceiptResponderTests {
         var purchase = SubscriptionCase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
         (purchase.quantity, purchase.webOrderLineItemID, purchase.cancellationReason) = (.max, .max, .max)
-        let last = try #require(Timestamp(rfc3339: "9999-12-31T23:59:59.999Z"))
+        let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))
         (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)
         (purchase.cancellationDate, purchase.isInIntroOfferPeriod) = (last, true)
         var empty = ReceiptBuilder.Purchase()
@@ -206,16 +206,16 @@ struct VerifyReceiptResponderTests {
     @Test(
         arguments: [
             ([.production], .production), ([.sandbox], .sandbox), ([.production, .sandbox], .either),
-        ] as [(Set<ReceiptEnvironment>, VerifyReceiptResponder.Environment)])
+        ] as [(Set<AppStoreEnvironment>, VerifyReceiptResponder.Environment)])
     func `the environments of a policy are those that get status 0`(
-        environments: Set<ReceiptEnvironment>, expected: VerifyReceiptResponder.Environment
+        environments: Set<AppStoreEnvironment>, expected: VerifyReceiptResponder.Environment
     ) throws {
         var policy = ReceiptPolicy(bundleIDs: nil, environments: environments)
-        policy.validationDate = .date(try #require(Timestamp(rfc3339: "2025-06-15T12:00:00Z")))
+        policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
         #expect(responder.environment == expected)
         for (type, environment) in [
-            (ReceiptBuilder.Environment.production, ReceiptEnvironment.production), (.sandbox, .sandbox),
+            (ReceiptBuilder.Environment.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
         ] {
             let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: MintedReceipts.authority)))
             #expect((answer.status == .valid) == environments.contains(environment))
@@ -228,8 +228,8 @@ struct VerifyReceiptResponderTests {
         #expect(late.answer(to: request).status == .notAuthenticated)
     }
 
-    @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<ReceiptEnvironment>])
-    func `a policy whose environments nobody can sign for is refused`(environments: Set<ReceiptEnvironment>) {
+    @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<AppStoreEnvironment>])
+    func `a policy whose environments nobody can sign for is refused`(environments: Set<AppStoreEnvironment>) {
         #expect(throws: ReceiptError.self) {
             try VerifyReceiptResponder(
                 policy: ReceiptPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)

@@ -2,7 +2,7 @@
 import AppStoreReceipt
 
 func forge(
-    _ decoded: UnverifiedReceipt, _ trust: ReceiptEvidence, _ verifier: ReceiptVerifier, _ bytes: [UInt8]
+    _ decoded: UnverifiedReceipt, _ trust: Verification, _ verifier: ReceiptVerifier, _ bytes: [UInt8]
 ) throws -> VerifiedReceipt {
     #if CONTROL
     try verifier.verify(bytes)

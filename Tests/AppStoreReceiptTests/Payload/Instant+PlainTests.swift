@@ -22,7 +22,7 @@ import Testing
         }
         var accepted = 0
         for text in texts {
-            let expected = Timestamp(rfc3339: text.span)
+            let expected = Instant(rfc3339: text.span)
             // Behind the date there is more, so that the fast reader may look ahead.
             let attribute = tlv(0x30, [0x02, 0x02, 0x06, 0xA8, 0x02, 0x01, 0x01] + tlv(0x04, tlv(0x16, text)))
             let record = tlv(0x30, [0x02, 0x01, 0x11, 0x02, 0x01, 0x01] + tlv(0x04, tlv(0x31, attribute)))

@@ -4,7 +4,7 @@ import SpanASN1
 @testable import AppStoreReceipt
 
 /// Signed data by one test authority, and the verifier that trusts it.
-enum MintedSignedData {
+enum MintedJWS {
     private static let shared = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
     private static let otherShared = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
     private static let xcodeShared = Result { () throws(MintingError) in
@@ -20,7 +20,7 @@ enum MintedSignedData {
     static var xcode: StoreKitTestingSigner { get throws { try xcodeShared.get() } }
 
     static func verifier(
-        _ authority: TestCertificateAuthority? = nil, environments: Set<ReceiptEnvironment> = [.production, .sandbox],
+        _ authority: TestCertificateAuthority? = nil, environments: Set<AppStoreEnvironment> = [.production, .sandbox],
         _ change: (inout SignedDataPolicy) -> Void = { _ in }
     ) throws -> SignedDataVerifier {
         var policy = SignedDataPolicy(bundleIDs: [bundleID], environments: environments)

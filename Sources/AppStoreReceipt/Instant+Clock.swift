@@ -7,11 +7,11 @@ import Darwin
 #endif
 public import SpanASN1
 
-extension Timestamp {
+extension Instant {
     /// The system's clock.
-    public static var now: Timestamp {
+    public static var now: Instant {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+        return Instant(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }

@@ -1,6 +1,6 @@
 import SpanASN1
 
-extension Timestamp {
+extension Instant {
     /// A date in the form that nearly all have, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for any other, right or wrong.
     @inline(__always)
     init?(plain text: PlainDateWords) {

@@ -2,7 +2,7 @@
 ///
 /// Calendar arithmetic is that of the proleptic Gregorian calendar, in integers; years 0 to 9999.
 @frozen
-public struct Timestamp: Hashable, Comparable, Sendable {
+public struct Instant: Hashable, Comparable, Sendable {
     /// Whole milliseconds since 1970-01-01T00:00:00Z; negative before.
     public var millisecondsSince1970: Int64
 
@@ -11,7 +11,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
     @inlinable
-    public static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
+    public static func < (lhs: Instant, rhs: Instant) -> Bool {
         lhs.millisecondsSince1970 < rhs.millisecondsSince1970
     }
 
@@ -31,7 +31,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         else { return nil }
         let (century, yearOfCentury) = UInt(bitPattern: year).quotientAndRemainder(dividingBy: 100)
         let isLeap = (yearOfCentury == 0 ? century : yearOfCentury) & 3 == 0
-        guard day <= 28 || day <= Timestamp.days(inMonth: month, isLeap: isLeap) else { return nil }
+        guard day <= 28 || day <= Instant.days(inMonth: month, isLeap: isLeap) else { return nil }
         // The leap days of years 1 to `year`, its own too, and the days before a month as if February had 30.
         let leapDays = Int(24 &* century &+ century / 4 &+ yearOfCentury / 4)
         let daysBeforeMonth = Int((367 &* UInt(bitPattern: month) &- 362) / 12)
@@ -70,9 +70,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
     /// The calendar date and time of day in UTC.
     public var components: Components {
-        let (seconds, millisecond) = Timestamp.floorDivide(Int(millisecondsSince1970), 1000)
-        let (days, secondOfDay) = Timestamp.floorDivide(seconds, 86_400)
-        let (era, dayOfEra) = Timestamp.floorDivide(days + 719_468, 146_097)
+        let (seconds, millisecond) = Instant.floorDivide(Int(millisecondsSince1970), 1000)
+        let (days, secondOfDay) = Instant.floorDivide(seconds, 86_400)
+        let (era, dayOfEra) = Instant.floorDivide(days + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let marchMonth = (5 * dayOfYear + 2) / 153
@@ -90,16 +90,20 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     }
 }
 
-extension Timestamp: CustomStringConvertible {
+extension Instant: CustomStringConvertible {
     /// RFC 3339 in UTC, with milliseconds only where there are any: `2020-04-01T04:07:39Z`.
+    ///
+    /// RFC 3339 has the years 0 to 9999. Any other is written as ISO 8601 expands it, with a sign and at least four digits:
+    /// `-0001-12-31T23:59:59Z`, `+12345-01-01T00:00:00Z`.
     public var description: String {
         let parts = components
+        let sign = parts.year < 0 ? "-" : parts.year > 9999 ? "+" : ""
         func padded(_ value: Int, _ width: Int) -> String {
             let digits = String(value)
             return String(repeating: "0", count: max(0, width - digits.count)) + digits
         }
         let fraction = parts.millisecond == 0 ? "" : "." + padded(parts.millisecond, 3)
-        return "\(padded(parts.year, 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
+        return "\(sign)\(padded(abs(parts.year), 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
             + "T\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))\(fraction)Z"
     }
 }

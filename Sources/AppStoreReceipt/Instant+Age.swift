@@ -10,11 +10,11 @@ enum Age {
     static let clockTolerance: Int64 = 5 * 60 * 1000
 }
 
-extension Timestamp {
+extension Instant {
     /// - Parameters:
     ///   - now: when the age is asked for.
     ///   - maximum: the greatest age that is allowed, in milliseconds.
-    func age(at now: Timestamp, maximum: Int64) -> Age {
+    func age(at now: Instant, maximum: Int64) -> Age {
         let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
         if isOverflow { return now < self ? .belowZero : .tooGreat }
         if age < -Age.clockTolerance { return .belowZero }

@@ -1,7 +1,7 @@
 import StrictText
 
 /// A JSON object that Apple signed, as it was received: for what this library has no field for, and for a log.
-public struct SignedJSON: Sendable {
+public struct JWSObject: Sendable {
     private let bytes: ArraySlice<UInt8>
     /// The names of the members that have a field.
     private let names: [String]
@@ -48,13 +48,13 @@ public struct SignedJSON: Sendable {
 }
 
 /// Two are equal when their texts are, byte for byte.
-extension SignedJSON: Hashable {
-    public static func == (lhs: SignedJSON, rhs: SignedJSON) -> Bool { lhs.bytes == rhs.bytes }
+extension JWSObject: Hashable {
+    public static func == (lhs: JWSObject, rhs: JWSObject) -> Bool { lhs.bytes == rhs.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
 /// Two are equal when their names and values are, byte for byte.
-extension SignedJSON.Member: Hashable {
+extension JWSObject.Member: Hashable {
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.name.hasSameBytes(as: rhs.name) && lhs.json.hasSameBytes(as: rhs.json)
     }

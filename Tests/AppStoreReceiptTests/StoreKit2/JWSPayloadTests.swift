@@ -4,7 +4,7 @@ import Testing
 @testable import AppStoreReceipt
 
 @Suite struct SignedPayloadTests {
-    private typealias Minted = MintedSignedData
+    private typealias Minted = MintedJWS
 
     private func transaction(_ change: (inout JSONValue) -> Void) throws -> Verified<TransactionInfo> {
         var builder = Minted.transaction
@@ -66,7 +66,7 @@ import Testing
             for bit in 0..<8 {
                 var other = text
                 other[index] ^= 1 << bit
-                guard let members = try? SignedMembers<TransactionInfo.Member>(decoding: other) else { continue }
+                guard let members = try? JWSMembers<TransactionInfo.Member>(decoding: other) else { continue }
                 let payload = TransactionInfo(members: members)
                 payloads.insert(payload)
                 hashes.insert(payload.hashValue)

@@ -1,6 +1,6 @@
 public import SpanASN1
 
-extension Timestamp {
+extension Instant {
     /// A date in the forms that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
     /// offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit Testing in Xcode).
     public init?(rfc3339 text: String) {
@@ -54,7 +54,7 @@ extension Timestamp {
             index = text.count
         }
         guard index == text.count,
-            let local = Timestamp(
+            let local = Instant(
                 year: year, month: month, day: day, hour: hour, minute: minute, second: second,
                 millisecond: millisecond)
         else { return nil }

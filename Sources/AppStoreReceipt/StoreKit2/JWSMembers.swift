@@ -4,7 +4,7 @@ import StrictText
 ///
 /// Everything was checked when the object was decoded: the syntax of all of it, the type of every known member, and that none of them is
 /// repeated. So reading a member later cannot fail. A member that is `null` counts as absent.
-package struct SignedMembers<Member>: Sendable
+package struct JWSMembers<Member>: Sendable
 where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     struct Entry: Sendable {
         let member: Member
@@ -20,7 +20,7 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     /// The members that are there and known, in their order.
     package var known: [Member] { entries.map(\.member) }
 
-    package var json: SignedJSON { SignedJSON(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
+    package var json: JWSObject { JWSObject(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
 
     package func value(of member: Member) -> Range<Int>? {
         for entry in entries where entry.member == member { return entry.value.range }
@@ -29,8 +29,8 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
 }
 
 /// Two are equal when their texts are, byte for byte.
-extension SignedMembers: Hashable {
-    package static func == (lhs: SignedMembers, rhs: SignedMembers) -> Bool {
+extension JWSMembers: Hashable {
+    package static func == (lhs: JWSMembers, rhs: JWSMembers) -> Bool {
         lhs.text[lhs.range] == rhs.text[rhs.range]
     }
 
@@ -39,7 +39,7 @@ extension SignedMembers: Hashable {
 
 // MARK: - Reading
 
-extension SignedMembers {
+extension JWSMembers {
     private func read<Value>(
         _ member: Member, _ body: (inout JSONCursor) throws(JSONError) -> Value
     ) -> Value? {
@@ -62,8 +62,8 @@ extension SignedMembers {
         read(member) { (cursor) throws(JSONError) in try cursor.readInt64() }
     }
 
-    func date(_ member: Member) -> Timestamp? {
-        read(member) { (cursor) throws(JSONError) in try cursor.readTimestamp() }
+    func date(_ member: Member) -> Instant? {
+        read(member) { (cursor) throws(JSONError) in try cursor.readInstant() }
     }
 
     func boolean(_ member: Member) -> Bool? {
@@ -87,19 +87,19 @@ extension SignedMembers {
         integer(member).flatMap(Value.init(rawValue:))
     }
 
-    func object<Record: SignedRecord>(_ member: Member) -> Record? {
+    func object<Record: JWSRecord>(_ member: Member) -> Record? {
         let text = text
         return read(member) { (cursor) throws(JSONError) in
-            Record(members: try SignedMembers<Record.Member>(text, &cursor))
+            Record(members: try JWSMembers<Record.Member>(text, &cursor))
         }
     }
 
-    func objects<Record: SignedRecord>(_ member: Member) -> [Record]? {
+    func objects<Record: JWSRecord>(_ member: Member) -> [Record]? {
         let text = text
         return read(member) { (cursor) throws(JSONError) in
             var records: [Record] = []
             try cursor.readArray { (cursor) throws(JSONError) in
-                records.append(Record(members: try SignedMembers<Record.Member>(text, &cursor)))
+                records.append(Record(members: try JWSMembers<Record.Member>(text, &cursor)))
             }
             return records
         }
@@ -109,34 +109,34 @@ extension SignedMembers {
 // MARK: - Decoding
 
 /// What a value must be.
-enum SignedForm: Sendable {
+enum JWSForm: Sendable {
     case string, integer, boolean
     /// A string that is signed data itself, verified apart.
     case jws
     /// Milliseconds since 1970; Xcode writes fractions of them.
     case date
     case strings
-    case object(any SignedRecord.Type)
-    case objects(any SignedRecord.Type)
+    case object(any JWSRecord.Type)
+    case objects(any JWSRecord.Type)
 }
 
 /// The names of the members of one kind of object, and what they must be.
-protocol SignedMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
-    var form: SignedForm { get }
+    var form: JWSForm { get }
 }
 
 /// A JSON object with known members.
-protocol SignedRecord: Hashable, Sendable {
-    associatedtype Member: SignedMember
-    var members: SignedMembers<Member> { get }
-    init(members: SignedMembers<Member>)
+protocol JWSRecord: Hashable, Sendable {
+    associatedtype Member: JWSMember
+    var members: JWSMembers<Member> { get }
+    init(members: JWSMembers<Member>)
 }
 
-extension SignedMembers where Member: SignedMember {
+extension JWSMembers where Member: JWSMember {
     /// Decodes a text that is one object.
     init(decoding text: [UInt8]) throws(JSONError) {
-        self = try JSONCursor.decode(text.span) { (cursor) throws(JSONError) in try SignedMembers(text, &cursor) }
+        self = try JSONCursor.decode(text.span) { (cursor) throws(JSONError) in try JWSMembers(text, &cursor) }
     }
 
     init(_ text: [UInt8], _ cursor: inout JSONCursor) throws(JSONError) {
@@ -154,7 +154,7 @@ extension SignedMembers where Member: SignedMember {
     }
 }
 
-extension SignedRecord {
+extension JWSRecord {
     static func check(_ cursor: inout JSONCursor) throws(JSONError) {
         try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
             guard try !cursor.readIfNull() else { return }
@@ -165,12 +165,12 @@ extension SignedRecord {
 
 extension JSONCursor {
     /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
-    fileprivate mutating func check(_ form: SignedForm) throws(JSONError) {
+    fileprivate mutating func check(_ form: JWSForm) throws(JSONError) {
         switch form {
         case .string, .jws: _ = try readString()
         case .integer: _ = try readInt64()
         case .boolean: _ = try readBool()
-        case .date: _ = try readTimestamp()
+        case .date: _ = try readInstant()
         case .strings: try readArray { (cursor) throws(JSONError) in _ = try cursor.readString() }
         case .object(let type): try type.check(&self)
         case .objects(let type): try readArray { (cursor) throws(JSONError) in try type.check(&cursor) }

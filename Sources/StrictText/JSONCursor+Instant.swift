@@ -4,9 +4,9 @@ extension JSONCursor {
     /// Reads milliseconds since 1970, a fraction of which is cut off (Xcode: `1697679936049.7297`).
     ///
     /// - Throws: `unexpected-value` for a number with an exponent.
-    package mutating func readTimestamp() throws(JSONError) -> Timestamp {
+    package mutating func readInstant() throws(JSONError) -> Instant {
         let number = try readNumber()
-        if number.isInteger { return Timestamp(millisecondsSince1970: try number.int64()) }
+        if number.isInteger { return Instant(millisecondsSince1970: try number.int64()) }
         let raw = number.raw
         var end = 0
         while end < raw.count, raw[end] != UInt8(ascii: ".") { end += 1 }
@@ -14,6 +14,6 @@ extension JSONCursor {
             throw JSONError(.unexpectedValue, offset: number.offset)
         }
         let whole = JSONNumber(raw.extracting(0..<end), offset: number.offset, isInteger: true)
-        return Timestamp(millisecondsSince1970: try whole.int64())
+        return Instant(millisecondsSince1970: try whole.int64())
     }
 }

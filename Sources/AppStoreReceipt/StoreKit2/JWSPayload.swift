@@ -3,26 +3,26 @@ import StrictText
 /// What Apple says in signed data: a plain value, whoever signed it. ``Verified`` is what its signature was verified of.
 ///
 /// Compare the `utf8` of its strings, not the strings: see ``ReceiptContents``.
-public protocol SignedPayload: Hashable, Sendable {
+public protocol JWSPayload: Hashable, Sendable {
     /// When it was signed.
-    var signedDate: Timestamp? { get }
+    var signedDate: Instant? { get }
     /// Where it comes from; `nil` when that is missing or unknown.
-    var environment: ReceiptEnvironment? { get }
+    var environment: AppStoreEnvironment? { get }
     /// The object as it was received, with what this library has no field for.
-    var json: SignedJSON { get }
+    var json: JWSObject { get }
 }
 
 /// A payload whose signature, chain and policy were verified. Only ``SignedDataVerifier`` makes one.
 ///
 /// All fields of the payload can be read through it: `verified.productID`.
 @dynamicMemberLookup
-public struct Verified<Payload: SignedPayload>: Hashable, Sendable {
+public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     /// What Apple said. The plain value no longer shows that it was verified.
     public let payload: Payload
     /// What it was verified by.
-    public let trust: ReceiptEvidence
+    public let trust: Verification
 
-    init(payload: Payload, trust: ReceiptEvidence) {
+    init(payload: Payload, trust: Verification) {
         self.payload = payload
         self.trust = trust
     }
@@ -32,17 +32,17 @@ public struct Verified<Payload: SignedPayload>: Hashable, Sendable {
 }
 
 /// What a verifier must know of a payload.
-protocol SignedClaims: SignedPayload, SignedRecord {
+protocol JWSClaims: JWSPayload, JWSRecord {
     /// The members without which this is no such payload. No kind's are all in another's, so that none is taken for another.
     static var required: [Member] { get }
     /// The member that says when it was signed.
     static var dateMember: Member { get }
     /// Whom it concerns; more than one subject where it says so in several places.
-    var subjects: [SignedSubject] { get }
+    var subjects: [JWSSubject] { get }
 }
 
 /// An app in an environment, as signed data names it.
-struct SignedSubject {
+struct JWSSubject {
     /// `nil` where there is none.
     var bundleID: String?
     /// Whether this kind of data has a bundle id at all.
@@ -50,64 +50,64 @@ struct SignedSubject {
     var appAppleID: Int64?
     /// Whether this kind of data has the app's Apple id at all.
     var hasAppAppleID = true
-    var environment: ReceiptEnvironment?
+    var environment: AppStoreEnvironment?
 }
 
-extension ReceiptEnvironment {
+extension AppStoreEnvironment {
     /// From a signed payload; `nil` for a string that is none of the four.
     init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
 
-    private static let signedNames: [(String, ReceiptEnvironment)] = [
+    private static let signedNames: [(String, AppStoreEnvironment)] = [
         ("Production", .production), ("Sandbox", .sandbox), ("Xcode", .xcode), ("LocalTesting", .localTesting),
     ]
 }
 
-extension TransactionInfo: SignedClaims {
-    var subjects: [SignedSubject] {
-        [SignedSubject(bundleID: bundleID, hasAppAppleID: false, environment: environment)]
+extension TransactionInfo: JWSClaims {
+    var subjects: [JWSSubject] {
+        [JWSSubject(bundleID: bundleID, hasAppAppleID: false, environment: environment)]
     }
 }
 
-extension RenewalInfo: SignedClaims {
-    var subjects: [SignedSubject] {
-        [SignedSubject(hasBundleID: false, hasAppAppleID: false, environment: environment)]
+extension RenewalInfo: JWSClaims {
+    var subjects: [JWSSubject] {
+        [JWSSubject(hasBundleID: false, hasAppAppleID: false, environment: environment)]
     }
 }
 
-extension AppTransaction: SignedClaims {
-    var subjects: [SignedSubject] {
-        [SignedSubject(bundleID: bundleID, appAppleID: appAppleID, environment: environment)]
+extension AppTransaction: JWSClaims {
+    var subjects: [JWSSubject] {
+        [JWSSubject(bundleID: bundleID, appAppleID: appAppleID, environment: environment)]
     }
 }
 
-extension RealtimeRequest: SignedClaims {
-    var subjects: [SignedSubject] {
-        [SignedSubject(hasBundleID: false, appAppleID: appAppleID, environment: environment)]
+extension RealtimeRequest: JWSClaims {
+    var subjects: [JWSSubject] {
+        [JWSSubject(hasBundleID: false, appAppleID: appAppleID, environment: environment)]
     }
 }
 
-extension AppStoreNotification: SignedClaims {
-    var subjects: [SignedSubject] {
-        var subjects: [SignedSubject] = []
+extension AppStoreNotification: JWSClaims {
+    var subjects: [JWSSubject] {
+        var subjects: [JWSSubject] = []
         if let data {
             subjects.append(
-                SignedSubject(bundleID: data.bundleID, appAppleID: data.appAppleID, environment: data.environment))
+                JWSSubject(bundleID: data.bundleID, appAppleID: data.appAppleID, environment: data.environment))
         }
         if let appData {
             subjects.append(
-                SignedSubject(
+                JWSSubject(
                     bundleID: appData.bundleID, appAppleID: appData.appAppleID, environment: appData.environment))
         }
         if let summary {
             subjects.append(
-                SignedSubject(
+                JWSSubject(
                     bundleID: summary.bundleID, appAppleID: summary.appAppleID, environment: summary.environment))
         }
         if let token = externalPurchaseToken {
             subjects.append(
-                SignedSubject(bundleID: token.bundleID, appAppleID: token.appAppleID, environment: token.environment))
+                JWSSubject(bundleID: token.bundleID, appAppleID: token.appAppleID, environment: token.environment))
         }
         // A notification about nothing concerns nobody's app.
-        return subjects.isEmpty ? [SignedSubject()] : subjects
+        return subjects.isEmpty ? [JWSSubject()] : subjects
     }
 }

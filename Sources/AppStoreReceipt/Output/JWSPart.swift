@@ -1,11 +1,11 @@
 import StrictText
 
 /// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
-package struct SignedPart: Sendable {
+package struct JWSPart: Sendable {
     package let kind: Kind
     /// What it was verified by.
-    package let trust: ReceiptEvidence
-    private let payload: any SignedRecord
+    package let trust: Verification
+    private let payload: any JWSRecord
 
     package enum Kind: String, Sendable, CaseIterable {
         case transaction
@@ -15,7 +15,7 @@ package struct SignedPart: Sendable {
         case realtimeRequest = "realtime_request"
     }
 
-    fileprivate init<Payload: SignedClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
+    fileprivate init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
         self.kind = kind
         trust = verified.trust
         payload = verified.payload
@@ -25,18 +25,18 @@ package struct SignedPart: Sendable {
     func write(to writer: inout JSONWriter) { payload.write(to: &writer) }
 
     /// All fields, in their order.
-    package var fields: [SignedField] { payload.fields }
+    package var fields: [JWSField] { payload.fields }
 }
 
 /// A field of signed data, for people to read.
-package struct SignedField: Sendable {
+package struct JWSField: Sendable {
     /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
     package let name: String
     package let value: Value
 
     package enum Value: Sendable {
         case string(String)
-        case date(Timestamp)
+        case date(Instant)
         /// Anything else, as it was received.
         case json(String)
     }
@@ -44,18 +44,18 @@ package struct SignedField: Sendable {
 
 extension VerifiedEvidence {
     /// What was signed, and then what was signed within it; nothing for a receipt.
-    package var signedParts: [SignedPart] {
+    package var signedParts: [JWSPart] {
         switch self {
         case .receipt: return []
-        case .transaction(let info): return [SignedPart(.transaction, info)]
-        case .renewalInfo(let info): return [SignedPart(.renewalInfo, info)]
-        case .appTransaction(let info): return [SignedPart(.appTransaction, info)]
-        case .realtimeRequest(let request): return [SignedPart(.realtimeRequest, request)]
+        case .transaction(let info): return [JWSPart(.transaction, info)]
+        case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
+        case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
+        case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
         case .notification(let notification):
-            var parts = [SignedPart(.notification, notification.notification)]
-            if let info = notification.transactionInfo { parts.append(SignedPart(.transaction, info)) }
-            if let info = notification.renewalInfo { parts.append(SignedPart(.renewalInfo, info)) }
-            if let info = notification.appTransaction { parts.append(SignedPart(.appTransaction, info)) }
+            var parts = [JWSPart(.notification, notification.notification)]
+            if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }
+            if let info = notification.renewalInfo { parts.append(JWSPart(.renewalInfo, info)) }
+            if let info = notification.appTransaction { parts.append(JWSPart(.appTransaction, info)) }
             return parts
         }
     }
@@ -64,7 +64,7 @@ extension VerifiedEvidence {
 // MARK: - Walking an object
 
 // What is read here was read before, when the object was decoded: it can be read again.
-extension SignedRecord {
+extension JWSRecord {
     fileprivate func write(to writer: inout JSONWriter) {
         let text = members.text
         var cursor = JSONCursor(text.span, from: members.range.lowerBound)
@@ -82,7 +82,7 @@ extension SignedRecord {
             writer.name(utf8: bytes.span)
             guard try !cursor.readIfNull() else { return writer.null() }
             switch form {
-            case .date: writer.date(try cursor.readTimestamp())
+            case .date: writer.date(try cursor.readInstant())
             case .object(let type): try type.write(text, &cursor, to: &writer)
             case .objects(let type):
                 writer.beginArray()
@@ -94,8 +94,8 @@ extension SignedRecord {
         writer.endObject()
     }
 
-    fileprivate var fields: [SignedField] {
-        var fields: [SignedField] = []
+    fileprivate var fields: [JWSField] {
+        var fields: [JWSField] = []
         let text = members.text
         var cursor = JSONCursor(text.span, from: members.range.lowerBound)
         do throws(JSONError) { try Self.append(text, &cursor, to: &fields, within: "") } catch {}
@@ -103,7 +103,7 @@ extension SignedRecord {
     }
 
     private static func append(
-        _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [SignedField], within path: String
+        _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [JWSField], within path: String
     ) throws(JSONError) {
         try cursor.readObject { (cursor, name) throws(JSONError) in
             // By bytes: Swift calls names equal that differ in Unicode normalization.
@@ -112,8 +112,8 @@ extension SignedRecord {
             let path = path + name.value
             guard try !cursor.readIfNull() else { return }
             switch form {
-            case .date: fields.append(SignedField(name: path, value: .date(try cursor.readTimestamp())))
-            case .string: fields.append(SignedField(name: path, value: .string(try cursor.readString().value)))
+            case .date: fields.append(JWSField(name: path, value: .date(try cursor.readInstant())))
+            case .string: fields.append(JWSField(name: path, value: .string(try cursor.readString().value)))
             case .object(let type): try type.append(text, &cursor, to: &fields, within: path + ".")
             case .objects(let type):
                 var index = 0
@@ -123,7 +123,7 @@ extension SignedRecord {
                 }
             default:
                 let value = String(decoding: text[try cursor.skipValue()], as: UTF8.self)
-                fields.append(SignedField(name: path, value: .json(value)))
+                fields.append(JWSField(name: path, value: .json(value)))
             }
         }
     }
