@@ -157,7 +157,8 @@ extension SignatureTrustError.Kind {
             "Receipts outlive their signers: judge them at their creation date, the default. If you do, it is forged."
         case .certificateNotYetValid: "It is dated before its signer's certificate: refuse it, and watch who sends it."
         case .distrustedCertificate, .revokedCertificate: "You distrust its signer: refuse it, and watch who sends it."
-        case .missingRevocationList, .malformedRevocationList: "Give a current revocation list of each issuer."
+        case .missingRevocationList, .malformedRevocationList, .deltaRevocationList, .unsupportedRevocationList:
+            "Give a current, full revocation list of each issuer."
         case .algorithmUnavailable: "Allow SHA-1 signatures on this host, or refuse them in `AlgorithmPolicy`."
         case .outOfMemory: "Give this host more memory, then verify the receipt again."
         case .libcryptoFailure:

@@ -54,7 +54,13 @@ struct CMSChainValidator: Sendable {
         }
         self.additional = additional
         var lists: [RevocationList] = []
-        for der in policy.revocationLists { lists.append(try Self.revocationList(der, policy.algorithms)) }
+        for (index, der) in policy.revocationLists.enumerated() {
+            do throws(SignatureTrustError) {
+                lists.append(try Self.revocationList(der, policy.algorithms))
+            } catch {
+                throw SignatureTrustError(error.kind, path: ASN1Path(.crls, index: index))
+            }
+        }
         revocationLists = lists
     }
 
@@ -62,17 +68,16 @@ struct CMSChainValidator: Sendable {
         _ der: [UInt8], _ algorithms: AlgorithmPolicy
     ) throws(SignatureTrustError) -> RevocationList {
         let list: CertificateRevocationList
+        let misreading: SignatureTrustError.Kind?
         do throws(ASN1DecodingError) {
             list = try CertificateRevocationList(der.span)
+            misreading = try list.misreading()
         } catch {
             throw SignatureTrustError(.malformedRevocationList)
         }
-        do throws(SignatureTrustError) {
-            _ = try algorithms.signatureAlgorithm(list.signatureAlgorithm)
-            return try SignatureTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
-        } catch {
-            throw SignatureTrustError(error.kind == .malformedCertificate ? .malformedRevocationList : error.kind)
-        }
+        if let misreading { throw SignatureTrustError(misreading) }
+        _ = try algorithms.signatureAlgorithm(list.signatureAlgorithm)
+        return try SignatureTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
     }
 }
 

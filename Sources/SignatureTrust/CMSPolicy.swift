@@ -16,7 +16,8 @@ public struct CMSPolicy: Sendable {
     public var allowsUnstatedPurposes = false
     /// Which certificates ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
-    /// Revocation lists (DER), judged at the date of validation. Those that a message carries are not consulted: its author chose them.
+    /// Full revocation lists (DER), judged at the date of validation; a delta list makes no verifier. Those that a message carries are not consulted:
+    /// its author chose them.
     public var revocationLists: [[UInt8]] = []
     /// Certificates that no chain may contain, by their fingerprints.
     public var distrusted: Set<Fingerprint> = []

@@ -44,8 +44,9 @@ public final class CMSVerifier: Sendable {
         case certificate(Fingerprint)
     }
 
-    /// - Throws: `untrusted-chain` when no anchor can be used, `malformed-certificate` and `malformed-revocation-list` for what the policy brings,
-    ///   `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
+    /// - Throws: `untrusted-chain` when no anchor can be used; `malformed-certificate` for a certificate of the policy, and
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, whose place among the policy's is the
+    ///   index of the path; `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
     public init(policy: CMSPolicy) throws(SignatureTrustError) {
         self.policy = policy
         try HostSelfTest.run(policy.algorithms)

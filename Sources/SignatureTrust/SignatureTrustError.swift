@@ -76,8 +76,12 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case revokedCertificate = "revoked-certificate"
         /// No list of the policy covers a certificate that ``CMSPolicy/revocation`` asks for, or it was not current.
         case missingRevocationList = "missing-revocation-list"
-        /// A revocation list of the policy cannot be read.
+        /// A revocation list of the policy cannot be read, or has what no full list has.
         case malformedRevocationList = "malformed-revocation-list"
+        /// A revocation list of the policy is a delta list (RFC 5280, 5.2.4): it leaves out what an older list says.
+        case deltaRevocationList = "delta-revocation-list"
+        /// A revocation list of the policy has a critical extension that libcrypto does not know (RFC 5280, 5.2 and 5.3).
+        case unsupportedRevocationList = "unsupported-revocation-list"
         /// A certificate, or a part of it that is needed, cannot be read.
         case malformedCertificate = "malformed-certificate"
         /// A certificate of more than 64 KiB.
@@ -137,7 +141,8 @@ extension SignatureTrustError {
                 switch error.kind {
                 case .algorithmUnavailable: .algorithmUnavailable
                 case .allocationFailed: .outOfMemory
-                case .malformedCertificate, .malformedKey, .malformedRevocationList: .malformedCertificate
+                case .malformedCertificate, .malformedKey: .malformedCertificate
+                case .malformedRevocationList: .malformedRevocationList
                 case .unsuitableKey: .unsupportedKey
                 case .operationFailed: .libcryptoFailure
                 }
@@ -223,6 +228,8 @@ extension SignatureTrustError.Kind {
         case .revokedCertificate: "a revoked certificate"
         case .missingRevocationList: "no usable revocation list for a certificate"
         case .malformedRevocationList: "a revocation list that cannot be read"
+        case .deltaRevocationList: "a delta revocation list where a full one is needed"
+        case .unsupportedRevocationList: "a revocation list has a critical extension of unknown meaning"
         case .malformedCertificate: "a certificate that cannot be read"
         case .certificateTooLarge: "a certificate of more than 64 KiB"
         case .algorithmUnavailable:

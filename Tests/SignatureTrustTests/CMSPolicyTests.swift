@@ -54,6 +54,18 @@ import Testing
         #expect(refusal { $0.revocationLists = [authority.leaf.certificate] } == .malformedRevocationList)
     }
 
+    @Test func `a list that cannot be used is named by its place`() throws {
+        let list = RevocationListSpecification(validity: CMSMessages.date...CMSMessages.date)
+        var delta = list
+        let indicator = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x1B])
+        delta.extensions.append(.init(indicator, isCritical: true, .bytes([2, 1, 1])))
+        var policy = policy
+        policy.revocationLists = try [list, delta].map { try $0.issue(by: authority.intermediate) }
+        let error = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(error?.kind == .deltaRevocationList)
+        #expect(error?.path == ASN1Path(.crls, index: 1))
+    }
+
     @Test func `to ask for revocation without a list is to refuse`() throws {
         #expect(try code(builder) { $0.revocation = .signer } == "missing-revocation-list")
         #expect(try code(builder) { $0.revocation = .chain } == "missing-revocation-list")

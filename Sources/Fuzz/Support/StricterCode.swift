@@ -71,7 +71,7 @@ public enum StricterCode {
     public static let optional = [
         "application-version-mismatch", "device-mismatch", "receipt-too-old", "receipt-from-the-future",
         "missing-signing-time", "future-signing-time", "distrusted-certificate", "revoked-certificate",
-        "missing-revocation-list", "malformed-revocation-list",
+        "missing-revocation-list", "malformed-revocation-list", "delta-revocation-list", "unsupported-revocation-list",
     ]
 
     private static let explained = Set(reasons.flatMap(\.codes))
