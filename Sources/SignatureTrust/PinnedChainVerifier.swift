@@ -138,16 +138,17 @@ package final class PinnedChainVerifier: Sendable {
         case .invalid(let fault, let depth):
             throw (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
         case .valid(let path):
-            guard path.count == 3, case .anchor(let index) = path[2], path[1] == .untrusted(0),
-                let leafKey = leafHandle.publicKey
-            else { throw leaf.error(.invalidChainLength) }
+            guard path.count == 3, case .anchor(let index) = path[2], path[1] == .untrusted(0) else {
+                throw leaf.error(.invalidChainLength)
+            }
             try checkPurposes(leaf, intermediate)
             let leafSeconds = try leaf.validSeconds()
             let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(
                 to: anchorFacts[index].validSeconds)
             return try PinnedChain(
                 leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der, intermediateHandle: handle,
-                anchor: policy.anchors[index], anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leafKey,
+                anchor: policy.anchors[index], anchorFingerprint: anchorFacts[index].fingerprint,
+                leafKey: leaf.publicKey(),
                 leafExpiry: Instant(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
         }
     }

@@ -128,6 +128,7 @@ extension SignedData {
         guard try announces(signer.digestAlgorithm) else {
             throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
         }
+        try algorithms.check(algorithm, suits: certificate)
         let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try algorithm.digest.digest(of: content.content)
         }
