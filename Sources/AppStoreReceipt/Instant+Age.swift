@@ -6,18 +6,17 @@ enum Age {
     /// The date lies in the future by more than ``Age/clockTolerance``.
     case belowZero
 
-    /// How far the clocks of who dates and of who verifies may be apart, in milliseconds.
-    static let clockTolerance: Int64 = 5 * 60 * 1000
+    /// How far the clocks of the signer and of the verifier may differ.
+    static let clockTolerance = Duration.seconds(5 * 60)
 }
 
 extension Instant {
     /// - Parameters:
     ///   - now: when the age is asked for.
-    ///   - maximum: the greatest age that is allowed, in milliseconds.
-    func age(at now: Instant, maximum: Int64) -> Age {
-        let (age, isOverflow) = now.millisecondsSince1970.subtractingReportingOverflow(millisecondsSince1970)
-        if isOverflow { return now < self ? .belowZero : .tooGreat }
-        if age < -Age.clockTolerance { return .belowZero }
+    ///   - maximum: the greatest age that is allowed.
+    func age(at now: Instant, maximum: Duration) -> Age {
+        let age = duration(to: now)
+        if age < .zero - Age.clockTolerance { return .belowZero }
         return age <= maximum ? .allowed : .tooGreat
     }
 }

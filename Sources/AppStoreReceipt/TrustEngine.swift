@@ -2,14 +2,13 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// Who may have signed: the two kinds of trust behind one face, for receipts and for signed data of StoreKit 2.
+/// Who may have signed: the two kinds of trust behind one face, for receipts and for JWS.
 enum TrustEngine: Sendable {
     case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
 
-    /// - Parameter appleRoots: at which Apple's chains of this kind may end.
     init(
-        _ trust: AppStoreTrust, appleRoots: [TrustAnchor], algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+        _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
     ) throws(SignatureTrustError) {
         func chains(
             to anchors: [TrustAnchor], _ authority: Verification.Authority
@@ -22,17 +21,10 @@ enum TrustEngine: Sendable {
                 authority)
         }
         switch trust {
-        case .apple: self = try chains(to: appleRoots, .apple)
+        case .apple: self = try chains(to: TrustAnchor.appleRoots, .apple)
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
-        }
-    }
-
-    var isEmpty: Bool {
-        switch self {
-        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
-        case .signer(let verifier): verifier.isEmpty
         }
     }
 
@@ -55,7 +47,7 @@ extension TrustEngine {
         }
     }
 
-    func evidence(
+    func verification(
         for signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
     ) throws(SignatureTrustError) -> Verification {
         switch self {
@@ -68,7 +60,7 @@ extension TrustEngine {
     }
 }
 
-// MARK: - Signed data of StoreKit 2
+// MARK: - JWS
 
 extension TrustEngine {
     /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
@@ -83,7 +75,7 @@ extension TrustEngine {
         }
     }
 
-    func evidence(
+    func verification(
         for certificates: CertificateSequence, at date: Instant
     ) throws(SignatureTrustError) -> Verification {
         switch self {
@@ -109,7 +101,7 @@ extension Verification {
     }
 }
 
-/// The extensions by which Apple marks the certificates that sign receipts and signed data.
+/// The extensions by which Apple marks the certificates that sign receipts and JWS.
 extension ASN1ObjectIdentifier {
     /// 1.2.840.113635.100.6.11.1, on the leaf.
     static let receiptSigningMarker = ASN1ObjectIdentifier(
@@ -117,4 +109,9 @@ extension ASN1ObjectIdentifier {
     /// 1.2.840.113635.100.6.2.1, on the Worldwide Developer Relations intermediate.
     static let developerRelationsMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
+}
+
+extension AlgorithmPolicy {
+    /// What signs a JWS and its chain: ECDSA, and RSA for roots, of which a chain may end in an older one.
+    static let jws = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
 }

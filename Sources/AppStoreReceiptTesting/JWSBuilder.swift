@@ -8,7 +8,7 @@ import StrictText
 /// let authority = try TestCertificateAuthority(.ellipticCurve)
 /// let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
 ///     .signed(by: authority)
-/// let verifier = try SignedDataVerifier(
+/// let verifier = try AppStoreVerifier(
 ///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
 /// ```
 ///

@@ -56,7 +56,7 @@ extension ReceiptBuilder {
         self.init(bundleID: "", environment: .xcode)
         (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)
         (deviceIdentifier, expirationDate) = (nil, nil)
-        receiptType = Environment.production.rawValue
+        receiptType = ReceiptType.production.rawValue
         encoding = .der
 
         var reader = SpecificationReader(receipt: self)
@@ -118,9 +118,9 @@ private struct SpecificationReader {
         .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
         .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
         .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
-        .webOrderLineItemID: .integer(\.webOrderLineItemID), .cancellationDate: .date(\.cancellationDate),
+        .webOrderLineItemID: .integer(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
         .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
-        .cancellationReason: .integer(\.cancellationReason), .promotionalOfferID: .text(\.promotionalOfferID),
+        .revocationReason: .integer(\.revocationReason), .promotionalOfferID: .text(\.promotionalOfferID),
     ]
 
     /// Where the receipt begins: in the member `receipt` of what the command prints, or at once.

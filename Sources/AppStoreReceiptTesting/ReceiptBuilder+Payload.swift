@@ -14,7 +14,7 @@ extension ReceiptBuilder {
         record.addText(.bundleID, bundleID)
         record.addText(.applicationVersion, applicationVersion)
         record.addOctets(
-            .opaqueValue, version: receiptType?.hasSameBytes(as: Environment.xcode.rawValue) == true ? 1 : 2,
+            .opaqueValue, version: receiptType?.hasSameBytes(as: ReceiptType.xcode.rawValue) == true ? 1 : 2,
             opaqueValue)
         record.addOctets(.sha1Hash, hash)
         if writesEmptyAttributes {
@@ -71,13 +71,13 @@ extension ReceiptBuilder {
         if writesEmptyAttributes { record.addText(AttributeType(rawValue: 1709), "") }
         record.addInteger(.itemID, purchase.itemID)
         record.addInteger(.webOrderLineItemID, purchase.webOrderLineItemID)
-        record.addDate(.cancellationDate, purchase.cancellationDate, isWrittenEmpty: writesEmptyAttributes)
+        record.addDate(.revocationDate, purchase.revocationDate, isWrittenEmpty: writesEmptyAttributes)
         record.addInteger(.isTrialPeriod, purchase.isTrialPeriod.map { $0 ? 1 : 0 })
         if writesEmptyAttributes {
             for type in 1714...1718 { record.addText(AttributeType(rawValue: Int64(type)), "") }
         }
         record.addInteger(.isInIntroOfferPeriod, purchase.isInIntroOfferPeriod.map { $0 ? 1 : 0 })
-        record.addInteger(.cancellationReason, purchase.cancellationReason)
+        record.addInteger(.revocationReason, purchase.revocationReason)
         record.addText(.promotionalOfferID, purchase.promotionalOfferID)
         if writesEmptyAttributes { record.addInteger(AttributeType(rawValue: 1722), 0) }
         for attribute in purchase.additionalAttributes { record.add(attribute) }

@@ -25,13 +25,13 @@ extension ReceiptBuilder {
         /// Attribute 1711; 0 for what is no subscription.
         public var webOrderLineItemID: Int64? = 0
         /// Attribute 1712.
-        public var cancellationDate: Instant?
+        public var revocationDate: Instant?
         /// Attribute 1713.
         public var isTrialPeriod: Bool? = false
         /// Attribute 1719; since 2018 on auto-renewable subscriptions only.
         public var isInIntroOfferPeriod: Bool?
         /// Attribute 1720; there only when cancelled.
-        public var cancellationReason: Int64?
+        public var revocationReason: Int64?
         /// Attribute 1721.
         public var promotionalOfferID: String?
         /// Any attributes besides, in this order.
@@ -100,10 +100,10 @@ extension ReceiptBuilder {
         }
 
         /// The same purchase, refunded. Apple's reasons: 1 for a problem with the app, 0 for any other.
-        public func cancelled(at date: Instant, reason: Int64 = 0) -> Purchase {
+        public func revoked(at date: Instant, reason: Int64 = 0) -> Purchase {
             var purchase = self
-            purchase.cancellationDate = date
-            purchase.cancellationReason = reason
+            purchase.revocationDate = date
+            purchase.revocationReason = reason
             return purchase
         }
     }

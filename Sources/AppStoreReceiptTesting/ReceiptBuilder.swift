@@ -86,7 +86,7 @@ public struct ReceiptBuilder: Sendable {
     ///   - purchases: in the order written.
     ///   - creationDate: when the receipt was made, by default 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
     public init(
-        bundleID: String, environment: Environment = .production, purchases: [Purchase] = [],
+        bundleID: String, environment: ReceiptType = .production, purchases: [Purchase] = [],
         creationDate: Instant = Self.defaultCreationDate
     ) {
         self.bundleID = bundleID
@@ -116,7 +116,7 @@ public struct ReceiptBuilder: Sendable {
     }
 
     /// The store that a receipt comes from; the raw value is attribute 0.
-    public enum Environment: String, Hashable, Sendable, CaseIterable {
+    public enum ReceiptType: String, Hashable, Sendable, CaseIterable {
         /// Bought in the App Store.
         case production = "Production"
         /// Bought with a sandbox account or in TestFlight; Apple's numeric ids are 0 then.

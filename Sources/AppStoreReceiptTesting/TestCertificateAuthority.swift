@@ -5,7 +5,7 @@ import SpanASN1
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority()
-/// let verifier = try ReceiptVerifier(
+/// let verifier = try AppStoreVerifier(
 ///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
 /// let receipt = try ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
 ///     .signed(by: authority)

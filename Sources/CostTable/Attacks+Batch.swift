@@ -7,7 +7,7 @@ extension Attack {
     private static func answering(_ name: String, _ members: @escaping @Sendable (Int) -> String) -> Attack {
         Attack(name: "batch: " + name) { n in
             let trust = AppStoreTrust.roots([try authority.get().trustAnchor])
-            let verifier = try EvidenceVerifier(bundleID: "a", environments: [.production], trust: trust)
+            let verifier = try AppStoreVerifier(bundleID: "a", environments: [.production], trust: trust)
             let line = Array("{\(members(n)),\"receipt-data\":\"MIIB\"}".utf8)
             return (
                 line.count,

@@ -34,7 +34,8 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     ///   - rsaKeySizes: in bits; Apple's keys have 2048.
     public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
         self.init(
-            kinds: .rsaPKCS1, digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, rsaKeySizes: rsaKeySizes, curves: [])
+            kinds: [.rsaPKCS1, .ecdsa], digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, rsaKeySizes: rsaKeySizes,
+            curves: [.p256, .p384])
     }
 
     /// What messages of today are signed with: RSA of 2048 to 4096 bits with either padding, or ECDSA, and SHA-2.

@@ -87,8 +87,7 @@ extension PinnedChainVerifier {
     /// The second step: the chain of exactly three certificates at a date, in this order, the last the very anchor.
     ///
     /// - Throws: `unsupported-key` when the intermediate's key is not on P-384, as Apple's are.
-    package func chain(of sequence: CertificateSequence, at date: Instant) throws(SignatureTrustError) -> PinnedChain
-    {
+    package func chain(of sequence: CertificateSequence, at date: Instant) throws(SignatureTrustError) -> PinnedChain {
         guard sequence.certificates.count == 3 else { throw SignatureTrustError(.invalidChainLength) }
         let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
         let chain = try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) -> PinnedChain in

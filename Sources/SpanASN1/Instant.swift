@@ -107,3 +107,28 @@ extension Instant: CustomStringConvertible {
             + "T\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))\(fraction)Z"
     }
 }
+
+// MARK: - Arithmetic
+
+extension Instant: InstantProtocol {
+    /// The earliest instant, 292 million years ago.
+    public static let distantPast = Instant(millisecondsSince1970: .min)
+    /// The latest instant, in 292 million years.
+    public static let distantFuture = Instant(millisecondsSince1970: .max)
+
+    /// The instant later by a duration, or earlier by a negative one. A fraction of a millisecond is cut off; a result beyond
+    /// ``distantPast`` or ``distantFuture`` is that.
+    public func advanced(by duration: Duration) -> Instant {
+        let limit = duration < .zero ? Instant.distantPast : .distantFuture
+        let (seconds, attoseconds) = duration.components
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
+        return overflow || overflowSum || overflowEnd ? limit : Instant(millisecondsSince1970: end)
+    }
+
+    /// How much later `other` is; negative where it is earlier.
+    public func duration(to other: Instant) -> Duration {
+        .milliseconds(other.millisecondsSince1970) - .milliseconds(millisecondsSince1970)
+    }
+}

@@ -1,7 +1,7 @@
 /// Why a text is not the JSON that was asked for, and where. Made without allocating.
-public struct JSONError: Error, Hashable, Sendable {
+package struct JSONError: Error, Hashable, Sendable {
     /// What is wrong. The raw values are stable words that programs may compare.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         // Syntax (RFC 8259)
         /// The text ends inside a value.
         case truncated
@@ -33,9 +33,9 @@ public struct JSONError: Error, Hashable, Sendable {
     }
 
     /// What is wrong.
-    public let kind: Kind
+    package let kind: Kind
     /// Bytes from the start of the text.
-    public let offset: Int
+    package let offset: Int
 
     package init(_ kind: Kind, offset: Int) {
         self.kind = kind
@@ -45,7 +45,7 @@ public struct JSONError: Error, Hashable, Sendable {
 
 extension JSONError.Kind {
     /// What is wrong, as a clause of a sentence.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .truncated: "the JSON text ends too early"
         case .unexpectedCharacter: "a character that JSON does not allow here"

@@ -74,8 +74,10 @@ private enum PurchaseColumn: CaseIterable {
 
     private func notes(on purchase: InAppPurchase) -> String {
         var notes: [String] = []
-        if let date = purchase.cancellationDate {
-            let reason = purchase.cancellationReason.map { $0 == 1 ? " (problem with the app)" : " (reason \($0))" }
+        if let date = purchase.revocationDate {
+            let reason = purchase.revocationReason.map { reason in
+                reason == .appIssue ? " (problem with the app)" : " (reason \(reason.rawValue))"
+            }
             notes.append("CANCELLED \(date.compactText)\(reason ?? "")")
         }
         if purchase.isTrialPeriod == true { notes.append("trial") }

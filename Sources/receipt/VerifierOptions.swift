@@ -8,7 +8,7 @@ struct VerifierOptions {
         .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; not checked when left out."),
         .init(
             name: "--app-apple-id", value: "NUMBER",
-            help: "The app's Apple id, for StoreKit 2 data; not checked when left out."),
+            help: "The app's Apple id, for JWS; not checked when left out."),
         .init(
             name: "--environment", value: "production|sandbox",
             help: "Accept this environment; may be repeated. Not checked when left out.", isRepeatable: true),
@@ -33,10 +33,10 @@ struct VerifierOptions {
     }
 
     private let bundleID: String?
-    private let appAppleID: Int64?
+    private let appAppleID: String?
     private let environments: Set<AppStoreEnvironment>
     private let trust: Trust
-    private let validationDate: ReceiptPolicy.ValidationDate
+    private let validationDate: VerificationPolicy.ValidationDate
 
     init(_ arguments: Arguments) throws(UsageError) {
         bundleID = arguments["--bundle-id"]
@@ -45,7 +45,7 @@ struct VerifierOptions {
             guard let id = Int64(text), id > 0 else {
                 throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
             }
-            return id
+            return String(id)
         }
         let roots = arguments.all("--root")
         if let file = arguments["--xcode-root"] {
@@ -56,7 +56,7 @@ struct VerifierOptions {
             trust = roots.isEmpty ? .apple : .roots(roots)
         }
         switch arguments["--at"] ?? "creation" {
-        case "creation": validationDate = .creationDate
+        case "creation": validationDate = .signing
         case "now": validationDate = .now
         case let text:
             guard let date = Instant(rfc3339: text) else {
@@ -75,7 +75,7 @@ struct VerifierOptions {
     }
 
     /// The verifier; `nil` when none can be made, which is told.
-    func makeVerifier(_ console: inout Console) -> EvidenceVerifier? {
+    func makeVerifier(_ console: inout Console) -> AppStoreVerifier? {
         do throws(CertificateFileError) {
             let trust: AppStoreTrust
             switch self.trust {
@@ -87,10 +87,10 @@ struct VerifierOptions {
             case .storeKitTesting(let file):
                 trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
             }
-            do throws(EvidenceError) {
-                return try EvidenceVerifier(receipts: receiptVerifier(trust), signedData: signedDataVerifier(trust))
+            do throws(VerificationError) {
+                return try AppStoreVerifier(policy: policy, trust: trust)
             } catch {
-                console.report("\(error.code): \(error)")
+                console.report("\(error.code): \(error). \(error.commandAdvice)")
             }
         } catch {
             console.report(error.description)
@@ -98,41 +98,16 @@ struct VerifierOptions {
         return nil
     }
 
-    private func receiptVerifier(_ trust: AppStoreTrust) throws(EvidenceError) -> ReceiptVerifier {
-        var policy = ReceiptPolicy(bundleIDs: bundleID.map { [$0] }, environments: accepted([.xcode]))
+    private var policy: VerificationPolicy {
+        let accepted: Set<AppStoreEnvironment> =
+            if case .storeKitTesting = trust {
+                [.xcode, .localTesting]
+            } else {
+                environments.isEmpty ? [.production, .sandbox] : environments
+            }
+        var policy = VerificationPolicy(
+            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted)
         policy.validationDate = validationDate
-        do throws(ReceiptError) {
-            do throws(ReceiptError) {
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            } catch .configuration(.unusableTrustAnchor) {
-                // Receipts are signed with RSA; a root that was given for StoreKit 2 data may be on an elliptic curve.
-                policy.algorithms.kinds.insert(.ecdsa)
-                policy.algorithms.curves = [.p256, .p384]
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            }
-        } catch {
-            throw .receipt(error)
-        }
-    }
-
-    private func signedDataVerifier(_ trust: AppStoreTrust) throws(EvidenceError) -> SignedDataVerifier {
-        var policy = SignedDataPolicy(
-            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted([.xcode, .localTesting]))
-        policy.validationDate =
-            switch validationDate {
-            case .creationDate: .signedDate
-            case .now: .now
-            case .date(let date): .date(date)
-            }
-        do throws(SignedDataError) {
-            return try SignedDataVerifier(policy: policy, trust: trust)
-        } catch {
-            throw .signedData(error)
-        }
-    }
-
-    private func accepted(_ environmentsOfStoreKitTesting: Set<AppStoreEnvironment>) -> Set<AppStoreEnvironment> {
-        if case .storeKitTesting = trust { return environmentsOfStoreKitTesting }
-        return environments.isEmpty ? [.production, .sandbox] : environments
+        return policy
     }
 }

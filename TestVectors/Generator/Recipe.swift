@@ -66,7 +66,7 @@ extension Forge {
         var receipt = Forge.example
         for case .receipt(let change) in steps { try change(&receipt) }
         var container =
-            receipt.receiptType == ReceiptBuilder.Environment.xcode.rawValue && receipt.encoding != .der
+            receipt.receiptType == ReceiptBuilder.ReceiptType.xcode.rawValue && receipt.encoding != .der
             ? try receipt.signedData(by: storeKitSigner) : try receipt.signedData(by: authority)
         for case .payload(let change) in steps {
             var payload = Node(container.content ?? [])

@@ -31,10 +31,10 @@ struct TimestampDateTests {
 
     @Test func `a receipt is verified from Data`() throws {
         let authority = try TestCertificateAuthority()
-        let verifier = try ReceiptVerifier(
+        let verifier = try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)
-        #expect(try verifier.verify(Data(receipt)).bundleID == "com.example.app")
-        #expect(throws: ReceiptError.self) { try verifier.verify(Data(receipt.dropLast())) }
+        #expect(try verifier.verifyReceipt(Data(receipt)).bundleID == "com.example.app")
+        #expect(throws: VerificationError.self) { try verifier.verifyReceipt(Data(receipt.dropLast())) }
     }
 }

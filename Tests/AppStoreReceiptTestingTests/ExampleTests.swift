@@ -6,12 +6,12 @@ import Testing
 // The code of the article TestYourBackendWithoutApple, word for word; the last test here compares them.
 
 struct Store {
-    let verifier: ReceiptVerifier
+    let verifier: AppStoreVerifier
     var granted: [String: String] = [:]
 
     /// Grants each purchase once, and says which products are new.
-    mutating func redeem(receiptData: String, at now: Instant = .now) throws(ReceiptError) -> [String] {
-        let receipt = try verifier.verify(base64: receiptData)
+    mutating func redeem(receiptData: String, at now: Instant = .now) throws(VerificationError) -> [String] {
+        let receipt = try verifier.verifyReceipt(receiptData)
         var products: [String] = []
         for purchase in receipt.purchases where purchase.grants(at: now) {
             guard let product = purchase.productID, let transaction = purchase.transactionID,
@@ -30,7 +30,7 @@ struct Store {
     init() throws {
         authority = try TestCertificateAuthority()
         store = Store(
-            verifier: try ReceiptVerifier(
+            verifier: try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor])))
     }
 
@@ -46,7 +46,7 @@ struct Store {
 
     @Test mutating func `a refunded purchase is not granted`() throws {
         let purchase = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1000")
-        let refunded = try mint(purchase.cancelled(at: ReceiptBuilder.defaultCreationDate))
+        let refunded = try mint(purchase.revoked(at: ReceiptBuilder.defaultCreationDate))
         #expect(try store.redeem(receiptData: Data(refunded).base64EncodedString()) == [])
     }
 
@@ -61,13 +61,13 @@ struct Store {
     @Test mutating func `a receipt that was tampered with is refused`() throws {
         var receipt = try mint(.consumable("coins", transactionID: "1000"))
         receipt[700] ^= 1
-        #expect(throws: ReceiptError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
+        #expect(throws: VerificationError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
         #expect(store.granted.isEmpty)
     }
 
     @Test mutating func `a receipt of another app is refused`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.other").signed(by: authority)
-        #expect(throws: ReceiptError.policy(.bundleIDMismatch)) {
+        #expect(throws: VerificationError.policy(.bundleIDMismatch)) {
             try store.redeem(receiptData: Data(receipt).base64EncodedString())
         }
     }
@@ -75,17 +75,17 @@ struct Store {
     @Test mutating func `a receipt signed by someone else is refused`() throws {
         let stranger = try TestCertificateAuthority()
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: stranger)
-        #expect(throws: ReceiptError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
+        #expect(throws: VerificationError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
     }
 }
 
 @Suite struct TransactionTests {
     let authority: TestCertificateAuthority
-    let verifier: SignedDataVerifier
+    let verifier: AppStoreVerifier
 
     init() throws {
         authority = try TestCertificateAuthority(.ellipticCurve)
-        verifier = try SignedDataVerifier(
+        verifier = try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
     }
 
@@ -116,17 +116,17 @@ struct Store {
 
     @Test func `a transaction signed by someone else is refused`() throws {
         let stranger = try TestCertificateAuthority(.ellipticCurve)
-        #expect(throws: SignedDataError.self) { try verifier.verifyTransaction(builder.signed(by: stranger)) }
+        #expect(throws: VerificationError.self) { try verifier.verifyTransaction(builder.signed(by: stranger)) }
     }
 }
 
 func makeVerifier(
     receipts: TestCertificateAuthority, transactions: TestCertificateAuthority
-) throws -> EvidenceVerifier {
-    EvidenceVerifier(
-        receipts: try ReceiptVerifier(
+) throws -> AppStoreVerifier {
+    AppStoreVerifier(
+        receipts: try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([receipts.trustAnchor])),
-        signedData: try SignedDataVerifier(
+        signedData: try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([transactions.trustAnchor])))
 }
 
@@ -134,13 +134,13 @@ func makeVerifier(
     let (receipts, transactions) = (try TestCertificateAuthority(), try TestCertificateAuthority(.ellipticCurve))
     let verifier = try makeVerifier(receipts: receipts, transactions: transactions)
     let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: receipts)
-    guard case .receipt = try verifier.verify(anyEvidence: receipt) else {
+    guard case .receipt = try verifier.verify(receipt) else {
         Issue.record("not taken for a receipt")
         return
     }
     let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
         .signed(by: transactions)
-    guard case .transaction(let transaction) = try verifier.verify(anyEvidence: jws) else {
+    guard case .transaction(let transaction) = try verifier.verify(jws) else {
         Issue.record("not taken for a transaction")
         return
     }

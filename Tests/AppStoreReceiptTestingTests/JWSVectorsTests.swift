@@ -10,8 +10,10 @@ struct JWSVectorsTests {
         try JSONDecoder().decode([JWSExpectation].self, from: Tree.contents("jws/expectations.json"))
     }
 
-    private static func verifier(_ options: VerifierOptions?) throws -> SignedDataVerifier {
-        try (options ?? VerifierOptions()).signedDataVerifier { Array(try Tree.contents("authority/" + $0)) }
+    private static func verifier(_ options: VerifierOptions?) throws -> AppStoreVerifier {
+        try (options ?? VerifierOptions()).verifier(defaultRoot: "ec-root.der") {
+            Array(try Tree.contents("authority/" + $0))
+        }
     }
 
     @Test(
@@ -39,8 +41,8 @@ struct JWSVectorsTests {
     }
 
     @Test func `nothing is accepted that is not made for Apple's roots`() throws {
-        let verifier = try SignedDataVerifier(
-            policy: SignedDataPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
         for expectation in try Self.expectations.get() {
             guard case .refused = JWSVerdict(Array(try Tree.contents(expectation.file)), verifier) else {
                 Issue.record("\(expectation.file) is accepted under Apple's roots")

@@ -8,8 +8,8 @@ enum Shared {
     static let authority = Result { try TestCertificateAuthority() }
     static let storeKit = Result { try StoreKitTestingSigner() }
 
-    static func verifier(_ environments: Set<AppStoreEnvironment> = [.production]) throws -> ReceiptVerifier {
-        try ReceiptVerifier(
+    static func verifier(_ environments: Set<AppStoreEnvironment> = [.production]) throws -> AppStoreVerifier {
+        try AppStoreVerifier(
             bundleID: "com.example.app", environments: environments, trust: .roots([authority.get().trustAnchor]))
     }
 }
@@ -23,7 +23,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         ).signed(by: Shared.authority.get())
         let verified = try Shared.verifier().verify(receipt)
         #expect(verified.inAppPurchases.map(\.productID) == ["com.example.app.pro"])
-        #expect(verified.trust.authority == .customRoot)
+        #expect(verified.verification.authority == .customRoot)
     }
 
     @Test func `every typed field comes back as it was given`() throws {
@@ -51,7 +51,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
             "product", transactionID: "t", originalTransactionID: "o", purchaseDate: try date("2025-01-02T00:00:01Z"),
             originalPurchaseDate: try date("2024-01-02T00:00:01Z"), expiresDate: try date("2025-02-02T00:00:01Z"),
             isTrialPeriod: true
-        ).cancelled(at: try date("2025-01-03T00:00:00Z"), reason: 1)
+        ).revoked(at: try date("2025-01-03T00:00:00Z"), reason: 1)
         purchase.quantity = 7
         purchase.itemID = 1710
         purchase.webOrderLineItemID = 1711
@@ -94,10 +94,10 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         #expect(minted.expiresDate == purchase.expiresDate)
         #expect(minted.itemID == purchase.itemID)
         #expect(minted.webOrderLineItemID == purchase.webOrderLineItemID)
-        #expect(minted.cancellationDate == purchase.cancellationDate)
+        #expect(minted.revocationDate == purchase.revocationDate)
         #expect(minted.isTrialPeriod == true)
         #expect(minted.isInIntroOfferPeriod == true)
-        #expect(minted.cancellationReason == 1)
+        #expect(minted.revocationReason == 1)
         #expect(minted.promotionalOfferID == "offer")
         #expect(minted.unknownAttributes.contains { $0.type.rawValue == 1777 && $0.version == 2 && $0.value.isEmpty })
     }
@@ -113,16 +113,16 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         #expect(purchase.productID == nil && purchase.quantity == nil && purchase.attributes.map(\.type).isEmpty)
     }
 
-    @Test(arguments: ReceiptBuilder.Environment.allCases)
-    func `each environment makes receipts of its own`(_ environment: ReceiptBuilder.Environment) throws {
+    @Test(arguments: ReceiptBuilder.ReceiptType.allCases)
+    func `each environment makes receipts of its own`(_ environment: ReceiptBuilder.ReceiptType) throws {
         let builder = ReceiptBuilder(
             bundleID: "com.example.app", environment: environment,
             purchases: [.consumable("coins", transactionID: "1")])
         if environment == .xcode {
-            let verifier = try ReceiptVerifier(
+            let verifier = try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.xcode],
                 trust: .storeKitTesting([Shared.storeKit.get().trustAnchor]))
-            let receipt = try verifier.verify(builder.signed(by: Shared.storeKit.get()))
+            let receipt = try verifier.verifyReceipt(builder.signed(by: Shared.storeKit.get()))
             #expect(receipt.environment == .xcode)
         } else {
             let receipt = try Shared.verifier([.production, .sandbox]).verify(
@@ -164,7 +164,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         builder.deviceIdentifier = [1, 2, 3, 4, 5, 6]
         let receipt = try builder.signed(by: Shared.authority.get())
         _ = try Shared.verifier().verify(receipt, deviceIdentifier: [1, 2, 3, 4, 5, 6])
-        #expect(throws: ReceiptError.policy(.deviceMismatch)) {
+        #expect(throws: VerificationError.policy(.deviceMismatch)) {
             try Shared.verifier().verify(receipt, deviceIdentifier: [6, 5, 4, 3, 2, 1])
         }
     }
@@ -174,7 +174,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
         let receipt = try Shared.verifier().verify(builder.signed(by: Shared.authority.get()))
-        #expect(receipt.trust.digest.rawValue == digest.rawValue)
+        #expect(receipt.verification.digest.rawValue == digest.rawValue)
     }
 
     @Test(arguments: [1, 7, 1000, nil])

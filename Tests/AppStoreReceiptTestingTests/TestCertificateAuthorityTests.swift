@@ -38,14 +38,14 @@ import Testing
     @Test func `two authorities do not trust each other, though all names are the same`() throws {
         let stranger = try TestCertificateAuthority()
         #expect { try Shared.verifier().verify(Self.receipt.signed(by: stranger)) } throws: { error in
-            (error as? ReceiptError)?.code == "untrusted-chain"
+            (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
     @Test func `nothing minted verifies under Apple's roots`() throws {
-        let verifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
-        #expect { try verifier.verify(Self.receipt.signed(by: Shared.authority.get())) } throws: { error in
-            (error as? ReceiptError)?.code == "untrusted-chain"
+        let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
+        #expect { try verifier.verifyReceipt(Self.receipt.signed(by: Shared.authority.get())) } throws: { error in
+            (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
@@ -54,7 +54,7 @@ import Testing
         var shape = TestCertificateAuthority.Shape()
         shape.leaf.removeExtensions(.receiptSigningMarker)
         #expect { try Shared.verifier().verify(Self.receipt.signed(by: authority.reissued(shape))) } throws: { error in
-            (error as? ReceiptError)?.code == "missing-leaf-marker"
+            (error as? VerificationError)?.code == "missing-leaf-marker"
         }
     }
 

@@ -8,13 +8,13 @@ enum MintedReceipts {
     static var authority: TestCertificateAuthority { get throws { try shared.get() } }
     static var trust: AppStoreTrust { get throws { try .roots([authority.trustAnchor]) } }
 
-    static func verifier() throws -> ReceiptVerifier {
-        try ReceiptVerifier(
-            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production, .sandbox]), trust: trust)
+    static func verifier() throws -> AppStoreVerifier {
+        try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox]), trust: trust)
     }
 
     static func verified(_ builder: ReceiptBuilder) throws -> VerifiedReceipt {
-        try verifier().verify(binary: builder.signed(by: authority))
+        try verifier().verifyReceipt(builder.signed(by: authority))
     }
 
     static func verified(_ purchases: ReceiptBuilder.Purchase...) throws -> VerifiedReceipt {

@@ -9,14 +9,14 @@ struct VerifierCountersTests {
         let verifier = try MintedReceipts.verifier()
         #expect(verifier.counts == VerifierCounts())
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        for _ in 0..<3 { _ = try verifier.verify(receipt) }
-        _ = try verifier.verify(binary: receipt)
-        _ = try verifier.verify(base64: Base64.encode(receipt.span))
-        for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verify(Array(input)) }
-        _ = try? verifier.verify(base64: "?")
-        _ = try? verifier.verify(binary: receipt, applicationVersion: "none")
+        for _ in 0..<3 { _ = try verifier.verifyReceipt(receipt) }
+        _ = try verifier.verifyReceipt(receipt)
+        _ = try verifier.verifyReceipt(Base64.encode(receipt.span))
+        for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verifyReceipt(Array(input)) }
+        _ = try? verifier.verifyReceipt("?")
+        _ = try? verifier.verifyReceipt(receipt, applicationVersion: "none")
         let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
-        _ = try? verifier.verify(stranger)
+        _ = try? verifier.verifyReceipt(stranger)
 
         let counts = verifier.counts
         #expect(counts.verified == 5)
@@ -36,7 +36,7 @@ struct VerifierCountersTests {
         await withTaskGroup { group in
             for task in 0..<8 {
                 group.addTask {
-                    for _ in 0..<50 { _ = try? verifier.verify(task % 2 == 0 ? receipt : [0x30]) }
+                    for _ in 0..<50 { _ = try? verifier.verifyReceipt(task % 2 == 0 ? receipt : [0x30]) }
                 }
             }
         }

@@ -11,7 +11,7 @@ import Testing
         let cms = CMSLimits()
         let asn1 = ASN1Limits()
         let gate = BERGate()
-        let policy = SignedDataPolicy(bundleIDs: nil, environments: [.production])
+        let policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         let rsa = AlgorithmPolicy().rsaKeySizes
         return [
             ("binary receipt", mebibytes(receipt.maximumByteCount)),
@@ -26,7 +26,7 @@ import Testing
                 "elements walked",
                 "\(asn1.maximumDepth) levels, \(grouped(asn1.maximumElementCount)) elements, \(mebibytes(asn1.maximumByteCount))"
             ),
-            ("App Store signed data (JWS)", mebibytes(policy.maximumByteCount)),
+            ("App Store signed data (JWS)", mebibytes(VerificationLimits().maximumJWSByteCount)),
             (
                 "other signed messages",
                 "\(mebibytes(cms.maximumByteCount)); \(cms.maximumSignerCount) signers, \(cms.maximumCertificateCount) certificates, \(cms.maximumRevocationInfoCount) revocation lists, \(cms.maximumAttributeCount) attributes a signer, \(cms.maximumIntermediateCount) intermediates"

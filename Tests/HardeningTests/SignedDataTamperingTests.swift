@@ -7,8 +7,8 @@ import Testing
 @Suite struct SignedDataTamperingTests {
     final class Sample {
         let text: [UInt8]
-        private let warm: SignedDataVerifier
-        private var cold: SignedDataVerifier
+        private let warm: AppStoreVerifier
+        private var cold: AppStoreVerifier
 
         static let authority = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
 
@@ -18,11 +18,11 @@ import Testing
             text = Array(try builder.signed(by: authority).utf8)
             warm = try Self.verifier()
             cold = try Self.verifier()
-            _ = try warm.verifyAny(text)
+            _ = try warm.verify(text)
         }
 
-        static func verifier() throws -> SignedDataVerifier {
-            try SignedDataVerifier(
+        static func verifier() throws -> AppStoreVerifier {
+            try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production],
                 trust: .roots([authority.get().trustAnchor]))
         }
@@ -30,10 +30,10 @@ import Testing
         /// Whether it was verified. Cold and warm must agree, to the error's offset.
         func isVerified(_ text: [UInt8], _ change: @autoclosure () -> String) throws -> Bool {
             let start = ContinuousClock.now
-            let warm = Result { () throws(SignedDataError) in try self.warm.verifyAny(text) }
+            let warm = Result { () throws(VerificationError) in try self.warm.verify(text) }
             // Before the signature no cache has a say.
             if case .failure(let error) = warm, error.stage == .form || error.stage == .header { return false }
-            let verdict = Result { () throws(SignedDataError) in try cold.verifyAny(text) }
+            let verdict = Result { () throws(VerificationError) in try cold.verify(text) }
             if warm != verdict { Issue.record("\(change()): warm \(warm), cold \(verdict)") }
             if case .success = verdict { cold = try Self.verifier() }
             if ContinuousClock.now - start > .seconds(5) { Issue.record("\(change()) takes too long") }

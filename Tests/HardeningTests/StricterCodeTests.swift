@@ -9,9 +9,9 @@ import Testing
     @Test func `every code of a refused message is explained, shared with libcrypto, or of an option`() {
         var codes = ASN1DecodingError.Kind.allCases.map(\.rawValue)
         codes += SignatureTrustError.Kind.allCases.map(\.rawValue)
-        codes += ReceiptError.CreationDateFault.allCases.map(\.rawValue)
-        codes += ReceiptError.PolicyViolation.allCases.map(\.rawValue)
-        let ofTheHost = Set(ReceiptError.HostFault.allCases.map(\.rawValue))
+        codes += DateFault.allCases.map(\.rawValue)
+        codes += PolicyViolation.allCases.map(\.rawValue)
+        let ofTheHost = Set(HostFault.allCases.map(\.rawValue))
         let listed = StricterCode.reasons.flatMap(\.codes) + StricterCode.shared + StricterCode.optional
         #expect(Set(listed).count == listed.count, "a code has two places")
         #expect(Set(codes).subtracting(ofTheHost).subtracting(listed) == [])

@@ -35,7 +35,7 @@ extension ReceiptBuilder.Purchase {
             purchase.webOrderLineItemID = 700_000_400_000_000 + Int64(index)
         }
         purchase.itemID = 1_400_000_000 + Int64(product.utf8.count)
-        if index % 50 == 49 { purchase = purchase.cancelled(at: bought) }
+        if index % 50 == 49 { purchase = purchase.revoked(at: bought) }
         return purchase
     }
 

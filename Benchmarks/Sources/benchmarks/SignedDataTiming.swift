@@ -17,9 +17,9 @@ enum SignedDataTask: String, CaseIterable {
 /// Signed transactions beside the floor, in turns.
 struct SignedDataTiming {
     private let authority: TestCertificateAuthority
-    private let verifier: SignedDataVerifier
+    private let verifier: AppStoreVerifier
     /// Sees new chains only, which would drive the known one out of the other's cache.
-    private let coldVerifier: SignedDataVerifier
+    private let coldVerifier: AppStoreVerifier
     private let baselines: Baselines
     private let jws: String
     private let signed: [UInt8]
@@ -28,8 +28,8 @@ struct SignedDataTiming {
     init() throws {
         authority = try TestCertificateAuthority(.ellipticCurve)
         let trust = try AppStoreTrust.roots([authority.trustAnchor])
-        verifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        coldVerifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        coldVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
         jws = try Self.transaction.signed(by: authority)
         signed = Array(Self.transaction.signingInput(certificates: authority.certificates).utf8)

@@ -1,7 +1,7 @@
 import StrictText
 
 extension BatchVerdict {
-    /// The object of ``VerifiedEvidence/json`` or ``EvidenceError/json`` on one line, which `receipt batch` prints too. Where the piece had
+    /// The object of ``VerifiedEvidence/json`` or ``VerificationError/json`` on one line, which `receipt batch` prints too. Where the piece had
     /// ``otherMembers``, they are the value of its first member, `input`: nothing that a sender wrote stands beside the verdict.
     ///
     /// - Parameter isBrief: whether it says only whether it is verified, and `bundle_id`, `environment` (as ``AppStoreEnvironment``) and

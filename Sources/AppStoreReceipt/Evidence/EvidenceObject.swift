@@ -16,8 +16,18 @@ struct EvidenceObject {
     /// - Parameters:
     ///   - start: where the object begins.
     ///   - keepsOtherMembers: whether ``otherMembers`` is wanted, which is a copy of most of the text where there is little evidence in it.
-    /// - Throws: also for evidence that is no string, and for a second piece.
-    init(_ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool) throws(JSONError) {
+    /// - Throws: `invalid-json`, also for evidence that is no string, and for a second piece.
+    init(
+        _ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool
+    ) throws(VerificationError) {
+        do throws(JSONError) {
+            try self.init(decoding: text, from: start, keepsOtherMembers: keepsOtherMembers)
+        } catch {
+            throw .input(InputError(.invalidJSON, form: .json, offset: error.offset))
+        }
+    }
+
+    private init(decoding text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool) throws(JSONError) {
         var evidence: (Range<Int>, Bool)?
         var others = JSONWriter()
         others.beginObject()
@@ -40,63 +50,24 @@ struct EvidenceObject {
     }
 }
 
-extension EvidenceVerifier {
+extension AppStoreVerifier {
     /// Verifies the evidence that an object has.
-    func verify(
+    func verifyUncounted(
         _ object: EvidenceObject, in text: Span<UInt8>, from start: Int
-    ) throws(EvidenceError) -> VerifiedEvidence {
+    ) throws(VerificationError) -> VerifiedEvidence {
         guard let (content, hasEscapes) = object.evidence else {
-            throw refusal(InputError(.missingReceiptData, form: .json, offset: start))
+            throw .input(InputError(.missingReceiptData, form: .json, offset: start))
         }
-        return try verify(
-            evidence: JSONString(
-                text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes))
-    }
-
-    /// Reads an object that has evidence.
-    func readObject(
-        _ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool
-    ) throws(EvidenceError) -> EvidenceObject {
-        do throws(JSONError) {
-            return try EvidenceObject(text, from: start, keepsOtherMembers: keepsOtherMembers)
-        } catch {
-            throw refusal(InputError(.invalidJSON, form: .json, offset: error.offset))
-        }
-    }
-
-    /// Verifies the string that an object has as evidence.
-    private func verify(evidence string: borrowing JSONString) throws(EvidenceError) -> VerifiedEvidence {
+        let string = JSONString(text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
         let decoded = string.hasEscapes ? string.bytes : []
-        let text = string.hasEscapes ? decoded.span : string.raw
-        if let range = SignedDataVerifier.jws(in: text) {
-            do throws(SignedDataError) {
-                return try signedData.verifyAny(text.extracting(range))
-            } catch {
-                throw .signedData(error)
-            }
-        }
-        let limit = receipts.policy.limits.maximumByteCount
-        do throws(ReceiptError) {
-            return .receipt(
-                try receipts.verify { () throws(ReceiptError) in
-                    do throws(InputError) {
-                        return try ReceiptInput(receiptData: string, maximumByteCount: limit).decoded
-                    } catch {
-                        throw .input(error)
-                    }
-                })
+        let evidence = string.hasEscapes ? decoded.span : string.raw
+        if let range = EvidenceInput.jws(in: evidence) { return try jws.verify(evidence.extracting(range)) }
+        let binary: [UInt8]
+        do throws(InputError) {
+            binary = try ReceiptInput(receiptData: string, maximumByteCount: policy.limits.maximumByteCount).decoded
         } catch {
-            throw .receipt(error)
+            throw .input(error)
         }
-    }
-
-    /// The refusal of what is no receipt, counted as any other.
-    func refusal(_ error: InputError) -> EvidenceError {
-        do throws(ReceiptError) {
-            _ = try receipts.verify { () throws(ReceiptError) in throw .input(error) }
-        } catch {
-            return .receipt(error)
-        }
-        return .receipt(.input(error))
+        return .receipt(try verifyUncounted(receipt: binary))
     }
 }

@@ -1,7 +1,7 @@
 import StrictText
 
 /// The forms in which a receipt is accepted.
-public enum InputForm: String, Sendable, CaseIterable {
+package enum InputForm: String, Sendable, CaseIterable {
     /// The PKCS #7 container itself, in DER or BER.
     case binary
     /// Its base64, in the standard or the URL-safe alphabet.
@@ -13,9 +13,9 @@ public enum InputForm: String, Sendable, CaseIterable {
 }
 
 /// Why an input is none of the forms of a receipt, and where. Made without allocating.
-public struct InputError: Error, Hashable, Sendable {
+package struct InputError: Error, Hashable, Sendable {
     /// What is wrong. The raw values are stable words that programs may compare.
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         /// Nothing, or nothing but whitespace.
         case emptyInput = "empty-input"
         /// More than the allowed number of bytes.
@@ -33,14 +33,14 @@ public struct InputError: Error, Hashable, Sendable {
     }
 
     /// What is wrong.
-    public let kind: Kind
+    package let kind: Kind
     /// The form that the input was taken for; `nil` when it looks like none.
-    public let form: InputForm?
+    package let form: InputForm?
     /// Bytes from the start of the text, or of the binary input.
-    public let offset: Int
+    package let offset: Int
 
     /// An error of input, made by hand: for tests of code that handles errors.
-    public init(_ kind: Kind, form: InputForm?, offset: Int) {
+    package init(_ kind: Kind, form: InputForm?, offset: Int) {
         self.kind = kind
         self.form = form
         self.offset = offset
@@ -49,7 +49,7 @@ public struct InputError: Error, Hashable, Sendable {
 
 extension InputError: CustomStringConvertible {
     /// What is wrong, in which form, and where.
-    public var description: String {
+    package var description: String {
         switch form {
         case nil: "\(kind.explanation) at byte \(offset)"
         case .binary: "\(kind.explanation) at byte \(offset) of the binary input"
@@ -60,7 +60,7 @@ extension InputError: CustomStringConvertible {
 
 extension InputError.Kind {
     /// What is wrong, as a clause of a sentence.
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .emptyInput: "an empty input"
         case .inputTooLarge: "an input larger than allowed"

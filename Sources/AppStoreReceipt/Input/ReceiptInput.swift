@@ -264,3 +264,26 @@ extension Span<UInt8> {
         return extracting(position..<position + expected.count).hasSameBytes(as: expected)
     }
 }
+
+extension ReceiptInput {
+    /// The binary receipt in an input of any form; a binary input is handed on, not copied.
+    static func binary(of input: [UInt8], _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
+        do throws(InputError) {
+            let recognized = try ReceiptInput(input.span, maximumByteCount: limits.maximumByteCount)
+            return recognized.form == .binary ? input : recognized.decoded
+        } catch {
+            throw .input(error)
+        }
+    }
+
+    /// The binary receipt in a text.
+    static func binary(ofText text: String, _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
+        do throws(InputError) {
+            let text = text.utf8Span.span
+            let recognized = try ReceiptInput(text, maximumByteCount: limits.maximumByteCount)
+            return recognized.form == .binary ? [UInt8](copying: text) : recognized.decoded
+        } catch {
+            throw .input(error)
+        }
+    }
+}

@@ -55,10 +55,10 @@ extension JSONWriter {
         if let value = entry.number(.expiresDate) { date(.expiresDate, value) }
         if let value = entry.number(.itemID) { number(.itemID, value) }
         if let value = entry.number(.webOrderLineItemID) { number(.webOrderLineItemID, value) }
-        if let value = entry.number(.cancellationDate) { date(.cancellationDate, value) }
+        if let value = entry.number(.revocationDate) { date(.revocationDate, value) }
         flag(.isTrialPeriod, entry)
         flag(.isInIntroOfferPeriod, entry)
-        if let value = entry.number(.cancellationReason) { number(.cancellationReason, value) }
+        if let value = entry.number(.revocationReason) { number(.revocationReason, value) }
         if let value = entry.string(.promotionalOfferID) { text(.promotionalOfferID, value, storage) }
         let record = entry.record.range.shifted(by: storage.payload.lowerBound)
         unknownAttributes(of: storage, in: record) { !entry.shows($0) }

@@ -4,7 +4,7 @@ import StrictText
 package struct JWSPart: Sendable {
     package let kind: Kind
     /// What it was verified by.
-    package let trust: Verification
+    package let verification: Verification
     private let payload: any JWSRecord
 
     package enum Kind: String, Sendable, CaseIterable {
@@ -17,7 +17,7 @@ package struct JWSPart: Sendable {
 
     fileprivate init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
         self.kind = kind
-        trust = verified.trust
+        verification = verified.verification
         payload = verified.payload
     }
 

@@ -14,7 +14,7 @@ extension Receipt {
 
 extension VerifiedReceipt {
     /// `{"verified":true,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``; one line, which `receipt verify` prints too.
-    public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
+    public var json: String { VerifiedEvidence.receipt(self).json }
 }
 
 extension UnverifiedReceipt {
@@ -22,23 +22,17 @@ extension UnverifiedReceipt {
     public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
 }
 
-extension ReceiptError {
-    /// `{"verified":false,"error":{"code":…,"stage":…,"message":…}}`, with `offset`, `offset_in` (`binary` or `text`), `form` (what the input
-    /// was taken for) and `path` where they are known.
+extension VerificationError {
+    /// `{"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`, with `found`, `expected`, `part`, `offset`,
+    /// `offset_in` (an ``OffsetBase``), `form` (what the input was taken for) and `path` where they are known.
     public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
 }
 
 extension VerifiedEvidence {
-    /// As ``VerifiedReceipt/json``, and for signed data `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
+    /// As ``VerifiedReceipt/json``, and for a JWS `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
     /// `app_transaction`, `notification`, `realtime_request`; a notification's verified parts stand beside it. Their objects have Apple's names
     /// and values, but dates are in RFC 3339. One line, which `receipt verify` prints too.
     public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
-}
-
-extension EvidenceError {
-    /// As ``ReceiptError/json``; for signed data with `part` where a part of a notification is at fault, and `offset_in` as
-    /// ``SignedDataError/OffsetBase``.
-    public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
 }
 
 extension JSONWriter {

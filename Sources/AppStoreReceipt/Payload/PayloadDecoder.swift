@@ -43,7 +43,7 @@ struct PayloadDecoder: ~Escapable {
     /// The creation date alone: what must be known to judge the signer of a payload that is not worth decoding before.
     ///
     /// Allocates nothing. Of a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it gives the same date.
-    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(ReceiptError) -> Instant {
+    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(VerificationError) -> Instant {
         var found: Instant?
         var isSeen = false
         do throws(ASN1DecodingError) {
@@ -62,10 +62,12 @@ struct PayloadDecoder: ~Escapable {
                 }
             }
         } catch {
-            guard error.path.field?.attributeType == .creationDate else { throw .payload(error) }
-            throw .creationDate(error.kind == .duplicateElement ? .repeated : .unreadable, offset: error.offset)
+            guard error.path.field?.attributeType == .creationDate else { throw VerificationError(.payload(error)) }
+            let isRepeated = error.kind == .duplicateElement
+            throw VerificationError(
+                .date(isRepeated ? .repeatedCreationDate : .unreadableCreationDate, offset: error.offset))
         }
-        guard let found else { throw .creationDate(.missing, offset: baseOffset) }
+        guard let found else { throw VerificationError(.date(.missingCreationDate, offset: baseOffset)) }
         return found
     }
 }

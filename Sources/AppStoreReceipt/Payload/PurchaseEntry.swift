@@ -61,6 +61,16 @@ struct PurchaseField {
         self.index = index
     }
 
+    private init(offset: UInt8) { index = offset }
+
+    // Those that every purchase has that Apple is known to have signed.
+    static let quantity = PurchaseField(offset: 0)
+    static let productID = PurchaseField(offset: 1)
+    static let transactionID = PurchaseField(offset: 2)
+    static let purchaseDate = PurchaseField(offset: 3)
+    /// Their bits.
+    static let required = quantity.bit | productID.bit | transactionID.bit | purchaseDate.bit
+
     init?(_ type: AttributeType) {
         guard let index = UInt8(exactly: type.rawValue &- 1701) else { return nil }
         self.init(index: index)

@@ -69,14 +69,14 @@ public struct AttributeType: RawRepresentable, Hashable, Sendable {
     public static let itemID = AttributeType(rawValue: 1710)
     /// ``InAppPurchase/webOrderLineItemID``.
     public static let webOrderLineItemID = AttributeType(rawValue: 1711)
-    /// ``InAppPurchase/cancellationDate``.
-    public static let cancellationDate = AttributeType(rawValue: 1712)
+    /// ``InAppPurchase/revocationDate``.
+    public static let revocationDate = AttributeType(rawValue: 1712)
     /// ``InAppPurchase/isTrialPeriod`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let isTrialPeriod = AttributeType(rawValue: 1713)
     /// ``InAppPurchase/isInIntroOfferPeriod``.
     public static let isInIntroOfferPeriod = AttributeType(rawValue: 1719)
-    /// ``InAppPurchase/cancellationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
-    public static let cancellationReason = AttributeType(rawValue: 1720)
+    /// ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    public static let revocationReason = AttributeType(rawValue: 1720)
     /// ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let promotionalOfferID = AttributeType(rawValue: 1721)
 }

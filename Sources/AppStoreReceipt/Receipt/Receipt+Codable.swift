@@ -49,7 +49,7 @@ extension Receipt.Storage {
             table = try PayloadDecoder.decode(
                 payload.span, baseOffset: 0, maximumPurchaseCount: VerificationLimits().maximumPurchaseCount)
         } catch {
-            throw decoder.corrupted(ReceiptError.payload(error))
+            throw decoder.corrupted(VerificationError(.payload(error)))
         }
         self.init(bytes: payload, payload: 0..<payload.count, table: table)
     }

@@ -113,7 +113,7 @@ extension ReceiptContents {
         return AppStoreEnvironment(receiptType: storage.octets(storage.table.receiptType).span)
     }
     /// The app's Apple id; 0 in the sandbox [1].
-    public var appItemID: Int64? { table.has(.appItemID) ? table.appItemID : nil }
+    public var appItemID: String? { table.has(.appItemID) ? String(table.appItemID) : nil }
     /// The app's bundle identifier (`CFBundleIdentifier`) [2].
     public var bundleID: String? { string(.bundleID, \.bundleID) }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
@@ -133,7 +133,7 @@ extension ReceiptContents {
     /// The age rating, `4+` (inferred) [10].
     public var ageRating: String? { string(.ageRating, \.ageRating) }
     /// The seller's id (inferred) [11].
-    public var sellerID: Int64? { table.has(.sellerID) ? table.sellerID : nil }
+    public var sellerID: String? { table.has(.sellerID) ? String(table.sellerID) : nil }
     /// When the receipt was made: the date at which its chain is judged [12].
     public var creationDate: Instant? {
         table.has(.creationDate) ? Instant(millisecondsSince1970: table.creationDate) : nil
@@ -141,10 +141,10 @@ extension ReceiptContents {
     /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
     public var clientVersion: Int64? { table.has(.clientVersion) ? table.clientVersion : nil }
     /// Apple's id of the download [15].
-    public var downloadID: Int64? { table.has(.downloadID) ? table.downloadID : nil }
+    public var downloadID: String? { table.has(.downloadID) ? String(table.downloadID) : nil }
     /// Apple's id of the app's version [16].
-    public var versionExternalIdentifier: Int64? {
-        table.has(.versionExternalIdentifier) ? table.versionExternalIdentifier : nil
+    public var versionExternalIdentifier: String? {
+        table.has(.versionExternalIdentifier) ? String(table.versionExternalIdentifier) : nil
     }
     /// The purchases, in the order of the receipt [17].
     public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
@@ -183,7 +183,7 @@ extension ReceiptContents {
     /// - Parameter deviceIdentifier: on iOS the 16 bytes of `identifierForVendor`, on macOS the 6 bytes of the primary network interface's
     ///   hardware address.
     /// - Throws: a host error: this libcrypto does not compute SHA-1.
-    public func isMade(forDevice deviceIdentifier: [UInt8]) throws(ReceiptError) -> Bool {
+    public func matches(deviceIdentifier: [UInt8]) throws(VerificationError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
         let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)
         do throws(LibcryptoError) {

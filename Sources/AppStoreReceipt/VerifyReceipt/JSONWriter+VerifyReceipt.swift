@@ -108,8 +108,8 @@ extension OutputSpan<UInt8> {
         if let value = entry.number(.isInIntroOfferPeriod) {
             append(value != 0 ? "\"is_in_intro_offer_period\":\"true\"," : "\"is_in_intro_offer_period\":\"false\",")
         }
-        if let value = entry.number(.cancellationDate) { dates.append(value, .cancellation, to: &self) }
-        if let value = entry.number(.cancellationReason) { append("\"cancellation_reason\":\"", digits: value) }
+        if let value = entry.number(.revocationDate) { dates.append(value, .cancellation, to: &self) }
+        if let value = entry.number(.revocationReason) { append("\"cancellation_reason\":\"", digits: value) }
         if let value = entry.string(.promotionalOfferID) {
             append("\"promotional_offer_id\":\"", payload.extracting(value.range))
         }

@@ -30,57 +30,50 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 // MARK: Verifiers
 
-private func evidenceVerifier() -> EvidenceVerifier {
-    EvidenceVerifier(receipts: receipts, signedData: signedDataVerifier())
-}
-
-private func signedDataVerifier() -> SignedDataVerifier {
-    FuzzAuthority.made { try SignedDataVerifier(policy: policy, trust: .roots([anchor])) }
+private func coldVerifier() -> AppStoreVerifier {
+    FuzzAuthority.made { try AppStoreVerifier(policy: policy, trust: .roots([anchor])) }
 }
 
 private let anchor = FuzzAuthority.made { try JWSSigner.authority.trustAnchor }
-private let policy = SignedDataPolicy(
-    bundleIDs: ["com.example.app"], appAppleID: 1_234_567_890, environments: [.production, .sandbox])
-/// The same for cold and warm: FuzzReceipt compares receipts.
-private let receipts = FuzzAuthority.verifier()
-private let warm = evidenceVerifier()
+private let policy = VerificationPolicy(
+    bundleIDs: ["com.example.app"], appAppleID: "1234567890", environments: [.production, .sandbox])
+private let warm = coldVerifier()
 private let signer = FuzzAuthority.made {
     let leaf = JWSSigner.authority.leaf.certificate
     return try Fingerprint(of: leaf.span)
 }
 
 private let xcode = FuzzAuthority.made {
-    try SignedDataVerifier(
-        policy: SignedDataPolicy(bundleIDs: nil, environments: [.xcode, .localTesting]),
+    try AppStoreVerifier(
+        policy: VerificationPolicy(bundleIDs: nil, environments: [.xcode, .localTesting]),
         trust: .storeKitTesting([JWSSigner.xcode.trustAnchor]))
 }
 
 // MARK: Verdicts
 
 private func verify(_ input: [UInt8]) {
-    let verdict = Result { () throws(EvidenceError) in try warm.verify(anyEvidence: input) }
+    let verdict = Result { () throws(VerificationError) in try warm.verify(input) }
     switch verdict {
     case .success(.receipt): break
     case .success(let evidence):
         checkCold(input, verdict)
         checkSigned(input, evidence)
         checkKinds(trimmed(input), evidence)
-    case .failure(.receipt): break
-    case .failure(.signedData(let error)):
-        if error.stage != .form, error.stage != .header, error.stage != .signature { checkCold(input, verdict) }
+    case .failure(let error):
+        if [.date, .chain, .payload, .policy].contains(error.stage) { checkCold(input, verdict) }
         checkError(error, input)
     }
     // Xcode sends one certificate.
-    guard case .failure(.signedData(let error)) = verdict, error.code == "certificate-count" else { return }
-    let testing = Result { () throws(SignedDataError) in try xcode.verifyAny(input) }
+    guard case .failure(let error) = verdict, error.code == "certificate-count" else { return }
+    let testing = Result { () throws(VerificationError) in try xcode.verify(input) }
     switch testing {
     case .success(let evidence): checkPayloads(trimmed(input), evidence)
     case .failure(let error): checkError(error, input)
     }
 }
 
-private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, EvidenceError>) {
-    let cold = Result { () throws(EvidenceError) in try evidenceVerifier().verify(anyEvidence: input) }
+private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, VerificationError>) {
+    let cold = Result { () throws(VerificationError) in try coldVerifier().verify(input) }
     check(cold == verdict, "warm: \(verdict)\ncold: \(cold)")
 }
 
@@ -89,7 +82,7 @@ private func trimmed(_ input: [UInt8]) -> [UInt8] {
     return Array(input.reversed().drop(while: isSpace).reversed().drop(while: isSpace))
 }
 
-private func checkError(_ error: SignedDataError, _ text: [UInt8]) {
+private func checkError(_ error: VerificationError, _ text: [UInt8]) {
     _ = error.description
     _ = error.category
     check(error.stage != .verifier, "the verifier is said to be at fault: \(error)")
@@ -118,22 +111,25 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     switch evidence {
     case .receipt: return
     case .transaction(let verified):
-        trust = verified.trust
+        trust = verified.verification
         check(verified.environment == .production || verified.environment == .sandbox, "another environment")
         check(verified.bundleID == "com.example.app", "another app's transaction")
-        _ = verified.grants(at: trust.validationDate)
-    case .renewalInfo(let verified): trust = verified.trust
+        _ = verified.purchase?.grants(at: trust.validationDate)
+    case .renewalInfo(let verified): trust = verified.verification
     case .appTransaction(let verified):
-        trust = verified.trust
+        trust = verified.verification
         check(verified.bundleID == "com.example.app", "another app's app transaction")
     case .notification(let verified):
-        trust = verified.notification.trust
-        for inner in [verified.transactionInfo?.trust, verified.renewalInfo?.trust, verified.appTransaction?.trust] {
+        trust = verified.notification.verification
+        for inner in [
+            verified.transactionInfo?.verification, verified.renewalInfo?.verification,
+            verified.appTransaction?.verification,
+        ] {
             check(inner.map { $0.signer == signer } ?? true, "a part by another signer")
         }
     case .realtimeRequest(let verified):
-        trust = verified.trust
-        check(verified.appAppleID == 1_234_567_890, "another app's request")
+        trust = verified.verification
+        check(verified.appAppleID == "1234567890", "another app's request")
     }
     check(trust.signer == signer, "another signer than the authority's leaf")
     checkPayloads(text, evidence)
@@ -144,7 +140,7 @@ private func checkKinds(_ text: [UInt8], _ evidence: VerifiedEvidence) {
     // The dearest: on some inputs only.
     guard text.count % 8 == 0 else { return }
     let jws = String(decoding: text, as: UTF8.self)
-    let verifier = warm.signedData
+    let verifier = warm
     var kinds = 0
     if (try? verifier.verifyTransaction(jws)) != nil { kinds += 1 }
     if (try? verifier.verifyRenewalInfo(jws)) != nil { kinds += 1 }
@@ -164,7 +160,7 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
     case .receipt: break
     case .transaction(let verified):
         checkMembers(verified.payload.members, payload)
-        _ = (verified.purchaseDate, verified.expiresDate, verified.type, verified.quantity, verified.price)
+        _ = (verified.purchaseDate, verified.expiresDate, verified.productType, verified.quantity, verified.price)
         _ = (verified.payload.commitment, verified.payload.advancedCommerceInfo?.items, verified.offerType)
         check(verified.hashValue == verified.hashValue && verified == verified, "a transaction is not itself")
     case .renewalInfo(let verified):
@@ -262,6 +258,6 @@ private func checkBatch(_ piece: [UInt8]) {
     }
     guard case .success(let verified) = verdict.result, let text = evidence.first?.value.string else { return }
     // A receipt in an object may be in base64 alone, as in requests to verifyReceipt.
-    guard let alone = try? warm.verify(anyEvidence: text) else { return check(false, "verified only in an object") }
+    guard let alone = try? warm.verify(text) else { return check(false, "verified only in an object") }
     check(alone == verified, "evidence in an object is other evidence")
 }

@@ -62,7 +62,7 @@ struct BatchCommand: Command {
         }
         let lines = LineBlocks(descriptor: descriptor, maximumLineByteCount: maximumLineByteCount)
         let worker = BatchWorker(verifier: verifier, isBrief: isBrief, maximumLineByteCount: maximumLineByteCount)
-        let results = BatchSequence(lines, jobs: jobs) { block in
+        let results = BatchSequence(lines, concurrency: jobs) { block in
             block.map { worker.work($0) }
         }.makeIterator()
 
@@ -108,7 +108,7 @@ private struct WholeLines: Sequence, IteratorProtocol {
 
 /// Verifies the lines of a block.
 private struct BatchWorker: Sendable {
-    let verifier: EvidenceVerifier
+    let verifier: AppStoreVerifier
     let isBrief: Bool
     let maximumLineByteCount: Int
 
@@ -122,7 +122,7 @@ private struct BatchWorker: Sendable {
                 verdict = verifier.verdict(on: bytes.extracting(line))
             } else {
                 verdict = BatchVerdict(
-                    .failure(.receipt(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount)))))
+                    .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
             }
             writer.verdict(verdict, isBrief: isBrief)
             status.formMaximum(ExitStatus(verdict.result))

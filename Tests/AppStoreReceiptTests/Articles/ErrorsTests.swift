@@ -13,18 +13,18 @@ struct ErrorsTests {
 
     /// The row of a code, as the article has it.
     private func row(
-        _ code: String, _ explanation: String, _ category: ReceiptError.Category, _ advice: String
+        _ code: String, _ explanation: String, _ category: VerificationError.Category, _ advice: String
     ) -> [String] {
         ["`\(code)`", explanation, "\(category.rawValue), \(category.httpStatus)", advice]
     }
 
-    private func rows(_ errors: [ReceiptError]) -> [[String]] {
+    private func rows(_ errors: [VerificationError]) -> [[String]] {
         errors.map { row($0.code, $0.explanation, $0.category, $0.advice) }
     }
 
-    private func rows(_ reasons: [SignedDataError.Reason]) -> [[String]] {
+    private func rows(_ reasons: [VerificationError.Reason]) -> [[String]] {
         reasons.map { reason in
-            let error = SignedDataError(reason)
+            let error = VerificationError(reason)
             return row(error.code, error.explanation, error.category, error.advice)
         }
     }
@@ -43,11 +43,11 @@ struct ErrorsTests {
             "The signature and the chain",
             rows(
                 SignatureTrustError.Kind.allCases.map { kind in
-                    ReceiptError(SignatureTrustError(kind)) { .signature($0) }
+                    VerificationError(SignatureTrustError(kind)) { .signature($0) }
                 }))
-        check("The creation date", rows(ReceiptError.CreationDateFault.allCases.map { .creationDate($0, offset: nil) }))
-        check("The policy", rows(ReceiptError.PolicyViolation.allCases.map { .policy($0) }))
-        check("The verifier", rows(ReceiptError.ConfigurationFault.allCases.map { .configuration($0) }))
+        check("The creation date", rows(DateFault.allCases.map { .creationDate($0, offset: nil) }))
+        check("The policy", rows(PolicyViolation.allCases.map { .policy($0) }))
+        check("The verifier", rows(ConfigurationFault.allCases.map { .configuration($0) }))
     }
 
     @Test func `every fault of structure is in the article on errors`() {
@@ -55,22 +55,22 @@ struct ErrorsTests {
         check("The structure", kinds.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 2)
         for kind in kinds {
             let error = ASN1DecodingError(kind, offset: 0)
-            #expect(ReceiptError.container(error).category == .client)
-            #expect(ReceiptError.payload(error).category == .host)
+            #expect(VerificationError.container(error).category == .client)
+            #expect(VerificationError.payload(error).category == .host)
         }
     }
 
     @Test func `every error of signed data is in the article on errors`() {
-        check("Its form", rows(SignedDataError.FormFault.allCases.map { .form($0, offset: 0) }))
-        check("Its header", rows(SignedDataError.HeaderFault.allCases.map { .header($0, offset: 0) }))
-        check("Its date", rows(SignedDataError.DateFault.allCases.map { .signedDate($0, offset: nil) }))
-        check("Its policy", rows(SignedDataError.PolicyViolation.allCases.map { .policy($0) }))
-        check("Its verifier", rows(SignedDataError.ConfigurationFault.allCases.map { .configuration($0) }))
+        check("Its form", rows(FormFault.allCases.map { .form($0, offset: 0) }))
+        check("Its header", rows(HeaderFault.allCases.map { .header($0, offset: 0) }))
+        check("Its date", rows(DateFault.allCases.map { .signedDate($0, offset: nil) }))
+        check("Its policy", rows(PolicyViolation.allCases.map { .policy($0) }))
+        check("Its verifier", rows(ConfigurationFault.allCases.map { .configuration($0) }))
         check("Its JSON", JSONError.Kind.allCases.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 2)
     }
 
     @Test func `every category and every status is in the article on errors`() {
-        let categories = ReceiptError.Category.allCases.map { ["`\($0.rawValue)`", String($0.httpStatus)] }
+        let categories = VerificationError.Category.allCases.map { ["`\($0.rawValue)`", String($0.httpStatus)] }
         check("Whose fault", categories)
         let statuses = VerifyReceiptStatus.allCases.map { [String($0.rawValue)] }
         check("verifyReceipt's statuses", statuses, columns: 2)

@@ -6,7 +6,7 @@ import Testing
 // The code of the article GrantingPurchases, word for word; the last test here compares them.
 
 struct PurchaseEndpoint {
-    let verifier: EvidenceVerifier
+    let verifier: AppStoreVerifier
     var ledger = Ledger()
 
     enum Refusal: Error { case notAPurchase }
@@ -15,7 +15,7 @@ struct PurchaseEndpoint {
     ///
     /// - Parameter evidence: `jwsRepresentation` of a transaction, or a receipt in base64: whatever the client has.
     mutating func redeem(_ evidence: String, account: String, at now: Instant = .now) throws -> [String] {
-        switch try verifier.verify(anyEvidence: evidence) {
+        switch try verifier.verify(evidence) {
         case .transaction(let transaction): return grant([transaction], to: account, at: now)
         case .receipt(let receipt): return grant(receipt.purchases, to: account, at: now)
         case .renewalInfo, .appTransaction, .notification, .realtimeRequest: throw Refusal.notAPurchase
@@ -90,7 +90,7 @@ extension PurchaseEndpoint {
 
     init() throws {
         endpoint = PurchaseEndpoint(
-            verifier: EvidenceVerifier(
+            verifier: AppStoreVerifier(
                 receipts: try MintedReceipts.verifier(), signedData: try MintedJWS.verifier()))
     }
 
@@ -179,7 +179,7 @@ extension PurchaseEndpoint {
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
         let forged = try MintedJWS.transaction.signed(by: MintedJWS.otherAuthority)
-        let error = #expect(throws: EvidenceError.self) { try endpoint.redeem(forged, account: "a") }
+        let error = #expect(throws: VerificationError.self) { try endpoint.redeem(forged, account: "a") }
         #expect(error?.category == .forgery && error?.category.httpStatus == 403)
         #expect(endpoint.ledger.entries.isEmpty)
     }

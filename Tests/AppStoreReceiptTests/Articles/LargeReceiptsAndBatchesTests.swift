@@ -6,7 +6,7 @@ import Testing
 // The code of the article LargeReceiptsAndBatches, word for word; the last test here compares them.
 
 /// Which accounts have evidence that does not hold, and why: a line is `{"account":…,"receipt-data":…}`.
-func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: EvidenceVerifier) -> [String] {
+func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [String] {
     var refusals: [String] = []
     for verdict in verifier.verifyAll(lines) {
         guard case .failure(let error) = verdict.result else { continue }
@@ -15,12 +15,12 @@ func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: EvidenceV
     return refusals
 }
 
-func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: EvidenceVerifier) -> [[String]] {
+func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [[String]] {
     Array(verifier.verifyAll(lines, jobs: 4) { verdict in (try? verdict.result.get().transactionIDs) ?? [] })
 }
 
 func record<Messages: AsyncSequence & Sendable>(
-    _ messages: Messages, _ verifier: EvidenceVerifier, in ledger: TransactionLog
+    _ messages: Messages, _ verifier: AppStoreVerifier, in ledger: TransactionLog
 ) async throws where Messages.Element == [UInt8] {
     for try await verdict in verifier.verifyAll(messages, window: 64) {
         if case .success(let evidence) = verdict.result { await ledger.append(evidence.transactionIDs) }
@@ -33,12 +33,12 @@ actor TransactionLog {
 }
 
 struct LargeReceiptsAndBatchesTests {
-    private func verifier() throws -> EvidenceVerifier {
-        let policy = SignedDataPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-        return EvidenceVerifier(
-            receipts: try ReceiptVerifier(
+    private func verifier() throws -> AppStoreVerifier {
+        let policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+        return AppStoreVerifier(
+            receipts: try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust),
-            signedData: try SignedDataVerifier(policy: policy, trust: MintedReceipts.trust))
+            signedData: try AppStoreVerifier(policy: policy, trust: MintedReceipts.trust))
     }
 
     /// Of accounts 0, 1, 2 and so on, where every third has a receipt of somebody else's.

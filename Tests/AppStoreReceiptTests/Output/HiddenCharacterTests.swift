@@ -53,7 +53,7 @@ import Testing
             "\(Self.text)":[{"\(Self.text)" : "\(Self.text)\\\\"}],
             "advancedCommerceInfo":{"descriptors":{"description":"\(Self.text)"}}}
             """
-        let verified = try Minted.verifier().verifyAny(Array(Minted.text(payload).utf8))
+        let verified = try Minted.verifier().verify(Array(Minted.text(payload).utf8))
         let transaction = try #require(object(verified.json)["transaction"] as? NSDictionary)
         #expect(transaction["productId"] as? String == Self.text)
         #expect(transaction[Self.text] as? [[String: String]] == [[Self.text: Self.text + "\\"]])
@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: ["", "\n"])
     func `what a sender writes beside evidence is escaped`(space: String) throws {
-        let verifier = EvidenceVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
+        let verifier = AppStoreVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
         let jws = try Minted.transaction.signed(by: Minted.authority)
         for evidence in [#""signedPayload":"\#(jws)""#, #""signedPayload":"e""#] {
             let piece = #"{"user\#(Self.text)":\#(space){"\#(Self.text)":["\#(Self.text)"]},\#(evidence)}"#

@@ -20,10 +20,10 @@ import Testing
         purchase.expiresDate = date(64_092_211_200_000)
         purchase.itemID = 1_292_258_376
         purchase.webOrderLineItemID = 710_000_353_660_114
-        purchase.cancellationDate = date(1_500_000_001_000)
+        purchase.revocationDate = date(1_500_000_001_000)
         purchase.isTrialPeriod = true
         purchase.isInIntroOfferPeriod = false
-        purchase.cancellationReason = 1
+        purchase.revocationReason = 1
         purchase.promotionalOfferID = "summer"
         purchase.additionalAttributes = [.utf8String(AttributeType(rawValue: 1709), "")]
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, ReceiptBuilder.Purchase()])
@@ -103,9 +103,9 @@ import Testing
 
     @Test func `a verified receipt says by what it was verified`() throws {
         let authority = try TestCertificateAuthority()
-        let verifier = try ReceiptVerifier(
+        let verifier = try AppStoreVerifier(
             bundleID: "b", environments: [.production], trust: .roots([authority.trustAnchor]))
-        let receipt = try verifier.verify(try ReceiptBuilder(bundleID: "b").signed(by: authority))
+        let receipt = try verifier.verifyReceipt(try ReceiptBuilder(bundleID: "b").signed(by: authority))
         let trust = receipt.trust
         #expect(
             receipt.json
@@ -116,7 +116,7 @@ import Testing
 
     @Test(arguments: [
         (
-            ReceiptError.input(InputError(.invalidBase64, form: .json, offset: 7)),
+            VerificationError.input(InputError(.invalidBase64, form: .json, offset: 7)),
             #"{"code":"invalid-base64","stage":"input","category":"client","message":"invalid base64","advice":"Have the client send the file's bytes or their base64, unchanged: in a form, `+` must be percent-encoded.","offset":7,"offset_in":"text","form":"json"}"#
         ),
         (
@@ -132,10 +132,10 @@ import Testing
         ),
         (
             .policy(.bundleIDMismatch),
-            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the receipt is for another app: its bundle id is not an accepted one","advice":"Another app's receipt, unless a bundle id is missing in `ReceiptPolicy.bundleIDs`."}"#
+            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the receipt is for another app: its bundle id is not an accepted one","advice":"Another app's receipt, unless a bundle id is missing in `VerificationPolicy.bundleIDs`."}"#
         ),
     ])
-    func `an error has its code, its stage and its place`(error: ReceiptError, json: String) {
+    func `an error has its code, its stage and its place`(error: VerificationError, json: String) {
         #expect(error.json == #"{"verified":false,"error":\#(json)}"#)
     }
 

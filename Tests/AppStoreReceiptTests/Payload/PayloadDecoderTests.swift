@@ -8,17 +8,17 @@ import Testing
         tlv(0x30, tlv(0x02, integer(type)) + tlv(0x02, integer(version)) + tlv(0x04, value))
     }
 
-    static func decode(_ attributes: [[UInt8]]) throws(ReceiptError) -> UnverifiedReceipt {
+    static func decode(_ attributes: [[UInt8]]) throws(VerificationError) -> UnverifiedReceipt {
         try decode(payload: tlv(0x31, Array(attributes.joined())))
     }
 
-    static func decode(payload: [UInt8]) throws(ReceiptError) -> UnverifiedReceipt {
+    static func decode(payload: [UInt8]) throws(VerificationError) -> UnverifiedReceipt {
         guard let (container, _) = try? PayloadModel.container(payload) else { throw .host(.libcryptoFailure) }
         return try UnverifiedReceipt(decoding: container)
     }
 
     /// A receipt with one purchase.
-    private func purchase(_ attributes: [[UInt8]]) throws(ReceiptError) -> InAppPurchase? {
+    private func purchase(_ attributes: [[UInt8]]) throws(VerificationError) -> InAppPurchase? {
         try Self.decode([Self.attribute(17, tlv(0x31, Array(attributes.joined()))), Self.filler]).inAppPurchases.first
     }
 
@@ -147,7 +147,7 @@ import Testing
         let purchase = try purchase(
             [1702, 1703, 1705, 1721].map { Self.attribute($0, [0x0C, 0x00]) }
                 + [1704, 1706, 1708, 1712].map { Self.attribute($0, [0x16, 0x00]) })
-        #expect(purchase?.productID == nil && purchase?.expiresDate == nil && purchase?.cancellationDate == nil)
+        #expect(purchase?.productID == nil && purchase?.expiresDate == nil && purchase?.revocationDate == nil)
     }
 
     @Test(
@@ -251,7 +251,7 @@ import Testing
     @Test func `an empty payload is a receipt that says nothing`() throws {
         let receipt = try Self.decode([])
         #expect(PayloadModel(receipt).outer.isEmpty && receipt.inAppPurchases.isEmpty && receipt.environment == nil)
-        #expect(try !receipt.isMade(forDevice: []))
+        #expect(try !receipt.matches(deviceIdentifier: []))
     }
 
     @Test func `purchases have a limit`() throws {
@@ -262,7 +262,7 @@ import Testing
         #expect(try UnverifiedReceipt(decoding: container, limits: limits).inAppPurchases.count == 4)
         limits.maximumPurchaseCount = 3
         #expect(
-            throws: ReceiptError.payload(
+            throws: VerificationError.payload(
                 ASN1DecodingError(
                     .tooManyElements, offset: offset + 2 + 4 * 12, path: ASN1Path(ASN1Field(rawValue: 17), index: 3)))
         ) { try UnverifiedReceipt(decoding: container, limits: limits) }

@@ -218,11 +218,11 @@ extension PayloadModel {
         ]
         let numbers: [Int64: Int64?] = [
             1701: purchase.quantity, 1707: purchase.productType?.rawValue, 1710: purchase.itemID,
-            1711: purchase.webOrderLineItemID, 1720: purchase.cancellationReason,
+            1711: purchase.webOrderLineItemID, 1720: purchase.revocationReason,
         ]
         let dates: [Int64: Instant?] = [
             1704: purchase.purchaseDate, 1706: purchase.originalPurchaseDate, 1708: purchase.expiresDate,
-            1712: purchase.cancellationDate,
+            1712: purchase.revocationDate,
         ]
         let flags: [Int64: Bool?] = [1713: purchase.isTrialPeriod, 1719: purchase.isInIntroOfferPeriod]
         var fields: Fields = [:]

@@ -30,7 +30,7 @@ struct ReceiptCodableTests {
             #expect(copy.index == 0)
             #expect(copy.productID == purchase.productID)
             #expect(copy.transactionID == purchase.transactionID)
-            #expect(copy.cancellationDate == purchase.cancellationDate)
+            #expect(copy.revocationDate == purchase.revocationDate)
             #expect(Array(copy.attributes) == Array(purchase.attributes))
         }
         #expect(try coded(Array(verified.inAppPurchases)) == Array(verified.inAppPurchases))
@@ -58,9 +58,9 @@ struct ReceiptCodableTests {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: Self.purchases)
         let other = try TestCertificateAuthority()
         let first = try MintedReceipts.verified(builder)
-        let verifier = try ReceiptVerifier(
-            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))
-        let second = try verifier.verify(binary: builder.signed(by: other))
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))
+        let second = try verifier.verifyReceipt(builder.signed(by: other))
         #expect(try first.fingerprint == second.fingerprint)
         let payload = try builder.payload()
         let expected = try Fingerprint(of: payload.span)

@@ -23,8 +23,8 @@ import Testing
         builder.preorderDate = Instant(millisecondsSince1970: 5_000)
         builder.expirationDate = Instant(millisecondsSince1970: 6_000)
         builder.purchases[0].expiresDate = Instant(millisecondsSince1970: 1_500)
-        builder.purchases[0].cancellationDate = Instant(millisecondsSince1970: 7_000)
-        builder.purchases[0].cancellationReason = 1
+        builder.purchases[0].revocationDate = Instant(millisecondsSince1970: 7_000)
+        builder.purchases[0].revocationReason = 1
         builder.purchases[0].promotionalOfferID = "täglich"
         builder.purchases[0].isTrialPeriod = true
         builder.purchases[0].isInIntroOfferPeriod = true
@@ -41,9 +41,9 @@ import Testing
         #expect(receipt.originalApplicationVersion == builder.originalApplicationVersion)
         #expect(receipt.inAppPurchases.map(\.productID) == ["coins", "pro", "pro"])
         let purchase = receipt.inAppPurchases[0]
-        #expect(purchase.quantity == 3 && purchase.productType == .consumable && purchase.cancellationReason == 1)
+        #expect(purchase.quantity == 3 && purchase.productType == .consumable && purchase.revocationReason == 1)
         #expect(purchase.expiresDate == builder.purchases[0].expiresDate)
-        #expect(purchase.cancellationDate == builder.purchases[0].cancellationDate)
+        #expect(purchase.revocationDate == builder.purchases[0].revocationDate)
         #expect(purchase.promotionalOfferID == "täglich")
         #expect(purchase.isTrialPeriod == true && purchase.isInIntroOfferPeriod == true)
         #expect(purchase.transactionID == "1" && purchase.originalTransactionID == "1")
@@ -138,23 +138,23 @@ import Testing
     @Test func `a receipt is made for one device`() throws {
         let device = ReceiptBuilder.defaultDeviceIdentifier
         let receipt = try decode(builder())
-        #expect(try receipt.isMade(forDevice: device))
-        #expect(try !receipt.isMade(forDevice: []))
-        #expect(try !receipt.isMade(forDevice: device.dropLast()))
-        #expect(try !receipt.isMade(forDevice: device + [0]))
+        #expect(try receipt.matches(deviceIdentifier: device))
+        #expect(try !receipt.matches(deviceIdentifier: []))
+        #expect(try !receipt.matches(deviceIdentifier: device.dropLast()))
+        #expect(try !receipt.matches(deviceIdentifier: device + [0]))
         // The boundary between identifier and opaque value is not part of the hash.
-        #expect(try !receipt.isMade(forDevice: device + (receipt.opaqueValue ?? [])))
+        #expect(try !receipt.matches(deviceIdentifier: device + (receipt.opaqueValue ?? [])))
         for change in [{ $0.opaqueValue = nil }, { $0.sha1Hash = [1, 2, 3] }, { $0.bundleID = nil }]
             as [(inout ReceiptBuilder) -> Void]
         {
             var builder = builder()
             change(&builder)
-            #expect(try !decode(builder).isMade(forDevice: device))
+            #expect(try !decode(builder).matches(deviceIdentifier: device))
         }
         var withoutHash = builder()
         withoutHash.deviceIdentifier = nil
-        #expect(try !decode(withoutHash).isMade(forDevice: device))
-        #expect(try !decode(withoutHash).isMade(forDevice: []))
+        #expect(try !decode(withoutHash).matches(deviceIdentifier: device))
+        #expect(try !decode(withoutHash).matches(deviceIdentifier: []))
     }
 
     @Test func `a received hash is compared as a whole`() throws {
@@ -164,7 +164,7 @@ import Testing
         for wrong in [Array(hash.dropLast()), hash + [0], []] {
             var builder = builder()
             builder.sha1Hash = wrong
-            #expect(try !decode(builder).isMade(forDevice: device))
+            #expect(try !decode(builder).matches(deviceIdentifier: device))
         }
     }
 }

@@ -83,8 +83,8 @@ struct AppleAnswerTests {
         let upgraded = try #require(unified["latest_receipt_info"] as? [[String: Any]])
             .filter { $0["is_upgraded"] as? String == "true" }.compactMap { $0["transaction_id"] as? String }
         #expect(upgraded.count == 4)
-        let verifier = try ReceiptVerifier(policy: ReceiptPolicy(bundleIDs: nil, environments: [.sandbox]))
-        let receipt = try verifier.verify(binary: binary(name))
+        let verifier = try AppStoreVerifier(policy: VerificationPolicy(bundleIDs: nil, environments: [.sandbox]))
+        let receipt = try verifier.verifyReceipt(binary(name))
         let ended = receipt.inAppPurchases.filter { period in
             guard let end = period.expiresDate else { return false }
             let last = Instant(millisecondsSince1970: end.millisecondsSince1970 - 1)

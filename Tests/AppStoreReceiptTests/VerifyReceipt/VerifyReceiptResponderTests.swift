@@ -19,7 +19,7 @@ struct VerifyReceiptResponderTests {
         Array("{\"receipt-data\":\"\(Base64.encode(receipt.span))\"\(others)}".utf8)
     }
 
-    static func builder(_ type: ReceiptBuilder.Environment = .production) -> ReceiptBuilder {
+    static func builder(_ type: ReceiptBuilder.ReceiptType = .production) -> ReceiptBuilder {
         ReceiptBuilder(
             bundleID: "com.example.app", environment: type,
             purchases: [
@@ -42,7 +42,7 @@ struct VerifyReceiptResponderTests {
                     var purchase = SubscriptionCase.period(
                         "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
                         cancelled: 100.5)
-                    purchase.cancellationReason = 1
+                    purchase.revocationReason = 1
                     purchase.quantity = 3
                     return purchase
                 }()
@@ -127,10 +127,10 @@ struct VerifyReceiptResponderTests {
         let text = String(repeating: "\u{1}", count: 5000)
         var purchase = SubscriptionCase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
-        (purchase.quantity, purchase.webOrderLineItemID, purchase.cancellationReason) = (.max, .max, .max)
+        (purchase.quantity, purchase.webOrderLineItemID, purchase.revocationReason) = (.max, .max, .max)
         let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))
         (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)
-        (purchase.cancellationDate, purchase.isInIntroOfferPeriod) = (last, true)
+        (purchase.revocationDate, purchase.isInIntroOfferPeriod) = (last, true)
         var empty = ReceiptBuilder.Purchase()
         empty.additionalAttributes = []
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, empty])
@@ -181,13 +181,13 @@ struct VerifyReceiptResponderTests {
     }
 
     @Test(arguments: [
-        (ReceiptBuilder.Environment.production, 0, 21008, "Production"),
+        (ReceiptBuilder.ReceiptType.production, 0, 21008, "Production"),
         (.sandbox, 21007, 0, "Sandbox"),
         (.productionVPP, 0, 21008, "Production"),
         (.productionVPPSandbox, 21007, 0, "Sandbox"),
     ])
     func `production first, the sandbox on 21007, or both at once`(
-        type: ReceiptBuilder.Environment, atProduction: Int, atSandbox: Int, name: String
+        type: ReceiptBuilder.ReceiptType, atProduction: Int, atSandbox: Int, name: String
     ) throws {
         let request = Self.request(try Self.builder(type).signed(by: MintedReceipts.authority))
         for (environment, status) in [
@@ -210,12 +210,12 @@ struct VerifyReceiptResponderTests {
     func `the environments of a policy are those that get status 0`(
         environments: Set<AppStoreEnvironment>, expected: VerifyReceiptResponder.Environment
     ) throws {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: environments)
+        var policy = VerificationPolicy(bundleIDs: nil, environments: environments)
         policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
         #expect(responder.environment == expected)
         for (type, environment) in [
-            (ReceiptBuilder.Environment.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
+            (ReceiptBuilder.ReceiptType.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
         ] {
             let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: MintedReceipts.authority)))
             #expect((answer.status == .valid) == environments.contains(environment))
@@ -230,9 +230,9 @@ struct VerifyReceiptResponderTests {
 
     @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<AppStoreEnvironment>])
     func `a policy whose environments nobody can sign for is refused`(environments: Set<AppStoreEnvironment>) {
-        #expect(throws: ReceiptError.self) {
+        #expect(throws: VerificationError.self) {
             try VerifyReceiptResponder(
-                policy: ReceiptPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
+                policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
         }
     }
 
@@ -242,7 +242,7 @@ struct VerifyReceiptResponderTests {
         let answer = try Self.responder(.production).answer(
             to: Self.request(builder.signed(by: MintedReceipts.authority)))
         #expect(answer.status == .malformedReceipt)
-        #expect(throws: ReceiptError.self) { try answer.result.get() }
+        #expect(throws: VerificationError.self) { try answer.result.get() }
         if case .failure(let error) = answer.result { #expect(error.stage == .payload && error.category == .host) }
     }
 
@@ -300,7 +300,7 @@ struct VerifyReceiptResponderTests {
     }
 
     @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         policy.limits.maximumByteCount = 10_000
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
         let receipt = try Self.builder().signed(by: MintedReceipts.authority)
@@ -313,7 +313,7 @@ struct VerifyReceiptResponderTests {
         let refusal = answer(padding + 1)
         #expect(refusal.status == .malformedReceipt)
         #expect(
-            throws: ReceiptError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
+            throws: VerificationError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
         ) { try refusal.result.get() }
     }
 
