@@ -56,7 +56,7 @@ enum Seeds {
 
     /// Without what says nothing: the smaller the receipt, the faster the fuzzer.
     private static func small(
-        _ environment: ReceiptBuilder.Environment = .production, purchases: [ReceiptBuilder.Purchase] = [],
+        _ environment: ReceiptBuilder.ReceiptType = .production, purchases: [ReceiptBuilder.Purchase] = [],
         _ change: (inout ReceiptBuilder) -> Void = { _ in }
     ) -> ReceiptBuilder {
         var builder = ReceiptBuilder(bundleID: "a.b", environment: environment, purchases: purchases)
