@@ -2,10 +2,10 @@ import SpanASN1
 import StrictText
 
 // A receipt in the words of verifyReceipt, key by key in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
-// forms. What is absent in the receipt is absent here.
+// forms. What is absent in the receipt is absent here, but for the ids of Apple's numbers.
 extension JSONWriter {
     /// The object `receipt`.
-    mutating func verifyReceipt(_ receipt: Receipt, requestDate: Instant) {
+    mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
         let storage = receipt.storage
         let table = storage.table
         let dates = VerifyReceiptDates()
@@ -13,9 +13,11 @@ extension JSONWriter {
             writer.name(name)
             writer.string(utf8: storage.octets(value).span)
         }
-        func number(_ name: StaticString, _ value: Int64, _ writer: inout JSONWriter) {
+        // In the sandbox all ids are 0.
+        func id(_ name: StaticString, _ type: AttributeType, _ value: Int64, _ writer: inout JSONWriter) {
+            guard table.has(type) || environment == .sandbox else { return }
             writer.name(name)
-            writer.integer(value)
+            writer.integer(table.has(type) ? value : 0)
         }
         func date(_ name: VerifyReceiptDateName, _ value: Int64, _ writer: inout JSONWriter) {
             writer.raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
@@ -25,16 +27,16 @@ extension JSONWriter {
         }
         beginObject()
         if table.has(.receiptType) { string("receipt_type", table.receiptType, &self) }
-        if table.has(.appItemID) {
-            number("adam_id", table.appItemID, &self)
-            number("app_item_id", table.appItemID, &self)
-        }
+        id("adam_id", .appItemID, table.appItemID, &self)
+        id("app_item_id", .appItemID, table.appItemID, &self)
         if table.has(.bundleID) { string("bundle_id", table.bundleID, &self) }
         if table.has(.applicationVersion) { string("application_version", table.applicationVersion, &self) }
-        if table.has(.downloadID) { number("download_id", table.downloadID, &self) }
-        if table.has(.versionExternalIdentifier) {
-            number("version_external_identifier", table.versionExternalIdentifier, &self)
+        id("download_id", .downloadID, table.downloadID, &self)
+        if environment == .production, !table.has(.downloadID) {
+            name("download_id")
+            null()
         }
+        id("version_external_identifier", .versionExternalIdentifier, table.versionExternalIdentifier, &self)
         // Apple's answer has the creation date of the original receipt, where there is one.
         if table.has(.originalCreationDate) {
             date(.receiptCreation, table.originalCreationDate, &self)

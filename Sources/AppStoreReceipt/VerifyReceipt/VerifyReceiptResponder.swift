@@ -126,7 +126,7 @@ public struct VerifyReceiptResponder: Sendable {
         writer.name("environment")
         writer.string(environment.verifyReceiptName)
         writer.name("receipt")
-        writer.verifyReceipt(receipt.receipt, requestDate: clock())
+        writer.verifyReceipt(receipt.receipt, of: environment, requestDate: clock())
         if fillsLatestReceiptInfo {
             writer.name("latest_receipt_info")
             writer.verifyReceiptPurchases(

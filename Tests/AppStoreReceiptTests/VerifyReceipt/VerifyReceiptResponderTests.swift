@@ -96,6 +96,30 @@ struct VerifyReceiptResponderTests {
         #expect(receipt["adam_id"] as? Int == 0)
     }
 
+    /// As in Apple's answers. That a download id is absent in production was seen; that another id is, never.
+    @Test(
+        arguments: [
+            (.production, .production, "\"download_id\":null,", ""),
+            (.productionVPP, .production, "\"download_id\":null,", ""),
+            (.sandbox, .sandbox, "\"download_id\":0,", "0"),
+            (.productionVPPSandbox, .sandbox, "\"download_id\":0,", "0"),
+        ] as [(ReceiptBuilder.Environment, VerifyReceiptResponder.Environment, String, String)])
+    func `an id that the receipt has not is what Apple writes for it`(
+        row: (ReceiptBuilder.Environment, VerifyReceiptResponder.Environment, String, String)
+    ) throws {
+        var builder = Self.builder(row.0)
+        (builder.appItemID, builder.downloadID, builder.versionExternalIdentifier) = (nil, nil, nil)
+        let answer = try Self.responder(row.1).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        func members(_ names: String...) -> String {
+            row.3.isEmpty ? "" : names.map { "\"\($0)\":\(row.3)," }.joined()
+        }
+        let type = builder.receiptType ?? ""
+        let start =
+            #"{"receipt_type":"\#(type)",\#(members("adam_id", "app_item_id"))"bundle_id":"com.example.app","#
+            + #""application_version":"1.0",\#(row.2)\#(members("version_external_identifier"))"receipt_creation_date":"#
+        #expect(String(decoding: answer.body, as: UTF8.self).contains(start))
+    }
+
     @Test func `what no receipt holds is not in the answer`() throws {
         let answer = try Self.responder(.production).answer(
             to: Self.request(Self.builder().signed(by: MintedReceipts.authority)))
