@@ -155,6 +155,18 @@ public final class AppStoreVerifier: Sendable {
 
     // MARK: JWS
 
+    /// Verifies a JWS of any kind that Apple signs, and no receipt.
+    ///
+    /// The methods for one kind refuse the others.
+    ///
+    /// - Parameter jws: a JWS in its compact form.
+    /// - Throws: the reason it was refused. A payload of no known kind fails as a transaction: `missing-member`.
+    public func verifyJWS(_ jws: String) throws(VerificationError) -> VerifiedEvidence {
+        try counters.counting { () throws(VerificationError) in
+            try self.jws.verify(CompactJWS.trimmed(jws.utf8Span.span))
+        }
+    }
+
     /// Verifies a transaction: `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, `signedTransactionInfo` on a server.
     ///
     /// A transaction that Apple has revoked is genuine, too: see ``TransactionInfo/isRevoked``.
