@@ -112,7 +112,8 @@ extension SignatureTrustError.Kind {
     var advice: String {
         switch self {
         case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
-            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes:
+            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes,
+            .tooManyPaths:
             "Apple does not build receipts like this. Have the app refresh its receipt, and watch who sends such ones."
         case .unsupportedAlgorithm, .algorithmMismatch, .weakAlgorithm, .weakKey, .unsupportedKey,
             .missingSignedAttributes, .signedAttributesAsContent, .invalidSignedAttributes, .missingSigningTime,

@@ -52,6 +52,8 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case untrustedChain = "untrusted-chain"
         /// The chain has not the length that the format prescribes.
         case invalidChainLength = "invalid-chain-length"
+        /// The certificates can be put together in more ways than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount`` allow to try.
+        case tooManyPaths = "too-many-paths"
         /// A certificate had expired at the date of validation.
         case certificateExpired = "certificate-expired"
         /// A certificate was not yet valid at the date of validation.
@@ -215,6 +217,7 @@ extension SignatureTrustError.Kind {
         case .invalidSignature: "the signature was not made with the key of the signer's certificate"
         case .untrustedChain: "the signer's certificate does not chain to a trusted root"
         case .invalidChainLength: "the chain has not the required length"
+        case .tooManyPaths: "the certificates can be put together in more ways than are tried"
         case .certificateExpired: "a certificate had expired at the date of validation"
         case .certificateNotYetValid: "a certificate was not yet valid at the date of validation"
         case .invalidCertificateSignature: "a certificate was not signed by its issuer"

@@ -29,7 +29,7 @@ import Testing
             ("App Store signed data (JWS)", mebibytes(VerificationLimits().maximumJWSByteCount)),
             (
                 "other signed messages",
-                "\(mebibytes(cms.maximumByteCount)); \(cms.maximumSignerCount) signers, \(cms.maximumCertificateCount) certificates, \(cms.maximumRevocationInfoCount) revocation lists, \(cms.maximumAttributeCount) attributes a signer, \(cms.maximumIntermediateCount) intermediates"
+                "\(mebibytes(cms.maximumByteCount)); \(cms.maximumSignerCount) signers, \(cms.maximumCertificateCount) certificates, \(cms.maximumRevocationInfoCount) revocation lists, \(cms.maximumAttributeCount) attributes a signer, \(cms.maximumIntermediateCount) intermediates; \(cms.maximumIssuerCheckCount) checks of issuers, \(cms.maximumPathCount) paths tried"
             ),
         ]
     }()
