@@ -53,7 +53,7 @@ extension [UInt8] {
 // MARK: - The table
 
 extension EntryPoint {
-    static let all = Result { try receipts() + signedData() + evidence() + messages() }
+    static let all = Result { try receipts() + jws() + evidence() + messages() }
 
     private static let authority = Result { () throws(MintingError) in try TestCertificateAuthority() }
     private static let elliptic = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
@@ -75,15 +75,15 @@ extension EntryPoint {
             policy: receiptPolicy(maximumByteCount), trust: .roots([authority.get().trustAnchor]))
     }
 
-    private static func signedDataVerifier(_ maximumByteCount: Int) throws -> AppStoreVerifier {
+    private static func jwsVerifier(_ maximumByteCount: Int) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(
-            bundleIDs: ["com.example.app"], appAppleID: 1_234_567_890, environments: [.production])
-        policy.maximumByteCount = maximumByteCount
+            bundleIDs: ["com.example.app"], appAppleID: "1234567890", environments: [.production])
+        policy.limits.maximumJWSByteCount = maximumByteCount
         return try AppStoreVerifier(policy: policy, trust: .roots([elliptic.get().trustAnchor]))
     }
 
-    private static func refusal<Value>(_ body: () throws(ReceiptError) -> Value) -> Refusal? {
-        do throws(ReceiptError) {
+    private static func refusal<Value>(_ body: () throws(VerificationError) -> Value) -> Refusal? {
+        do throws(VerificationError) {
             _ = try body()
             return nil
         } catch {
@@ -91,20 +91,10 @@ extension EntryPoint {
         }
     }
 
-    private static func refusal<Value>(_ body: () throws(SignedDataError) -> Value) -> Refusal? {
-        do throws(SignedDataError) {
-            _ = try body()
-            return nil
-        } catch {
-            return Refusal(code: error.code, offset: error.offset)
-        }
-    }
-
-    private static func refusal(_ result: Result<VerifiedEvidence, EvidenceError>?) -> Refusal? {
+    private static func refusal(_ result: Result<VerifiedEvidence, VerificationError>?) -> Refusal? {
         switch result {
         case .success: nil
-        case .failure(.receipt(let error)): Refusal(code: error.code, offset: error.offset)
-        case .failure(.signedData(let error)): Refusal(code: error.code, offset: error.offset)
+        case .failure(let error): Refusal(code: error.code, offset: error.offset)
         case nil: Refusal(code: "no verdict", offset: nil)
         }
     }
@@ -131,84 +121,88 @@ extension EntryPoint {
         let responder = try VerifyReceiptResponder(
             policy: receiptPolicy(receipt.count), trust: .roots([authority.get().trustAnchor]))
         let limits = verifier.policy.limits
-        var rows = [
-            EntryPoint("func verify(binary: [UInt8]", "binary", receipt) { input in
-                { refusal { () throws(ReceiptError) in try verifier.verify(binary: input) } }
-            }
-        ]
+        var rows: [EntryPoint] = []
         for (form, input) in forms(of: receipt) {
             rows += [
-                EntryPoint("func verify(_ input: [UInt8]", form, input) { input in
-                    { refusal { () throws(ReceiptError) in try verifier.verify(input) } }
+                EntryPoint("func verifyReceipt(_ receipt: [UInt8]", form, input) { input in
+                    { refusal { () throws(VerificationError) in try verifier.verifyReceipt(input) } }
                 },
-                EntryPoint("func verify(_ input: Data", form, input) { input in
+                EntryPoint("func verifyReceipt(_ receipt: Data", form, input) { input in
                     let data = Data(input)
-                    return { refusal { () throws(ReceiptError) in try verifier.verify(data) } }
+                    return { refusal { () throws(VerificationError) in try verifier.verifyReceipt(data) } }
                 },
                 EntryPoint("init(decoding input: [UInt8]", form, input) { input in
-                    { refusal { () throws(ReceiptError) in try UnverifiedReceipt(decoding: input, limits: limits) } }
+                    {
+                        refusal { () throws(VerificationError) in
+                            try UnverifiedReceipt(decoding: input, limits: limits)
+                        }
+                    }
                 },
             ]
-            if form == "base64" {
+            if form != "binary" {
                 rows.append(
-                    EntryPoint("func verify(base64 text: String", form, input, takesString: true) { input in
+                    EntryPoint("func verifyReceipt(_ receipt: String", form, input, takesString: true) { input in
                         let text = string(input)
-                        return { refusal { () throws(ReceiptError) in try verifier.verify(base64: text) } }
+                        return { refusal { () throws(VerificationError) in try verifier.verifyReceipt(text) } }
                     })
             }
             if form == "JSON" {
                 rows.append(
                     EntryPoint("func answer(to body: [UInt8]", form, input) { input in
-                        { refusal { () throws(ReceiptError) in try responder.answer(to: input).result.get() } }
+                        { refusal { () throws(VerificationError) in try responder.answer(to: input).result.get() } }
                     })
             }
         }
         return rows
     }
 
-    // MARK: Signed data
+    // MARK: JWS
 
     private static func transaction() throws -> [UInt8] {
         let builder = JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1")
         return Array(try builder.signed(by: elliptic.get()).utf8)
     }
 
-    private static func signedData() throws -> [EntryPoint] {
+    private static func jws() throws -> [EntryPoint] {
         func row<Value>(
             _ name: String, _ builder: JWSBuilder,
-            _ verify: @escaping @Sendable (AppStoreVerifier, String) throws(SignedDataError) -> Value
+            _ verify: @escaping @Sendable (AppStoreVerifier, String) throws(VerificationError) -> Value
         ) throws -> EntryPoint {
             let jws = Array(try builder.signed(by: elliptic.get()).utf8)
-            let verifier = try signedDataVerifier(jws.count)
+            let verifier = try jwsVerifier(jws.count)
             return EntryPoint("func \(name)(_ jws: String)", "JWS", jws, takesString: true) { input in
                 let text = string(input)
-                return { refusal { () throws(SignedDataError) in try verify(verifier, text) } }
+                return { refusal { () throws(VerificationError) in try verify(verifier, text) } }
             }
         }
         let transaction = try transaction()
-        let any = try signedDataVerifier(transaction.count + 1000)
+        let any = try jwsVerifier(transaction.count + 1000)
         return [
             try row("verifyTransaction", .transaction(bundleID: "com.example.app", productID: "p", transactionID: "1"))
             {
-                (verifier, text) throws(SignedDataError) in try verifier.verifyTransaction(text)
+                (verifier, text) throws(VerificationError) in try verifier.verifyTransaction(text)
             },
             try row("verifyRenewalInfo", .renewalInfo(productID: "p", originalTransactionID: "1")) {
-                (verifier, text) throws(SignedDataError) in try verifier.verifyRenewalInfo(text)
+                (verifier, text) throws(VerificationError) in try verifier.verifyRenewalInfo(text)
             },
             try row("verifyAppTransaction", .appTransaction(bundleID: "com.example.app")) {
-                (verifier, text) throws(SignedDataError) in try verifier.verifyAppTransaction(text)
+                (verifier, text) throws(VerificationError) in try verifier.verifyAppTransaction(text)
             },
             try row("verifyRealtimeRequest", .realtimeRequest(productID: "p", originalTransactionID: "1")) {
-                (verifier, text) throws(SignedDataError) in try verifier.verifyRealtimeRequest(text)
+                (verifier, text) throws(VerificationError) in try verifier.verifyRealtimeRequest(text)
             },
             try row(
                 "verifyNotification",
                 .notification("TEST", bundleID: "com.example.app", transaction: string(transaction))
             ) {
-                (verifier, text) throws(SignedDataError) in try verifier.verifyNotification(text)
+                (verifier, text) throws(VerificationError) in try verifier.verifyNotification(text)
             },
-            EntryPoint("func verifyAny(_ jws: [UInt8])", "JWS", transaction.padded(to: transaction.count + 1000)) {
-                input in { refusal { () throws(SignedDataError) in try any.verifyAny(input) } }
+            EntryPoint(
+                "func verifyJWS(_ jws: String)", "JWS", transaction.padded(to: transaction.count + 1000),
+                takesString: true
+            ) { input in
+                let text = string(input)
+                return { refusal { () throws(VerificationError) in try any.verifyJWS(text) } }
             },
         ]
     }
@@ -222,8 +216,11 @@ extension EntryPoint {
         var rows: [EntryPoint] = []
         // Whichever limit is the larger one counts for JSON.
         for jwsLimit in [jws.count + 1, receipt.count + 20_000] {
-            let verifier = try AppStoreVerifier(
-                receipts: receiptVerifier(receipt.count), signedData: signedDataVerifier(jwsLimit))
+            var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+            policy.limits.maximumByteCount = receipt.count
+            policy.limits.maximumJWSByteCount = jwsLimit
+            let anchors = [try authority.get().trustAnchor, try elliptic.get().trustAnchor]
+            let verifier = try AppStoreVerifier(policy: policy, trust: .roots(anchors))
             let limit = maximumTextByteCount(max(receipt.count, jwsLimit))
             let objects = [
                 #"{"receipt-data":"\#(base64)","x":"y"}"#, #" {"x":["y"],"signedPayload":"\#(string(jws))"}"#,
@@ -237,39 +234,44 @@ extension EntryPoint {
         return rows
     }
 
-    private static func verdict(_ body: () throws(EvidenceError) -> VerifiedEvidence) -> Refusal? {
-        refusal(Result { () throws(EvidenceError) in try body() })
-    }
-
     private static func all(_ verifier: AppStoreVerifier, _ form: String, _ input: [UInt8]) -> [EntryPoint] {
         var rows = [
-            EntryPoint("func verify(anyEvidence input: [UInt8]", form, input) { input in
-                { verdict { () throws(EvidenceError) in try verifier.verify(anyEvidence: input) } }
+            EntryPoint("func verify(_ evidence: [UInt8]", form, input) { input in
+                { refusal { () throws(VerificationError) in try verifier.verify(input) } }
             },
-            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, jobs:", form, input) { input in
+            EntryPoint("func verify(_ evidence: Data", form, input) { input in
+                let data = Data(input)
+                return { refusal { () throws(VerificationError) in try verifier.verify(data) } }
+            },
+            EntryPoint("func verifyAll<Pieces, Output, Failure>(_ pieces: Pieces, concurrency:", form, input) { input in
                 {
-                    let results = verifier.verifyAll([input], jobs: 1) { $0.result }
-                    return refusal(results.first { _ in true })
+                    var results: [Result<VerifiedEvidence, VerificationError>] = []
+                    verifier.verifyAll([input], concurrency: 1, transform: { $0.result }) { results.append($0) }
+                    return refusal(results.first)
                 }
             },
-            EntryPoint("func verifyAll<Pieces>(_ pieces: Pieces, jobs:", form, input) { input in
-                { refusal(verifier.verifyAll([input], jobs: 1).first { _ in true }?.result) }
-            },
-            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, window:", form, input) { input in
+            EntryPoint("func verifyAll<Pieces, Failure>(_ pieces: Pieces, concurrency:", form, input) { input in
                 {
-                    let results = verifier.verifyAll(stream(of: input), window: 1) { $0.result }
+                    var results: [Result<VerifiedEvidence, VerificationError>] = []
+                    verifier.verifyAll([input], concurrency: 1) { results.append($0.result) }
+                    return refusal(results.first)
+                }
+            },
+            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, concurrency:", form, input) { input in
+                {
+                    let results = verifier.verifyAll(stream(of: input), concurrency: 1) { $0.result }
                     return refusal(await results.first { _ in true })
                 }
             },
-            EntryPoint("func verifyAll<Pieces>(_ pieces: Pieces, window:", form, input) { input in
-                { refusal(await verifier.verifyAll(stream(of: input), window: 1).first { _ in true }?.result) }
+            EntryPoint("func verifyAll<Pieces>(_ pieces: Pieces, concurrency:", form, input) { input in
+                { refusal(await verifier.verifyAll(stream(of: input), concurrency: 1).first { _ in true }?.result) }
             },
         ]
         if form != "binary" {
             rows.append(
-                EntryPoint("func verify(anyEvidence text: String", form, input, takesString: true) { input in
+                EntryPoint("func verify(_ evidence: String", form, input, takesString: true) { input in
                     let text = string(input)
-                    return { verdict { () throws(EvidenceError) in try verifier.verify(anyEvidence: text) } }
+                    return { refusal { () throws(VerificationError) in try verifier.verify(text) } }
                 })
         }
         return rows
