@@ -116,7 +116,8 @@ extension SignatureTrustError.Kind {
     var advice: String {
         switch self {
         case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
-            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes:
+            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes,
+            .tooManyPaths:
             "Apple does not build receipts like this. Have the app refresh its receipt, and log who sent this one."
         case .unsupportedAlgorithm, .algorithmMismatch, .weakAlgorithm, .weakKey, .unsupportedKey:
             "Apple's signatures pass the default `AlgorithmPolicy`. If you narrowed it, check your change. Otherwise refuse the evidence, and log who sent it."

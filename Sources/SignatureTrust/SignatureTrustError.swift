@@ -52,6 +52,8 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case untrustedChain = "untrusted-chain"
         /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
         case invalidChainLength = "invalid-chain-length"
+        /// The certificates form more paths than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount`` allow to try.
+        case tooManyPaths = "too-many-paths"
         /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
         /// A certificate was not yet valid on the validation date.
@@ -216,6 +218,7 @@ extension SignatureTrustError.Kind {
         case .untrustedChain: "the signer's certificate does not chain to a trusted root"
         case .invalidChainLength:
             "the certificate chain does not have the required length (three certificates for Apple's)"
+        case .tooManyPaths: "the certificates form more paths than the limit"
         case .certificateExpired: "a certificate had expired by the validation date"
         case .certificateNotYetValid: "a certificate was not yet valid on the validation date"
         case .invalidCertificateSignature: "the signature on a certificate does not verify with its issuer's key"
