@@ -10,9 +10,10 @@ struct Article {
         text = try String(contentsOf: catalog.appendingPathComponent(name + ".md"), encoding: .utf8)
     }
 
-    /// Its blocks of Swift code.
+    /// Its blocks of Swift code, but for manifests, which are no part of a module.
     var code: [String] {
         text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
+            .filter { !$0.hasPrefix("// swift-tools-version") }
     }
 
     /// Those that a source file does not hold word for word, by their first line.
