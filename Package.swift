@@ -110,8 +110,8 @@ let package = Package(
         .testTarget(
             name: "HardeningTests",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
-                "FuzzSupport",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptFoundation",
+                "AppStoreReceiptTesting", "FuzzSupport",
             ],
             swiftSettings: settings),
         .testTarget(

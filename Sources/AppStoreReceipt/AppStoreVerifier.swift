@@ -80,16 +80,7 @@ public final class AppStoreVerifier: Sendable {
     ///   is passed over, and so are the object's other members.
     /// - Throws: the reason the evidence was refused.
     public func verify(_ evidence: [UInt8]) throws(VerificationError) -> VerifiedEvidence {
-        try counters.counting { () throws(VerificationError) in
-            switch try EvidenceInput(evidence.span, policy.limits) {
-            case .object(let start):
-                let object = try EvidenceObject(evidence.span, from: start, keepsOtherMembers: false)
-                return try verifyUncounted(object, in: evidence.span, from: start)
-            case .jws(let range): return try jws.verify(evidence.span.extracting(range))
-            case .receipt:
-                return .receipt(try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits)))
-            }
-        }
+        try verify(evidence.span) { evidence }
     }
 
     /// Verifies evidence of any kind in a text.
@@ -97,7 +88,38 @@ public final class AppStoreVerifier: Sendable {
     /// - Parameter evidence: as ``verify(_:)-([UInt8])`` takes it, except a binary receipt.
     /// - Throws: the reason the evidence was refused.
     public func verify(_ evidence: String) throws(VerificationError) -> VerifiedEvidence {
-        try verify(Array(evidence.utf8))
+        try verify(evidence.utf8Span.span)
+    }
+
+    /// Verifies evidence of any kind, of which no more than a binary receipt is copied.
+    package func verify(_ evidence: Span<UInt8>) throws(VerificationError) -> VerifiedEvidence {
+        try verify(evidence) { [UInt8](copying: evidence) }
+    }
+
+    /// - Parameter binary: the evidence, in case it is a binary receipt.
+    private func verify(
+        _ evidence: Span<UInt8>, binary: () -> [UInt8]
+    ) throws(VerificationError) -> VerifiedEvidence {
+        try counters.counting { () throws(VerificationError) in
+            try verifyUncounted(evidence, binary: binary) { (start) throws(VerificationError) in
+                try EvidenceObject(evidence, from: start, keepsOtherMembers: false)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - binary: the evidence, in case it is a binary receipt.
+    ///   - readObject: reads a JSON object that begins at a byte of the evidence.
+    func verifyUncounted(
+        _ evidence: Span<UInt8>, binary: () -> [UInt8],
+        readObject: (_ start: Int) throws(VerificationError) -> EvidenceObject
+    ) throws(VerificationError) -> VerifiedEvidence {
+        switch try EvidenceInput(evidence, policy.limits) {
+        case .object(let start): return try verifyUncounted(readObject(start), in: evidence, from: start)
+        case .jws: return try jws.verify(evidence)
+        case .receipt:
+            return .receipt(try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits, bytes: binary)))
+        }
     }
 
     // MARK: Receipts
@@ -125,7 +147,18 @@ public final class AppStoreVerifier: Sendable {
     ) throws(VerificationError) -> VerifiedReceipt {
         try counters.counting { () throws(VerificationError) in
             try verifyUncounted(
-                receipt: ReceiptInput.binary(ofText: receipt, policy.limits), applicationVersion, deviceIdentifier)
+                receipt: ReceiptInput.binary(of: receipt.utf8Span.span, policy.limits), applicationVersion,
+                deviceIdentifier)
+        }
+    }
+
+    /// Verifies a receipt in any form, of which no more than a binary one is copied.
+    package func verifyReceipt(
+        _ receipt: Span<UInt8>, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
+    ) throws(VerificationError) -> VerifiedReceipt {
+        try counters.counting { () throws(VerificationError) in
+            try verifyUncounted(
+                receipt: ReceiptInput.binary(of: receipt, policy.limits), applicationVersion, deviceIdentifier)
         }
     }
 
@@ -154,6 +187,18 @@ public final class AppStoreVerifier: Sendable {
     }
 
     // MARK: JWS
+
+    /// Verifies a JWS of any kind that Apple signs, and no receipt.
+    ///
+    /// The methods for one kind refuse the others.
+    ///
+    /// - Parameter jws: a JWS in its compact form.
+    /// - Throws: the reason it was refused. A payload of no known kind fails as a transaction: `missing-member`.
+    public func verifyJWS(_ jws: String) throws(VerificationError) -> VerifiedEvidence {
+        try counters.counting { () throws(VerificationError) in
+            try self.jws.verify(jws.utf8Span.span)
+        }
+    }
 
     /// Verifies a transaction: `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, `signedTransactionInfo` on a server.
     ///
@@ -184,7 +229,7 @@ public final class AppStoreVerifier: Sendable {
     /// - Throws: as ``verifyTransaction(_:)``. If a signed part is refused, the error's ``VerificationError/part`` names it.
     public func verifyNotification(_ jws: String) throws(VerificationError) -> VerifiedNotification {
         try counters.counting { () throws(VerificationError) in
-            try self.jws.verifyNotification(CompactJWS.trimmed(jws.utf8Span.span))
+            try self.jws.verifyNotification(jws.utf8Span.span)
         }
     }
 
@@ -199,7 +244,7 @@ public final class AppStoreVerifier: Sendable {
 
     private func verify<Payload: JWSClaims>(jws text: String) throws(VerificationError) -> Verified<Payload> {
         try counters.counting { () throws(VerificationError) in
-            try jws.verify(CompactJWS.trimmed(text.utf8Span.span))
+            try jws.verify(text.utf8Span.span)
         }
     }
 }

@@ -73,8 +73,8 @@ struct ReceiptContainer: Sendable {
             do throws(VerificationError) { table = try decode(payload) } catch {}
         }
         let created: Instant
-        if let table, table.has(.creationDate) {
-            created = Instant(millisecondsSince1970: table.creationDate)
+        if let date = table?.date(.creationDate) {
+            created = date
         } else {
             do throws(VerificationError) {
                 created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)

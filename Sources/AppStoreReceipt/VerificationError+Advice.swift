@@ -3,30 +3,31 @@ import SpanASN1
 import StrictText
 
 extension VerificationError {
-    /// What to do about it, in one or two sentences, for whoever calls this library. (The command's advice names its options.)
+    /// One or two sentences that say what to do. They name the members of this library's API.
     public var advice: String {
         switch reason {
         case .input(let error):
             switch error.kind {
             case .inputTooLarge: "If you expect receipts of this size, raise `VerificationLimits.maximumByteCount`."
-            case .missingReceiptData: "Send the evidence by itself, or as a member `receipt-data` or `signedPayload`."
+            case .missingReceiptData:
+                "Send the evidence by itself, or as the member `receipt-data` or `signedPayload` of a JSON object."
             default: "Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`."
             }
         case .container(let error) where error.kind == .inputTooLarge || error.kind == .tooManyElements:
-            "Apple's receipts are far below the limits of `VerificationLimits`. Raise them if you expect larger ones."
+            "Apple's receipts are far below the limits. If you expect larger ones, raise `VerificationLimits`."
         case .container:
-            "The receipt was damaged or cut off on its way, or is not a receipt. Have the app refresh its receipt and send it again."
+            "The receipt was damaged or cut off in transit, or is not a receipt. Have the app refresh its receipt and send it again."
         case .form(.inputTooLarge, _):
             "If you expect a JWS of this size, raise `VerificationLimits.maximumJWSByteCount`."
         case .form: "Have the client send `jwsRepresentation` unchanged."
         case .headerSyntax, .header:
-            "Apple does not send such a header: refuse it, and watch who sends it. A JWS from StoreKit Testing in Xcode needs `AppStoreTrust.storeKitTesting`."
+            "Apple does not send such a header. Refuse the evidence, and log who sent it. For a JWS from StoreKit Testing in Xcode, use `AppStoreTrust.storeKitTesting`."
         case .signature(let error, _), .chain(let error, _): error.kind.advice
-        case .date: "Apple dates everything it signs: refuse it."
+        case .date: "Apple dates everything that it signs. Refuse the evidence, and log who sent it."
         case .payload:
-            "Apple signed something that this version cannot read. Keep the receipt, look for a newer version of this library, and report it."
+            "Apple signed something that this version of the library cannot read. Keep the receipt, look for a newer version, and report the error."
         case .members:
-            "Verify it with the method for its kind. If it is of that kind, look for a newer version of this library, and report it."
+            "Verify the evidence with the method for its kind, or with `verify(_:)`. If you did, look for a newer version of this library, and report the error."
         case .policy(let violation, _, _): violation.advice
         case .configuration(let fault, _): fault.advice
         case .host(let fault): fault.kind.advice
@@ -77,18 +78,21 @@ extension PolicyViolation {
     fileprivate var advice: String {
         switch self {
         case .bundleIDMismatch:
-            "If it is your app, add its bundle id to `VerificationPolicy.bundleIDs`. Otherwise refuse it."
-        case .appAppleIDMismatch: "If it is your app, correct `VerificationPolicy.appAppleID`. Otherwise refuse it."
+            "If the app is yours, add its bundle id to `VerificationPolicy.bundleIDs`. Otherwise refuse the evidence."
+        case .appAppleIDMismatch:
+            "If the app is yours, correct `VerificationPolicy.appAppleID`. Otherwise refuse the evidence."
         case .unknownEnvironment:
-            "Keep it and report it: Apple signed an environment that this version of the library does not know."
+            "Apple signed an environment that this version of the library does not know. Keep the evidence, and report the error."
         case .environmentMismatch:
-            "Evidence from TestFlight and App Review is from the sandbox: verify it with a verifier that accepts the sandbox."
-        case .partMismatch: "Keep the notification and report it: the parts that Apple sends agree."
+            "TestFlight and App Review use the sandbox. Verify their evidence with a verifier that accepts the sandbox."
+        case .partMismatch:
+            "The parts of Apple's notifications agree with each other. Keep the notification, and report the error."
         case .applicationVersionMismatch: "Have the app refresh its receipt after an update."
-        case .deviceMismatch: "Refuse it, unless the identifier is not the one that the receipt was made with."
+        case .deviceMismatch: "Refuse the receipt, unless you compared it with the wrong device identifier."
         case .receiptTooOld, .signedTooLongAgo:
             "Have the app send newer evidence, or raise `VerificationPolicy.maximumAge`."
-        case .receiptFromTheFuture, .signedInTheFuture: "Check this host's clock. If it is right, refuse the evidence."
+        case .receiptFromTheFuture, .signedInTheFuture:
+            "Check the clock of this host. If it is right, refuse the evidence."
         }
     }
 }
@@ -96,47 +100,50 @@ extension PolicyViolation {
 extension ConfigurationFault {
     fileprivate var advice: String {
         switch self {
-        case .noTrustAnchor: "Give at least one root certificate."
-        case .noEnvironment: "Name the environments to accept."
-        case .noBundleID: "Name the bundle ids to accept, or give `nil` to accept every app."
+        case .noTrustAnchor: "Pass at least one root certificate."
+        case .noEnvironment: "Pass the environments to accept."
+        case .noBundleID: "Pass the bundle ids to accept, or `nil` to accept every app."
         case .environmentNotOfTrust:
             "Make one verifier with `AppStoreTrust.storeKitTesting` for evidence from Xcode, and another for Apple's."
-        case .unusableTrustAnchor: "Give a root certificate whose key and algorithm `AlgorithmPolicy` accepts."
-        case .noAppAppleID: "Give the app's Apple id as `VerificationPolicy.appAppleID`."
+        case .unusableTrustAnchor: "Pass a root certificate whose key and algorithm `AlgorithmPolicy` accepts."
+        case .noAppAppleID: "Pass the app's Apple id as `VerificationPolicy.appAppleID`."
         }
     }
 }
 
 extension SignatureTrustError.Kind {
-    /// What to do about it, in one or two sentences.
+    /// One or two sentences that say what to do.
     var advice: String {
         switch self {
         case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
-            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes:
-            "Apple does not build receipts like this. Have the app refresh its receipt, and watch who sends such ones."
-        case .unsupportedAlgorithm, .algorithmMismatch, .weakAlgorithm, .weakKey, .unsupportedKey,
-            .missingSignedAttributes, .signedAttributesAsContent, .invalidSignedAttributes, .missingSigningTime,
+            .missingSignerCertificate, .ambiguousSignerCertificate, .tooManyAttributes,
+            .tooManyPaths:
+            "Apple does not build receipts like this. Have the app refresh its receipt, and log who sent this one."
+        case .unsupportedAlgorithm, .algorithmMismatch, .weakAlgorithm, .weakKey, .unsupportedKey:
+            "Apple's signatures pass the default `AlgorithmPolicy`. If you narrowed it, check your change. Otherwise refuse the evidence, and log who sent it."
+        case .missingSignedAttributes, .signedAttributesAsContent, .invalidSignedAttributes, .missingSigningTime,
             .futureSigningTime:
-            "Unless you narrowed `AlgorithmPolicy`: Apple never signs with this algorithm. Refuse it, and watch who sends it."
-        case .contentDigestMismatch: "It was altered after it was signed: refuse it, and watch who sends it."
+            "Apple does not sign like this. Refuse the evidence, and log who sent it."
+        case .contentDigestMismatch: "The evidence was changed after it was signed. Refuse it, and log who sent it."
         case .invalidSignature, .invalidCertificateSignature:
-            "It was forged or damaged: refuse it, and watch who sends it."
+            "The evidence was forged or damaged. Refuse it, and log who sent it."
         case .untrustedChain, .invalidChainLength, .invalidIssuer, .invalidKeyUsage, .invalidExtendedKeyUsage,
             .unknownCriticalExtension, .missingLeafMarker, .missingIntermediateMarker, .malformedCertificate,
             .certificateTooLarge:
-            "Apple did not sign it: refuse it. Evidence from StoreKit Testing in Xcode needs `AppStoreTrust.storeKitTesting`."
+            "Apple did not sign the evidence. Refuse it. For evidence from StoreKit Testing in Xcode, use `AppStoreTrust.storeKitTesting`."
         case .certificateExpired:
-            "Evidence outlives its signer's certificate: judge it at its date of signing, the default. If you do, it is forged."
+            "Evidence outlives its signer's certificate. Validate it at its signing date, which is the default. If you did, refuse it as forged."
         case .certificateNotYetValid:
-            "It is dated before its signer's certificate became valid: refuse it, and watch who sends it."
+            "The evidence is dated before its signer's certificate became valid. Refuse it, and log who sent it."
         case .distrustedCertificate, .revokedCertificate:
-            "You distrust its signer: refuse it, and watch who sends it."
+            "You distrust a certificate of its signer. Refuse the evidence, and log who sent it."
         case .missingRevocationList, .malformedRevocationList, .deltaRevocationList, .unsupportedRevocationList:
-            "Give a current revocation list of each issuer."
-        case .algorithmUnavailable: "Allow SHA-1 signatures on this host, or refuse them in `AlgorithmPolicy`."
-        case .outOfMemory: "Give this host more memory, then verify the evidence again."
+            "Pass a current, full revocation list of each issuer."
+        case .algorithmUnavailable:
+            "Allow SHA-1 signatures on this host (on RHEL 9, run `update-crypto-policies --set DEFAULT:SHA1`), or refuse them in `AlgorithmPolicy`."
+        case .outOfMemory: "Give the process more memory, then verify the evidence again."
         case .libcryptoFailure:
-            "Check this host's OpenSSL (3.0 or later) and its configuration, then verify the evidence again."
+            "Check the OpenSSL (3.0 or later) of this host and its configuration, then verify the evidence again."
         }
     }
 }

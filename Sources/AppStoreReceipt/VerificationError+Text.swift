@@ -3,7 +3,9 @@ import SpanASN1
 import StrictText
 
 extension VerificationError: CustomStringConvertible {
-    /// What is wrong, with the place and the values where they are known. Safe to log: strangers' characters are escaped and shortened.
+    /// The explanation, with the value found, the value expected and the place, where they are known.
+    ///
+    /// It is safe to log: values from the evidence are escaped and shortened.
     public var description: String {
         var text = explanation
         if let found { text += ": found \(Self.quoted(found))" }
@@ -20,7 +22,7 @@ extension VerificationError: CustomStringConvertible {
         Array(text.utf8)[...].quoted(limit: 128) ?? "\"\""
     }
 
-    /// What is wrong, without the place.
+    /// A clause that says what is wrong, without the values and the place.
     public var explanation: String {
         switch reason {
         case .input(let error): error.kind.explanation
@@ -53,7 +55,7 @@ extension FormFault {
     var explanation: String {
         switch self {
         case .emptyInput: "the input is empty"
-        case .inputTooLarge: "the JWS is larger than allowed"
+        case .inputTooLarge: "the JWS is larger than the limit"
         case .partCount: "a JWS must have exactly three parts, separated by dots"
         case .invalidBase64URL: "a part of the JWS is not base64url"
         }
@@ -63,12 +65,12 @@ extension FormFault {
 extension HeaderFault {
     var explanation: String {
         switch self {
-        case .missingAlgorithm: "the JWS header has no alg"
-        case .unsupportedAlgorithm: "the alg of the JWS header must be ES256"
-        case .criticalHeader: "the JWS header requires an extension that is not supported"
-        case .foreignKey: "the JWS header names or contains a key of its own"
-        case .missingCertificates: "the JWS header has no certificates (x5c)"
-        case .certificateCount: "the JWS header does not have the number of certificates that Apple sends"
+        case .missingAlgorithm: "the JWS header has no `alg`"
+        case .unsupportedAlgorithm: "the `alg` of the JWS header is not ES256"
+        case .criticalHeader: "the JWS header requires an extension that is not supported (`crit`)"
+        case .foreignKey: "the JWS header has a key or the address of a key (`jwk`, `jku` or `x5u`)"
+        case .missingCertificates: "the JWS header has no certificates (`x5c`)"
+        case .certificateCount: "the JWS header does not have three certificates (one, with StoreKit Testing trust)"
         case .malformedCertificates: "a certificate in the JWS header is not base64"
         }
     }
@@ -79,10 +81,10 @@ extension DateFault {
         switch self {
         case .missingCreationDate: "the receipt has no creation date"
         case .repeatedCreationDate: "the receipt has more than one creation date"
-        case .unreadableCreationDate: "the creation date of the receipt is not a date"
-        case .missingSignedDate: "the payload has no date of signing"
-        case .repeatedSignedDate: "the payload has more than one date of signing"
-        case .unreadableSignedDate: "the date of signing is not a date"
+        case .unreadableCreationDate: "the creation date of the receipt is not a valid date"
+        case .missingSignedDate: "the JWS payload has no signing date"
+        case .repeatedSignedDate: "the JWS payload has more than one signing date"
+        case .unreadableSignedDate: "the signing date of the JWS is not a valid date"
         }
     }
 }
@@ -90,17 +92,17 @@ extension DateFault {
 extension PolicyViolation {
     var explanation: String {
         switch self {
-        case .bundleIDMismatch: "genuine, but for another app: its bundle id is not accepted"
-        case .appAppleIDMismatch: "genuine, but for another app: its Apple id is not accepted"
-        case .unknownEnvironment: "genuine, but its environment is missing or not known"
-        case .environmentMismatch: "genuine, but from an environment that is not accepted"
+        case .bundleIDMismatch: "the evidence is genuine, but its bundle id is not accepted"
+        case .appAppleIDMismatch: "the evidence is genuine, but its app Apple id is not accepted"
+        case .unknownEnvironment: "the evidence is genuine, but its environment is missing or unknown"
+        case .environmentMismatch: "the evidence is genuine, but its environment is not accepted"
         case .partMismatch: "the notification and its signed part name different apps or environments"
-        case .applicationVersionMismatch: "genuine, but for another version of the app"
-        case .deviceMismatch: "genuine, but made for another device"
-        case .receiptTooOld: "genuine, but made too long ago"
-        case .receiptFromTheFuture: "genuine, but with a date in the future"
-        case .signedTooLongAgo: "genuine, but signed too long ago"
-        case .signedInTheFuture: "genuine, but signed in the future"
+        case .applicationVersionMismatch: "the receipt is genuine, but is for another version of the app"
+        case .deviceMismatch: "the receipt is genuine, but was made for another device"
+        case .receiptTooOld: "the receipt is genuine, but is older than the policy accepts"
+        case .receiptFromTheFuture: "the receipt is genuine, but has a date in the future"
+        case .signedTooLongAgo: "the JWS is genuine, but is older than the policy accepts"
+        case .signedInTheFuture: "the JWS is genuine, but its signing date is in the future"
         }
     }
 }
@@ -112,9 +114,9 @@ extension ConfigurationFault {
         case .noEnvironment: "a verifier needs at least one environment to accept"
         case .noBundleID: "a verifier needs at least one bundle id to accept, or nil for every app"
         case .environmentNotOfTrust:
-            "the environments `xcode` and `local-testing` require StoreKit Testing trust, and no other environment goes with it"
+            "the environments `xcode` and `local-testing` require StoreKit Testing trust, and it accepts no other environments"
         case .unusableTrustAnchor: "a root certificate has a key or an algorithm that is not accepted"
-        case .noAppAppleID: "this JWS has no bundle id, and the verifier was not given the app's Apple id"
+        case .noAppAppleID: "the JWS has no bundle id, and the policy has no app Apple id to compare"
         }
     }
 }

@@ -73,9 +73,12 @@ public struct VerificationPolicy: Sendable {
 
 /// What an input may cost. Input beyond a limit is refused before it is read.
 public struct VerificationLimits: Hashable, Sendable {
-    /// The size of a binary receipt, in bytes. A text may have twice as many bytes and 64 KiB.
+    /// The size of a binary receipt, in bytes.
+    ///
+    /// A text around one (base64, PEM, JSON) may have twice as many bytes and 64 KiB. A text that may hold a receipt or a JWS may have twice the
+    /// larger of this and ``maximumJWSByteCount``, and 64 KiB. The offset of the error is the limit.
     public var maximumByteCount = 64 << 20
-    /// The size of a JWS, in bytes; notifications have about 20,000.
+    /// The size of a JWS, in bytes, with whitespace around it; notifications have about 20,000.
     public var maximumJWSByteCount = 1 << 20
     /// The number of certificates in a receipt's container; Apple sends three.
     public var maximumCertificateCount = 16

@@ -9,7 +9,7 @@ public import Foundation
 extension AppStoreVerifier {
     /// Verifies evidence of any kind. See `verify(_:)` for bytes.
     public func verify(_ evidence: Data) throws(VerificationError) -> VerifiedEvidence {
-        try verify(Array(evidence))
+        try verify(evidence.span)
     }
 
     /// Verifies a receipt in any form and returns its contents. See `verifyReceipt(_:applicationVersion:deviceIdentifier:)` for bytes.
@@ -17,6 +17,6 @@ extension AppStoreVerifier {
         _ receipt: Data, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(VerificationError) -> VerifiedReceipt {
         try verifyReceipt(
-            Array(receipt), applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
+            receipt.span, applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
     }
 }

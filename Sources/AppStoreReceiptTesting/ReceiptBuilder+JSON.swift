@@ -88,40 +88,16 @@ extension ReceiptSpecificationError {
     }
 }
 
-/// A field of a receipt or of a purchase, by the type of its value.
-private enum Field<Root>: Sendable {
-    case text(any WritableKeyPath<Root, String?> & Sendable)
-    case integer(any WritableKeyPath<Root, Int64?> & Sendable)
-    case date(any WritableKeyPath<Root, Instant?> & Sendable)
-    case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
-    case flag(any WritableKeyPath<Root, Bool?> & Sendable)
-}
-
 private struct SpecificationReader {
     var receipt: ReceiptBuilder
     var unknownKeyOffset: Int?
 
-    private static let receiptFields: [AttributeType: Field<ReceiptBuilder>] = [
-        .receiptType: .text(\.receiptType), .appItemID: .integer(\.appItemID), .bundleID: .text(\.bundleID),
-        .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
-        .sha1Hash: .octets(\.sha1Hash), .originalCreationDate: .date(\.originalCreationDate),
-        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .integer(\.sellerID),
-        .creationDate: .date(\.creationDate), .clientVersion: .integer(\.clientVersion),
-        .downloadID: .integer(\.downloadID), .versionExternalIdentifier: .integer(\.versionExternalIdentifier),
-        .originalPurchaseDate: .date(\.originalPurchaseDate),
-        .originalApplicationVersion: .text(\.originalApplicationVersion), .expirationDate: .date(\.expirationDate),
-        .platform: .integer(\.platform), .preorderDate: .date(\.preorderDate),
-    ]
+    private static let receiptRows = byKey(AttributeType.receiptRows)
+    private static let purchaseRows = byKey(AttributeType.purchaseRows)
 
-    private static let purchaseFields: [AttributeType: Field<ReceiptBuilder.Purchase>] = [
-        .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
-        .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
-        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
-        .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
-        .webOrderLineItemID: .integer(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
-        .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
-        .revocationReason: .integer(\.revocationReason), .promotionalOfferID: .text(\.promotionalOfferID),
-    ]
+    private static func byKey(_ rows: [AttributeType.Row]) -> [UTF8Bytes: AttributeType.Row] {
+        Dictionary(uniqueKeysWithValues: rows.map { (UTF8Bytes("\($0.jsonKey)"), $0) })
+    }
 
     /// Where the receipt begins: in the member `receipt` of what the command prints, or at once.
     static func receiptOffset(_ json: Span<UInt8>) throws(JSONError) -> Int {
@@ -137,13 +113,13 @@ private struct SpecificationReader {
     mutating func read(_ cursor: inout JSONCursor) throws(JSONError) {
         var receipt = receipt
         try read(
-            &cursor, into: &receipt, AttributeType.receiptAttributesByJSONKey, Self.receiptFields,
+            &cursor, into: &receipt, Self.receiptRows, ReceiptBuilder.fields,
             unknown: \.additionalAttributes
         ) { (reader, cursor, receipt) throws(JSONError) in
             try cursor.readArray { (cursor) throws(JSONError) in
                 var purchase = ReceiptBuilder.Purchase()
                 try reader.read(
-                    &cursor, into: &purchase, AttributeType.purchaseAttributesByJSONKey, Self.purchaseFields,
+                    &cursor, into: &purchase, Self.purchaseRows, ReceiptBuilder.Purchase.fields,
                     unknown: \.additionalAttributes)
                 receipt.purchases.append(purchase)
             }
@@ -152,8 +128,8 @@ private struct SpecificationReader {
     }
 
     private mutating func read<Root>(
-        _ cursor: inout JSONCursor, into root: inout Root, _ types: [UTF8Bytes: AttributeType],
-        _ fields: [AttributeType: Field<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
+        _ cursor: inout JSONCursor, into root: inout Root, _ rows: [UTF8Bytes: AttributeType.Row],
+        _ fields: [AttributeType: BuilderField<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
         purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
     ) throws(JSONError) {
         var seen: Set<UTF8Bytes> = []
@@ -165,7 +141,7 @@ private struct SpecificationReader {
                     root[keyPath: unknown].append(try Self.attribute(&cursor))
                 }
             }
-            guard let type = types[key] else {
+            guard let type = rows[key]?.type else {
                 unknownKeyOffset = name.offset
                 throw JSONError(.unexpectedValue, offset: name.offset)
             }
@@ -176,7 +152,7 @@ private struct SpecificationReader {
     }
 
     private static func read<Root>(
-        _ cursor: inout JSONCursor, _ field: Field<Root>, into root: inout Root
+        _ cursor: inout JSONCursor, _ field: BuilderField<Root>, into root: inout Root
     ) throws(JSONError) {
         switch field {
         case .text(let path): root[keyPath: path] = try cursor.readString().value

@@ -2,17 +2,18 @@ import CLibcryptoShims
 
 /// What path validation (RFC 5280, 6) found.
 package enum ChainResult: Hashable, Sendable {
-    /// The path, from the leaf to the anchor.
+    /// The path, from the leaf to the anchor; the anchor alone for a leaf that is one.
     case valid(path: [ChainLink])
     /// `depth` counts from the leaf, which is 0.
     case invalid(ChainFault, depth: Int)
 }
 
-/// One certificate of a path, by its place among those that ``ChainValidator`` was given.
+/// One certificate of a path that ``ChainValidator`` found.
 package enum ChainLink: Hashable, Sendable {
     case leaf
+    /// By its place among those that were given.
     case untrusted(Int)
-    case anchor(Int)
+    case anchor
 }
 
 /// The first fault of a path.

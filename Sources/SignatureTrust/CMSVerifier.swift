@@ -14,7 +14,7 @@ public import SpanPKCS7
 /// A message is verified when it has a signer and every one of them passes: the signature over the received bytes, with the key of the
 /// certificate that the signer names by issuer and serial number or key identifier; then the chain from that certificate to an anchor
 /// (libcrypto's path validation: RFC 5280, 6), its algorithms and keys, key usage and purposes. Unsigned attributes, countersignatures
-/// and timestamps among them are not looked at.
+/// and timestamps among them, are not looked at. Of several certificates that could be an issuer's all are tried: their order decides nothing.
 ///
 /// One verifier may be shared by all threads. Receipts have rules of their own, and do not come this way.
 public final class CMSVerifier: Sendable {
@@ -90,7 +90,8 @@ public final class CMSVerifier: Sendable {
             message = try SignedData(
                 ContentInfo(der.span), maximumCertificateCount: policy.limits.maximumCertificateCount,
                 maximumSignerCount: policy.limits.maximumSignerCount,
-                maximumRevocationInfoCount: policy.limits.maximumRevocationInfoCount)
+                maximumRevocationInfoCount: policy.limits.maximumRevocationInfoCount,
+                allowing: .emptyUnsignedAttributes)
             contentType = try message.contentType.objectIdentifier()
         } catch {
             throw .structure(error)
@@ -124,6 +125,7 @@ public final class CMSVerifier: Sendable {
         let content = try message.signedContent(detached: detachedContent)
         var pool = CertificatePool(try message.embeddedCertificates(), chains.additional)
         var digests = ContentDigests()
+        var search: CMSPathSearch?
         var verified: [VerifiedSigner] = []
         var index = 0
         var signers = message.signerInfos
@@ -134,7 +136,10 @@ public final class CMSVerifier: Sendable {
                         of: signer, message, content, pool.members[member], &digests)
                     let signingTime = try signer.signingTime()
                     let date = try date.resolve(signingTime, offset: signer.element.offset)
-                    let path = try chains.path(from: member, in: &pool, at: date)
+                    // Not before a signature holds: certificates are read then, and what was found out about them serves all signers.
+                    var ways = if let search { search } else { try chains.search(&pool) }
+                    let path = try chains.path(from: pool.members[member], in: pool, &ways, at: date)
+                    search = ways
                     verified.append(
                         VerifiedSigner(
                             index: index, chain: path.certificates, fingerprint: path.fingerprint,

@@ -30,24 +30,24 @@ package struct PinnedChainPolicy: Sendable {
 /// sign, that the leaf may sign at all, and the marker extensions.
 package final class PinnedChainVerifier: Sendable {
     package let policy: PinnedChainPolicy
-    private let validator: ChainValidator
+    private let validators: [ChainValidator]
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
-        var handles: [CertificateHandle] = []
+        var validators: [ChainValidator] = []
         var facts: [(Fingerprint, Range<Int64>)] = []
         for anchor in policy.anchors {
             let view = try anchor.view()
             try policy.algorithms.checkKey(of: view)
             facts.append((try Fingerprint(of: anchor.der.span), try view.validSeconds()))
-            handles.append(try view.libcryptoHandle())
+            let handle = try view.libcryptoHandle()
+            validators.append(
+                try SignatureTrustError.calling { () throws(LibcryptoError) in try ChainValidator(anchor: handle) })
         }
         anchorFacts = facts
-        validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
-            try ChainValidator(anchors: handles)
-        }
+        self.validators = validators
         cache = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try PinnedChainCache(capacity: cacheCapacity)
         }
@@ -130,27 +130,30 @@ package final class PinnedChainVerifier: Sendable {
         // A new leaf is most often another of an issuer whose certificate libcrypto has read before.
         let known = cache.intermediate(candidate.der.span)
         let handle = if let known { known } else { try intermediate.libcryptoHandle() }
-        let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
-            try validator.validate(
-                leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
-        }
-        switch result {
-        case .invalid(let fault, let depth):
-            throw (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
-        case .valid(let path):
-            guard path.count == 3, case .anchor(let index) = path[2], path[1] == .untrusted(0) else {
-                throw leaf.error(.invalidChainLength)
+        var best = leaf.error(.untrustedChain)
+        for index in validators.indices {
+            let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
+                try validators[index].validate(
+                    leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
             }
-            try checkPurposes(leaf, intermediate)
-            let leafSeconds = try leaf.validSeconds()
-            let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(
-                to: anchorFacts[index].validSeconds)
-            return try PinnedChain(
-                leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der, intermediateHandle: handle,
-                anchor: policy.anchors[index], anchorFingerprint: anchorFacts[index].fingerprint,
-                leafKey: leaf.publicKey(),
-                leafExpiry: Instant(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
+            switch result {
+            case .invalid(let fault, let depth):
+                let error = (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
+                if error.kind.explainsMore(than: best.kind) { best = error }
+            case .valid(let path):
+                guard path == [.leaf, .untrusted(0), .anchor] else { throw leaf.error(.invalidChainLength) }
+                try checkPurposes(leaf, intermediate)
+                let leafSeconds = try leaf.validSeconds()
+                let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(
+                    to: anchorFacts[index].validSeconds)
+                return try PinnedChain(
+                    leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
+                    intermediateHandle: handle, anchor: policy.anchors[index],
+                    anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leaf.publicKey(),
+                    leafExpiry: Instant(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
+            }
         }
+        throw best
     }
 }
 

@@ -1,40 +1,40 @@
-/// Why a text is not the JSON that was asked for, and where. Made without allocating.
+/// The reason a JSON text could not be read, and the place of the fault. Creating one allocates nothing.
 package struct JSONError: Error, Hashable, Sendable {
-    /// What is wrong. The raw values are stable words that programs may compare.
+    /// The kinds of faults. The raw values are stable; programs may compare them.
     package enum Kind: String, Sendable, CaseIterable {
         // Syntax (RFC 8259)
         /// The text ends inside a value.
         case truncated
-        /// A character that cannot stand there (RFC 8259).
+        /// A character is not allowed at this position.
         case unexpectedCharacter = "unexpected-character"
-        /// A control character in a string.
+        /// A string has a control character.
         case invalidString = "invalid-string"
-        /// An unknown escape, or half a surrogate pair.
+        /// A string has an unknown escape sequence, or half a surrogate pair.
         case invalidEscape = "invalid-escape"
-        /// Octets that are no UTF-8.
+        /// A string is not valid UTF-8.
         case invalidUTF8 = "invalid-utf8"
-        /// Leading zeros, a sign or a point without digits (RFC 8259, 6).
+        /// A number has leading zeros, or a sign or a point without digits (RFC 8259, 6).
         case invalidNumber = "invalid-number"
-        /// More than 64 levels of arrays and objects.
+        /// Arrays and objects are nested more than 64 levels deep.
         case nestingTooDeep = "nesting-too-deep"
-        /// Anything but whitespace after the value.
+        /// Text other than whitespace follows the value.
         case trailingData = "trailing-data"
         // What a decoder asked for
-        /// A value of another type than the one that is asked for.
+        /// A value does not have the type that the decoder requires.
         case unexpectedType = "unexpected-type"
-        /// A value of the right type that this member cannot have.
+        /// A value has the right type, but is not allowed for its member.
         case unexpectedValue = "unexpected-value"
-        /// A number outside the type that it is read as.
+        /// A number is out of the range of the type that it is read as.
         case numberOutOfRange = "number-out-of-range"
-        /// An object lacks a member that it must have.
+        /// An object does not have a required member.
         case missingMember = "missing-member"
-        /// A member that is read is there twice.
+        /// A member that the decoder reads is repeated.
         case duplicateMember = "duplicate-member"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     package let kind: Kind
-    /// Bytes from the start of the text.
+    /// The position of the fault, in bytes from the start of the text.
     package let offset: Int
 
     package init(_ kind: Kind, offset: Int) {
@@ -44,22 +44,22 @@ package struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError.Kind {
-    /// What is wrong, as a clause of a sentence.
+    /// A clause that says what is wrong.
     package var explanation: String {
         switch self {
-        case .truncated: "the JSON text ends too early"
-        case .unexpectedCharacter: "a character that JSON does not allow here"
-        case .invalidString: "a control character in a JSON string"
-        case .invalidEscape: "an invalid escape in a JSON string"
-        case .invalidUTF8: "a JSON string that is not UTF-8"
-        case .invalidNumber: "a number that JSON does not allow"
-        case .nestingTooDeep: "JSON nested too deeply"
-        case .trailingData: "more after the end of the JSON text"
-        case .unexpectedType: "a member with a value of another type than it should have"
-        case .unexpectedValue: "a member with a value that it cannot have"
-        case .numberOutOfRange: "a number that is too large"
-        case .missingMember: "a required member is missing"
-        case .duplicateMember: "a member that is there twice"
+        case .truncated: "the JSON ends inside a value"
+        case .unexpectedCharacter: "the JSON has a character that is not allowed at this position"
+        case .invalidString: "a JSON string has a control character"
+        case .invalidEscape: "a JSON string has an invalid escape sequence"
+        case .invalidUTF8: "a JSON string is not valid UTF-8"
+        case .invalidNumber: "a JSON number is malformed"
+        case .nestingTooDeep: "the JSON is nested more than 64 levels deep"
+        case .trailingData: "there is extra text after the end of the JSON"
+        case .unexpectedType: "a JSON member has a value of the wrong type"
+        case .unexpectedValue: "a JSON member has a value that is not allowed"
+        case .numberOutOfRange: "a JSON number is out of range"
+        case .missingMember: "a required JSON member is missing"
+        case .duplicateMember: "a JSON member is repeated"
         }
     }
 }

@@ -30,7 +30,7 @@ struct CMSVector: Sendable {
             name: name, expected: .refused(code: code, stage: stage.rawValue), why: why, base: base, fault: fault)
     }
 
-    static let all = revocation
+    static let all = revocation + paths + forms
 
     /// All files by name, and what is wrong with the vectors.
     static func generate(

@@ -70,7 +70,8 @@ enum JWSVerdict: Hashable {
 
     init(_ text: [UInt8], _ verifier: AppStoreVerifier) {
         do throws(VerificationError) {
-            self = .accepted(kinds: try verifier.verify(text).signedParts.map(\.kind.rawValue))
+            self = .accepted(
+                kinds: try verifier.verifyJWS(String(decoding: text, as: UTF8.self)).signedParts.map(\.kind.rawValue))
         } catch {
             self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
         }

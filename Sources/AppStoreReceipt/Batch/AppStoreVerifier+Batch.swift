@@ -81,14 +81,10 @@ extension AppStoreVerifier {
         var otherMembers: [UInt8] = []
         let result = Result { () throws(VerificationError) in
             try counters.counting { () throws(VerificationError) -> VerifiedEvidence in
-                switch try EvidenceInput(piece, policy.limits) {
-                case .object(let start):
+                try verifyUncounted(piece, binary: bytes) { (start) throws(VerificationError) in
                     let object = try EvidenceObject(piece, from: start, keepsOtherMembers: true)
                     otherMembers = object.otherMembers
-                    return try verifyUncounted(object, in: piece, from: start)
-                case .jws(let range): return try jws.verify(piece.extracting(range))
-                case .receipt:
-                    return .receipt(try verifyUncounted(receipt: ReceiptInput.binary(of: bytes(), policy.limits)))
+                    return object
                 }
             }
         }

@@ -61,7 +61,7 @@ extension AppStoreVerifier {
         let string = JSONString(text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
         let decoded = string.hasEscapes ? string.bytes : []
         let evidence = string.hasEscapes ? decoded.span : string.raw
-        if let range = EvidenceInput.jws(in: evidence) { return try jws.verify(evidence.extracting(range)) }
+        if EvidenceInput.isJWS(evidence) { return try jws.verify(evidence) }
         let binary: [UInt8]
         do throws(InputError) {
             binary = try ReceiptInput(receiptData: string, maximumByteCount: policy.limits.maximumByteCount).decoded

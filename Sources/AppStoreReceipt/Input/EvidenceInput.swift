@@ -4,42 +4,44 @@ import StrictText
 enum EvidenceInput {
     /// A JSON object that begins at this byte.
     case object(start: Int)
-    /// A JWS, without the whitespace around it.
-    case jws(Range<Int>)
+    /// A JWS, perhaps with whitespace around it.
+    case jws
     /// A receipt, or nothing that is known.
     case receipt
 
-    /// - Throws: `input-too-large` for a JSON object that could hold no evidence within the limits.
+    /// - Throws: `input-too-large` for a text that could hold no evidence within the limits. (A binary receipt is measured as such.)
     init(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) {
+        guard !ReceiptInput.isBinary(input) else {
+            self = .receipt
+            return
+        }
+        do throws(InputError) {
+            try ReceiptInput.checkCount(ofText: input, max(limits.maximumByteCount, limits.maximumJWSByteCount))
+        } catch {
+            throw .input(error)
+        }
         if let start = ReceiptInput.startOfObject(in: input) {
-            do throws(InputError) {
-                try ReceiptInput.checkCount(ofText: input.count, .json, limits.maximumByteCount)
-            } catch {
-                throw .input(error)
-            }
             self = .object(start: start)
-        } else if let range = Self.jws(in: input) {
-            self = .jws(range)
+        } else if Self.isJWS(input) {
+            self = .jws
         } else {
             self = .receipt
         }
     }
 
-    /// Where in an input a JWS is: three parts of base64url with dots between. The base64url of most headers begins with `e`, as `{"` does; the
-    /// base64 of a receipt always begins with `M`, so that it is not searched for dots.
-    static func jws(in input: Span<UInt8>) -> Range<Int>? {
+    /// Whether a text is a JWS: three parts of base64url with dots between. The base64url of most headers begins with `e`, as `{"` does; the
+    /// base64 of a receipt always begins with `M`, and PEM with `-`: these are not searched for dots.
+    static func isJWS(_ input: Span<UInt8>) -> Bool {
         var start = 0
         var end = input.count
         while start < end, input[start].isWhitespace { start += 1 }
         while start < end, input[end - 1].isWhitespace { end -= 1 }
-        guard start < end else { return nil }
-        let isJWS =
-            switch input[start] {
-            case UInt8(ascii: "e"): true
-            case UInt8(ascii: "M"): false
-            default: hasTwoDots(input.extracting(start..<end))
-            }
-        return isJWS ? start..<end : nil
+        guard start < end else { return false }
+        return switch input[start] {
+        case UInt8(ascii: "e"): true
+        case UInt8(ascii: "M"), UInt8(ascii: "-"): false
+        default: hasTwoDots(input.extracting(start..<end))
+        }
     }
 
     private static func hasTwoDots(_ text: Span<UInt8>) -> Bool {

@@ -10,15 +10,23 @@ struct CompactJWS {
     /// Where in the text is what the signature covers: header and payload as received, and the dot between them.
     let signed: Range<Int>
 
+    /// - Parameters:
+    ///   - text: the JWS, and whitespace around it.
+    ///   - maximumByteCount: how long the text may be.
+    ///   - certificateCount: how many certificates the header must have.
     init(
         _ text: Span<UInt8>, maximumByteCount: Int, certificateCount: Int
     ) throws(VerificationError) {
-        guard !text.isEmpty else { throw VerificationError(.form(.emptyInput, offset: 0)) }
         guard text.count <= maximumByteCount else {
             throw VerificationError(.form(.inputTooLarge, offset: maximumByteCount))
         }
-        let (header, payload, signature) = try Self.split(text)
-        signed = 0..<payload.upperBound
+        var start = 0
+        var end = text.count
+        while start < end, text[start].isWhitespace { start += 1 }
+        while start < end, text[end - 1].isWhitespace { end -= 1 }
+        guard start < end else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
+        let (header, payload, signature) = try Self.split(text.extracting(0..<end), from: start)
+        signed = start..<payload.upperBound
         let decodedHeader = try Self.decode(text, header)
         self.payload = try Self.decode(text, payload)
         self.signature = try Self.decode(text, signature)
@@ -26,15 +34,15 @@ struct CompactJWS {
     }
 
     private static func split(
-        _ text: Span<UInt8>
+        _ text: Span<UInt8>, from start: Int
     ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
-        let first = text.firstDot(from: 0)
+        let first = text.firstDot(from: start)
         guard first < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
         let second = text.firstDot(from: first + 1)
         guard second < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
         let third = text.firstDot(from: second + 1)
         guard third == text.count else { throw VerificationError(.form(.partCount, offset: third)) }
-        return (0..<first, first + 1..<second, second + 1..<text.count)
+        return (start..<first, first + 1..<second, second + 1..<text.count)
     }
 
     private static func decode(_ text: Span<UInt8>, _ part: Range<Int>) throws(VerificationError) -> [UInt8] {
@@ -43,16 +51,6 @@ struct CompactJWS {
         } catch {
             throw VerificationError(.form(.invalidBase64URL, offset: part.lowerBound + error.offset))
         }
-    }
-
-    /// A text without the whitespace around it.
-    @_lifetime(copy text)
-    static func trimmed(_ text: Span<UInt8>) -> Span<UInt8> {
-        var start = 0
-        var end = text.count
-        while start < end, text[start].isWhitespace { start += 1 }
-        while start < end, text[end - 1].isWhitespace { end -= 1 }
-        return text.extracting(start..<end)
     }
 }
 

@@ -71,14 +71,12 @@ public struct InAppPurchase: Sendable {
 
     private func id(_ type: AttributeType) -> String? { entry.number(type).map { String($0) } }
 
-    private func string(_ type: AttributeType) -> String? { entry.string(type).map(storage.string) }
+    private func string(_ type: AttributeType) -> String? { entry.bytes(type).map(storage.string) }
 
     /// A string of the purchase, to be compared.
-    func key(_ type: AttributeType) -> UTF8Bytes? { entry.string(type).map { UTF8Bytes(storage.octets($0)) } }
+    func key(_ type: AttributeType) -> UTF8Bytes? { entry.bytes(type).map { UTF8Bytes(storage.octets($0)) } }
 
-    private func date(_ type: AttributeType) -> Instant? {
-        entry.number(type).map { Instant(millisecondsSince1970: $0) }
-    }
+    private func date(_ type: AttributeType) -> Instant? { entry.date(type) }
 
     private func flag(_ type: AttributeType) -> Bool? { entry.number(type).map { $0 != 0 } }
 }

@@ -11,6 +11,9 @@ extension Receipt: Codable {
     ///
     /// Nothing is verified by this: whoever could write where the string was kept decides what it says. To trust a receipt again, keep the
     /// receipt itself and verify it again.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` with the reason in its `underlyingError`; an ``InputError`` for more than 64 MiB, the default of
+    ///   ``VerificationLimits/maximumByteCount``.
     public init(from decoder: any Decoder) throws {
         self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
     }
@@ -41,9 +44,6 @@ extension InAppPurchase: Codable {
 
 extension Receipt.Storage {
     fileprivate convenience init(payload: [UInt8], _ decoder: any Decoder) throws {
-        guard payload.count <= VerificationLimits().maximumByteCount else {
-            throw decoder.corrupted(InputError(.inputTooLarge, form: .base64, offset: 0))
-        }
         let table: ReceiptTable
         do throws(ASN1DecodingError) {
             table = try PayloadDecoder.decode(
@@ -65,11 +65,19 @@ extension Encoder {
 extension Decoder {
     fileprivate func decodeBase64() throws -> [UInt8] {
         let text = try singleValueContainer().decode(String.self)
+        let maximumByteCount = VerificationLimits().maximumByteCount
+        // What so many bytes take in base64, padded.
+        let limit = (maximumByteCount + 2) / 3 * 4
+        let tooLarge = InputError(.inputTooLarge, form: .base64, offset: limit)
+        guard text.utf8.count <= limit else { throw corrupted(tooLarge) }
+        let decoded: [UInt8]
         do throws(Base64Error) {
-            return try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
+            decoded = try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
         } catch {
             throw corrupted(error)
         }
+        guard decoded.count <= maximumByteCount else { throw corrupted(tooLarge) }
+        return decoded
     }
 
     fileprivate func corrupted(_ error: any Error) -> DecodingError {

@@ -99,73 +99,58 @@ extension Receipt: ReceiptContents {
 extension ReceiptContents {
     var table: ReceiptTable { receipt.storage.table }
 
-    private func string(_ type: AttributeType, _ field: KeyPath<ReceiptTable, ByteRange>) -> String? {
-        let storage = receipt.storage
-        return storage.table.has(type) ? storage.string(storage.table[keyPath: field]) : nil
+    private func string(_ type: AttributeType) -> String? { table.bytes(type).map(receipt.storage.string) }
+    private func octets(_ type: AttributeType) -> [UInt8]? {
+        table.bytes(type).map { Array(receipt.storage.octets($0)) }
     }
+    private func id(_ type: AttributeType) -> String? { table.number(type).map { String($0) } }
 
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
-    public var receiptType: String? { string(.receiptType, \.receiptType) }
+    public var receiptType: String? { string(.receiptType) }
     /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
     public var environment: AppStoreEnvironment? {
         let storage = receipt.storage
-        guard storage.table.has(.receiptType) else { return nil }
-        return AppStoreEnvironment(receiptType: storage.octets(storage.table.receiptType).span)
+        guard let type = storage.table.bytes(.receiptType) else { return nil }
+        return AppStoreEnvironment(receiptType: storage.octets(type).span)
     }
     /// The app's Apple id; 0 in the sandbox [1].
-    public var appItemID: String? { table.has(.appItemID) ? String(table.appItemID) : nil }
+    public var appItemID: String? { id(.appItemID) }
     /// The app's bundle identifier (`CFBundleIdentifier`) [2].
-    public var bundleID: String? { string(.bundleID, \.bundleID) }
+    public var bundleID: String? { string(.bundleID) }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
-    public var applicationVersion: String? { string(.applicationVersion, \.applicationVersion) }
+    public var applicationVersion: String? { string(.applicationVersion) }
     /// An opaque value that enters the device hash [4].
-    public var opaqueValue: [UInt8]? {
-        table.has(.opaqueValue) ? Array(receipt.storage.octets(table.opaqueValue)) : nil
-    }
+    public var opaqueValue: [UInt8]? { octets(.opaqueValue) }
     /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
-    public var sha1Hash: [UInt8]? { table.has(.sha1Hash) ? Array(receipt.storage.octets(table.sha1Hash)) : nil }
+    public var sha1Hash: [UInt8]? { octets(.sha1Hash) }
     /// When the original receipt was made; absent in the sandbox [8].
-    public var originalCreationDate: Instant? {
-        table.has(.originalCreationDate) ? Instant(millisecondsSince1970: table.originalCreationDate) : nil
-    }
+    public var originalCreationDate: Instant? { table.date(.originalCreationDate) }
     /// The version of Apple's server, ASCII packed into an integer (inferred) [9].
-    public var serverBuild: Int64? { table.has(.serverBuild) ? table.serverBuild : nil }
+    public var serverBuild: Int64? { table.number(.serverBuild) }
     /// The age rating, `4+` (inferred) [10].
-    public var ageRating: String? { string(.ageRating, \.ageRating) }
+    public var ageRating: String? { string(.ageRating) }
     /// The seller's id (inferred) [11].
-    public var sellerID: String? { table.has(.sellerID) ? String(table.sellerID) : nil }
+    public var sellerID: String? { id(.sellerID) }
     /// When the receipt was made: the date at which its chain is judged [12].
-    public var creationDate: Instant? {
-        table.has(.creationDate) ? Instant(millisecondsSince1970: table.creationDate) : nil
-    }
+    public var creationDate: Instant? { table.date(.creationDate) }
     /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
-    public var clientVersion: Int64? { table.has(.clientVersion) ? table.clientVersion : nil }
+    public var clientVersion: Int64? { table.number(.clientVersion) }
     /// Apple's id of the download [15].
-    public var downloadID: String? { table.has(.downloadID) ? String(table.downloadID) : nil }
+    public var downloadID: String? { id(.downloadID) }
     /// Apple's id of the app's version [16].
-    public var versionExternalIdentifier: String? {
-        table.has(.versionExternalIdentifier) ? String(table.versionExternalIdentifier) : nil
-    }
+    public var versionExternalIdentifier: String? { id(.versionExternalIdentifier) }
     /// The purchases, in the order of the receipt [17].
     public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
     /// When the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
-    public var originalPurchaseDate: Instant? {
-        table.has(.originalPurchaseDate) ? Instant(millisecondsSince1970: table.originalPurchaseDate) : nil
-    }
+    public var originalPurchaseDate: Instant? { table.date(.originalPurchaseDate) }
     /// The app's version when it was first bought; absent in Xcode's receipts [19].
-    public var originalApplicationVersion: String? {
-        string(.originalApplicationVersion, \.originalApplicationVersion)
-    }
+    public var originalApplicationVersion: String? { string(.originalApplicationVersion) }
     /// When the receipt expires: volume purchases, and year 4001 in Xcode's receipts [21].
-    public var expirationDate: Instant? {
-        table.has(.expirationDate) ? Instant(millisecondsSince1970: table.expirationDate) : nil
-    }
+    public var expirationDate: Instant? { table.date(.expirationDate) }
     /// 2 for a Mac, 3 for iOS (inferred) [25].
-    public var platform: Int64? { table.has(.platform) ? table.platform : nil }
+    public var platform: Int64? { table.number(.platform) }
     /// When the app was pre-ordered (inferred) [32].
-    public var preorderDate: Instant? {
-        table.has(.preorderDate) ? Instant(millisecondsSince1970: table.preorderDate) : nil
-    }
+    public var preorderDate: Instant? { table.date(.preorderDate) }
 
     /// All attributes of the receipt, raw, in its order; those of type 17 are its purchases.
     public var attributes: ReceiptAttributes {

@@ -9,47 +9,43 @@ extension JSONWriter {
         let storage = receipt.storage
         let table = storage.table
         let dates = VerifyReceiptDates()
-        func string(_ name: StaticString, _ value: ByteRange, _ writer: inout JSONWriter) {
+        func string(_ name: StaticString, _ type: AttributeType, _ writer: inout JSONWriter) {
+            guard let value = table.bytes(type) else { return }
             writer.name(name)
             writer.string(utf8: storage.octets(value).span)
         }
         // In the sandbox all ids are 0.
-        func id(_ name: StaticString, _ type: AttributeType, _ value: Int64, _ writer: inout JSONWriter) {
-            guard table.has(type) || environment == .sandbox else { return }
+        func id(_ name: StaticString, _ type: AttributeType, _ writer: inout JSONWriter) {
+            guard let value = table.number(type) ?? (environment == .sandbox ? 0 : nil) else { return }
             writer.name(name)
-            writer.integer(table.has(type) ? value : 0)
+            writer.integer(value)
         }
-        func date(_ name: VerifyReceiptDateName, _ value: Int64, _ writer: inout JSONWriter) {
+        func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ writer: inout JSONWriter) {
+            guard let value else { return }
             writer.raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
                 dates.append(value, name, to: &output)
                 output.removeLast(1)
             }
         }
         beginObject()
-        if table.has(.receiptType) { string("receipt_type", table.receiptType, &self) }
-        id("adam_id", .appItemID, table.appItemID, &self)
-        id("app_item_id", .appItemID, table.appItemID, &self)
-        if table.has(.bundleID) { string("bundle_id", table.bundleID, &self) }
-        if table.has(.applicationVersion) { string("application_version", table.applicationVersion, &self) }
-        id("download_id", .downloadID, table.downloadID, &self)
+        string("receipt_type", .receiptType, &self)
+        id("adam_id", .appItemID, &self)
+        id("app_item_id", .appItemID, &self)
+        string("bundle_id", .bundleID, &self)
+        string("application_version", .applicationVersion, &self)
+        id("download_id", .downloadID, &self)
         if environment == .production, !table.has(.downloadID) {
             name("download_id")
             null()
         }
-        id("version_external_identifier", .versionExternalIdentifier, table.versionExternalIdentifier, &self)
+        id("version_external_identifier", .versionExternalIdentifier, &self)
         // Apple's answer has the creation date of the original receipt, where there is one.
-        if table.has(.originalCreationDate) {
-            date(.receiptCreation, table.originalCreationDate, &self)
-        } else if table.has(.creationDate) {
-            date(.receiptCreation, table.creationDate, &self)
-        }
+        date(.receiptCreation, table.number(.originalCreationDate) ?? table.number(.creationDate), &self)
         date(.request, requestDate.millisecondsSince1970, &self)
-        if table.has(.originalPurchaseDate) { date(.originalPurchase, table.originalPurchaseDate, &self) }
-        if table.has(.originalApplicationVersion) {
-            string("original_application_version", table.originalApplicationVersion, &self)
-        }
-        if table.has(.preorderDate) { date(.preorder, table.preorderDate, &self) }
-        if table.has(.expirationDate) { date(.expiration, table.expirationDate, &self) }
+        date(.originalPurchase, table.number(.originalPurchaseDate), &self)
+        string("original_application_version", .originalApplicationVersion, &self)
+        date(.preorder, table.number(.preorderDate), &self)
+        date(.expiration, table.number(.expirationDate), &self)
         name("in_app")
         verifyReceiptPurchases(of: receipt, nil)
         endObject()
@@ -90,9 +86,9 @@ extension OutputSpan<UInt8> {
     ) {
         append("{")
         if let value = entry.number(.quantity) { append("\"quantity\":\"", digits: value) }
-        if let value = entry.string(.productID) { append("\"product_id\":\"", payload.extracting(value.range)) }
-        if let value = entry.string(.transactionID) { append("\"transaction_id\":\"", payload.extracting(value.range)) }
-        if let value = entry.string(.originalTransactionID) {
+        if let value = entry.bytes(.productID) { append("\"product_id\":\"", payload.extracting(value.range)) }
+        if let value = entry.bytes(.transactionID) { append("\"transaction_id\":\"", payload.extracting(value.range)) }
+        if let value = entry.bytes(.originalTransactionID) {
             append("\"original_transaction_id\":\"", payload.extracting(value.range))
         }
         if let value = entry.number(.purchaseDate) { dates.append(value, .purchase, to: &self) }
@@ -112,7 +108,7 @@ extension OutputSpan<UInt8> {
         }
         if let value = entry.number(.revocationDate) { dates.append(value, .cancellation, to: &self) }
         if let value = entry.number(.revocationReason) { append("\"cancellation_reason\":\"", digits: value) }
-        if let value = entry.string(.promotionalOfferID) {
+        if let value = entry.bytes(.promotionalOfferID) {
             append("\"promotional_offer_id\":\"", payload.extracting(value.range))
         }
         if self[count - 1] == UInt8(ascii: ",") { removeLast(1) }

@@ -82,7 +82,9 @@ public struct VerifyReceiptResponder: Sendable {
 
     /// The answer to a request, or for a receipt in any other form.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
-        if ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
+        // What is too large for an object is too large for any other text, and not looked at here.
+        let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
+        if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
         return answer(for: Result { () throws(VerificationError) in try verifier.verifyReceipt(input) })
     }
 

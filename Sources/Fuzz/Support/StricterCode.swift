@@ -58,7 +58,7 @@ public enum StricterCode {
             ], "what a receipt's chain must be; purpose *any* asks for none of it"
         ),
         (["bundle-id-mismatch", "environment-mismatch", "unknown-environment"], "the policy"),
-        (["too-many-elements", "too-many-attributes", "input-too-large"], "limits"),
+        (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),
     ]
 
     /// Codes with which libcrypto never disagrees: what they are about, it checks too.

@@ -28,8 +28,8 @@ struct BatchCommand: Command {
             For each line, also an empty one, there is one line of output, in the same order: the
             object of 'receipt verify --format json' without 'file'. The line's other members are
             its first member: "input":{"id":17}. Nothing in "input" is verified.
-            SIGINT and SIGTERM end the work after a whole line, and within a line if the rest of it
-            is not taken for a second; the exit status is then 130, and 141 when the output is a
+            SIGINT and SIGTERM end the work after a whole line, and within a line if nothing of the
+            output is taken for a second; the exit status is then 130, and 141 when the output is a
             pipe that nobody reads any more. Otherwise it is that of 'receipt verify'.
             """)
 
@@ -66,7 +66,7 @@ struct BatchCommand: Command {
             block.map { worker.work($0) }
         }.makeIterator()
 
-        let interruption = Interruption(results.cancel)
+        let interruption = Interruption(output: console.writeCounter, results.cancel)
         defer { interruption.end() }
         var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor))
         var status = ExitStatus.passed

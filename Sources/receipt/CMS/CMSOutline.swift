@@ -45,7 +45,7 @@ struct CMSOutline {
         type = try contentInfo.contentType.objectIdentifier().text
         contentByteCount = contentInfo.content?.encoded.count
         guard try contentInfo.isSignedData() else { return }
-        let message = try SignedData(contentInfo)
+        let message = try SignedData(contentInfo, allowing: .emptyUnsignedAttributes)
         version = message.version
         contentType = try message.contentType.objectIdentifier().text
         contentByteCount = message.content?.contentCount
