@@ -37,7 +37,7 @@ import Testing
 
     @Test func `two authorities do not trust each other, though all names are the same`() throws {
         let stranger = try TestCertificateAuthority()
-        #expect { try Shared.verifier().verify(Self.receipt.signed(by: stranger)) } throws: { error in
+        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: stranger)) } throws: { error in
             (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
@@ -53,7 +53,8 @@ import Testing
         let authority = try Shared.authority.get()
         var shape = TestCertificateAuthority.Shape()
         shape.leaf.removeExtensions(.receiptSigningMarker)
-        #expect { try Shared.verifier().verify(Self.receipt.signed(by: authority.reissued(shape))) } throws: { error in
+        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: authority.reissued(shape))) } throws: {
+            error in
             (error as? VerificationError)?.code == "missing-leaf-marker"
         }
     }

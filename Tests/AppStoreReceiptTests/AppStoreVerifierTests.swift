@@ -39,7 +39,7 @@ extension AppStoreVerifier {
     /// The code of the error, or `nil` for a receipt that verifies.
     func code(_ received: [UInt8]) -> String? {
         do {
-            _ = try verify(received)
+            _ = try verifyReceipt(received)
             return nil
         } catch {
             return error.code
@@ -47,7 +47,7 @@ extension AppStoreVerifier {
     }
 }
 
-@Suite struct ReceiptVerifierTests {
+@Suite struct AppStoreVerifierTests {
     /// Trusts the shared authority for one app's production receipts, at a time when its leaf is valid.
     static func verifier(_ change: (inout VerificationPolicy) -> Void = { _ in }) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
@@ -265,15 +265,15 @@ extension AppStoreVerifier {
     @Test func `a verified receipt says what it was verified by`() throws {
         for digest in [SigningDigest.sha1, .sha256, .sha512] {
             let received = try ReceiptDraft.received { $0.builder.digest = digest }
-            let trust = try Self.verifier().verify(received).trust
+            let verification = try Self.verifier().verifyReceipt(received).verification
             let authority = try MintedReceipts.authority
-            #expect(trust.authority == .customRoot)
-            #expect(try trust.anchor == Fingerprint(of: authority.root.certificate.span))
-            #expect(try trust.signer == Fingerprint(of: authority.leaf.certificate.span))
-            #expect(trust.digest.rawValue == digest.rawValue)
-            #expect(trust.validationDate == ReceiptBuilder.defaultCreationDate)
+            #expect(verification.authority == .customRoot)
+            #expect(try verification.anchor == Fingerprint(of: authority.root.certificate.span))
+            #expect(try verification.signer == Fingerprint(of: authority.leaf.certificate.span))
+            #expect(verification.digest.rawValue == digest.rawValue)
+            #expect(verification.validationDate == ReceiptBuilder.defaultCreationDate)
             // 2045-12-31T23:59:59Z
-            #expect(trust.signerExpiry.millisecondsSince1970 == 2_398_377_599_000)
+            #expect(verification.signerExpiry.millisecondsSince1970 == 2_398_377_599_000)
         }
     }
 
@@ -302,7 +302,7 @@ extension AppStoreVerifier {
                 $0.signers[0].signature = signature
             }
         }
-        let error = #expect(throws: VerificationError.self) { try Self.verifier().verify(received) }
+        let error = #expect(throws: VerificationError.self) { try Self.verifier().verifyReceipt(received) }
         #expect(error?.stage == .payload)
     }
 
@@ -312,7 +312,7 @@ extension AppStoreVerifier {
         for size in [nil, 1, 7, 100] as [Int?] {
             let ber = try verifier.verifyReceipt(
                 ReceiptDraft.received { $0.builder.encoding = .ber(segmentSize: size) })
-            #expect(ber.receipt == der.receipt && ber.trust == der.trust)
+            #expect(ber.receipt == der.receipt && ber.verification == der.verification)
             // The faulty attribute's value must be where the error says, though the content came in pieces.
             let received = try ReceiptDraft.received { draft in
                 draft.builder.encoding = .ber(segmentSize: size)

@@ -22,6 +22,15 @@ enum MintedReceipts {
     }
 }
 
+/// Receipts and JWS, each signed by its own test authority, and the verifier that trusts both.
+enum MintedEvidence {
+    static func verifier() throws -> AppStoreVerifier {
+        try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: [MintedJWS.bundleID], environments: [.production, .sandbox]),
+            trust: .roots([MintedReceipts.authority.trustAnchor, MintedJWS.authority.trustAnchor]))
+    }
+}
+
 /// So many days after 2025-01-01.
 func day(_ days: Double) -> Instant {
     Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000))

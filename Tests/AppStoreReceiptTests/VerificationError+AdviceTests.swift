@@ -1,30 +1,37 @@
 import AppStoreReceiptTesting
-import SignatureTrust
 import SpanASN1
 import StrictText
 import Testing
 
 @testable import AppStoreReceipt
+@testable import SignatureTrust
 
-struct ReceiptErrorAdviceTests {
-    @Test func `every error says in a sentence what to do about it`() {
-        var errors: [VerificationError] = InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
-        errors += ASN1DecodingError.Kind.allCases.map { .container(ASN1DecodingError($0, offset: 0)) }
-        errors += ASN1DecodingError.Kind.allCases.map { .payload(ASN1DecodingError($0, offset: 0)) }
-        errors += PolicyViolation.allCases.map { .policy($0) }
-        errors += ConfigurationFault.allCases.map { .configuration($0) }
-        errors += HostFault.allCases.map { .host($0) }
-        errors += DateFault.allCases.map { .creationDate($0, offset: nil) }
-        var reasons: [VerificationError.Reason] = PolicyViolation.allCases.map { .policy($0) }
-        reasons += ConfigurationFault.allCases.map { .configuration($0) }
+extension VerificationError {
+    /// One error for each code of each stage, of receipts and JWS alike.
+    static let all: [VerificationError] = {
+        var reasons: [Reason] = InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
+        reasons += ASN1DecodingError.Kind.allCases.map { .container(ASN1DecodingError($0, offset: 0)) }
+        reasons += ASN1DecodingError.Kind.allCases.map { .payload(ASN1DecodingError($0, offset: 0)) }
         reasons += FormFault.allCases.map { .form($0, offset: 0) }
         reasons += HeaderFault.allCases.map { .header($0, offset: 0) }
-        reasons += DateFault.allCases.map { .signedDate($0, offset: 0) }
-        reasons += JSONError.Kind.allCases.map { .payload(JSONError($0, offset: 0)) }
+        reasons += JSONError.Kind.allCases.map { .headerSyntax(JSONError($0, offset: 0)) }
+        reasons += JSONError.Kind.allCases.map { .members(JSONError($0, offset: 0)) }
+        for form in [SignedForm.receipt, .jws] {
+            reasons += SignatureTrustError.Kind.allCases.map { .signature(SignatureTrustError($0), form) }
+            reasons += SignatureTrustError.Kind.allCases.map { .chain(SignatureTrustError($0), form) }
+        }
+        reasons += DateFault.allCases.map { .date($0, offset: nil) }
+        reasons += PolicyViolation.allCases.map { .policy($0, found: nil, expected: nil) }
+        reasons += ConfigurationFault.allCases.map { .configuration($0, found: nil) }
         reasons += HostFault.allCases.map { .host($0) }
-        let advice = errors.map(\.advice) + reasons.map { VerificationError($0).advice }
-        for advice in advice + SignatureTrustError.Kind.allCases.map(\.advice) {
-            #expect(advice.hasSuffix(".") && advice.count > 20, "\(advice)")
+        return reasons.map { VerificationError($0) }
+    }()
+}
+
+struct VerificationErrorAdviceTests {
+    @Test func `every error says in a sentence what to do about it`() {
+        for error in VerificationError.all {
+            #expect(error.advice.hasSuffix(".") && error.advice.count > 20, "\(error.code): \(error.advice)")
         }
     }
 
@@ -64,7 +71,7 @@ struct ReceiptErrorAdviceTests {
     }
 
     @Test func `another input than the refused one makes no trap`() throws {
-        let error = VerificationError.payload(ASN1DecodingError(.invalidTime, offset: 1_000_000))
+        let error = VerificationError(.payload(ASN1DecodingError(.invalidTime, offset: 1_000_000)))
         #expect(error.excerpt(of: [0x30, 0x80, 0, 0]) == nil)
         #expect(error.excerpt(of: []) == nil)
     }

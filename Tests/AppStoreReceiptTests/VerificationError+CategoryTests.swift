@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreReceipt
 
-struct ReceiptErrorCategoryTests {
+struct VerificationErrorCategoryTests {
     private func error(_ input: [UInt8], _ verifier: AppStoreVerifier) -> VerificationError? {
         do throws(VerificationError) {
             _ = try verifier.verifyReceipt(input)
@@ -45,7 +45,7 @@ struct ReceiptErrorCategoryTests {
             #expect(error?.category == category, "\(name)")
             #expect(error?.category.httpStatus == status, "\(name)")
         }
-        #expect(VerificationError.host(.outOfMemory).category == .host)
+        #expect(VerificationError(.host(.outOfMemory)).category == .host)
         #expect(VerificationError.configuration(.noEnvironment).category == .host)
     }
 }

@@ -4,12 +4,12 @@ import SignatureTrust
 import SpanASN1
 import Testing
 
-@Suite struct ReceiptPolicyTests {
+@Suite struct VerificationPolicyTests {
     private func code(
         _ policy: (inout VerificationPolicy) -> Void = { _ in }, _ receipt: (inout ReceiptBuilder) -> Void = { _ in }
     ) throws -> String? {
         let received = try ReceiptDraft.received { receipt(&$0.builder) }
-        return try ReceiptVerifierTests.verifier(policy).code(received)
+        return try AppStoreVerifierTests.verifier(policy).code(received)
     }
 
     @Test(arguments: [
@@ -34,7 +34,6 @@ import Testing
             (["com.example.app"], "com.example.app\0", "bundle-id-mismatch"),
             (["com.example.*"], "com.example.app", "bundle-id-mismatch"),
             (["com.example.caf\u{E9}"], "com.example.cafe\u{301}", "bundle-id-mismatch"),
-            ([], "com.example.app", "bundle-id-mismatch"),
         ] as [(Set<String>, String, String?)] {
             #expect(try self.code({ $0.bundleIDs = accepted }, { $0.bundleID = bundleID }) == code)
         }
@@ -46,7 +45,7 @@ import Testing
     }
 
     @Test func `version and device are checked when they are given`() throws {
-        let verifier = try ReceiptVerifierTests.verifier()
+        let verifier = try AppStoreVerifierTests.verifier()
         let received = try ReceiptDraft.received()
         let device = ReceiptBuilder.defaultDeviceIdentifier
         func code(_ version: String?, _ device: [UInt8]?, _ received: [UInt8] = received) -> String? {
@@ -82,7 +81,7 @@ import Testing
             (created - 300_001, -400_000, "receipt-from-the-future"),
         ] as [(Int64, Int64, String?)] {
             let found = try self.code({
-                $0.maximumAge = maximum
+                $0.maximumAge = .milliseconds(maximum)
                 $0.clock = { Instant(millisecondsSince1970: now) }
             })
             #expect(found == code, "\(now) \(maximum)")
@@ -136,7 +135,7 @@ import Testing
                 // Attribute 8 is not the date that counts.
                 $0.builder.originalCreationDate = Instant(millisecondsSince1970: 1_900_000_000_000)
             }
-            let verifier = try ReceiptVerifierTests.verifier(change)
+            let verifier = try AppStoreVerifierTests.verifier(change)
             return (verifier.code(received), try? verifier.verifyReceipt(received).verification.validationDate)
         }
         let late: @Sendable () -> Instant = { Instant(millisecondsSince1970: 1_760_000_000_000) }
@@ -172,7 +171,7 @@ import Testing
         #expect(try code({ $0.algorithms.allowsSHA1 = false }, { $0.digest = .sha1 }) == "weak-algorithm")
         #expect(try code({ $0.algorithms.rsaKeySizes = 2048...2048 }) == nil)
         #expect(throws: VerificationError.configuration(.unusableTrustAnchor)) {
-            try ReceiptVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
+            try AppStoreVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
         }
         #expect(try code({ $0.limits.maximumByteCount = received.count }) == nil)
         #expect(try code({ $0.limits.maximumByteCount = received.count - 1 }) == "input-too-large")
@@ -184,24 +183,36 @@ import Testing
 
     @Test func `a verifier that could accept nothing, or the wrong thing, is not made`() throws {
         let root = try MintedReceipts.authority.trustAnchor
-        let rows: [(Set<AppStoreEnvironment>, AppStoreTrust, ConfigurationFault?)] = [
-            ([], .apple, .noEnvironment), ([], .storeKitTesting([root]), .noEnvironment),
-            ([.xcode], .apple, .environmentNotOfTrust), ([.production, .xcode], .apple, .environmentNotOfTrust),
-            ([.xcode], .roots([root]), .environmentNotOfTrust),
-            ([.production], .storeKitTesting([root]), .environmentNotOfTrust),
-            ([.xcode, .sandbox], .storeKitTesting([root]), .environmentNotOfTrust),
-            ([.production], .roots([]), .noTrustAnchor),
-            ([.xcode], .storeKitTesting([]), .noTrustAnchor),
-            ([.production], .roots([.appleRootCAG3]), .unusableTrustAnchor),
-            ([.production, .sandbox], .apple, nil), ([.sandbox], .roots([root]), nil),
-            ([.xcode], .storeKitTesting([root]), nil),
+        let rows: [(Set<AppStoreEnvironment>, AppStoreTrust, ConfigurationFault?, found: String?)] = [
+            ([], .apple, .noEnvironment, "environments: []"),
+            ([], .storeKitTesting([root]), .noEnvironment, "environments: []"),
+            ([.xcode], .apple, .environmentNotOfTrust, "environments: xcode"),
+            ([.production, .xcode], .apple, .environmentNotOfTrust, "environments: xcode"),
+            ([.xcode, .localTesting], .apple, .environmentNotOfTrust, "environments: local-testing"),
+            ([.xcode], .roots([root]), .environmentNotOfTrust, "environments: xcode"),
+            ([.production], .storeKitTesting([root]), .environmentNotOfTrust, "environments: production"),
+            ([.xcode, .sandbox], .storeKitTesting([root]), .environmentNotOfTrust, "environments: sandbox"),
+            ([.production], .roots([]), .noTrustAnchor, "trust: .roots([])"),
+            ([.xcode], .storeKitTesting([]), .noTrustAnchor, "trust: .storeKitTesting([])"),
+            ([.production, .sandbox], .apple, nil, nil), ([.sandbox], .roots([root]), nil, nil),
+            ([.xcode], .storeKitTesting([root]), nil, nil),
         ]
-        for (environments, trust, fault) in rows {
+        for (environments, trust, fault, found) in rows {
             do throws(VerificationError) {
                 _ = try AppStoreVerifier(bundleID: "com.example.app", environments: environments, trust: trust)
                 #expect(fault == nil)
             } catch {
-                #expect(error == fault.map(VerificationError.configuration))
+                #expect(error == fault.map { .configuration($0, found: found) })
+                #expect(error.found == found && error.stage == .verifier)
+            }
+        }
+        for bundleIDs in [[], nil] as [Set<String>?] {
+            let policy = VerificationPolicy(bundleIDs: bundleIDs, environments: [.production])
+            do throws(VerificationError) {
+                _ = try AppStoreVerifier(policy: policy, trust: .roots([root]))
+                #expect(bundleIDs == nil)
+            } catch {
+                #expect(error == .configuration(.noBundleID, found: "bundleIDs: []") && bundleIDs == [])
             }
         }
     }
@@ -221,7 +232,7 @@ import Testing
 
     @Test func `a receipt of StoreKit Testing verifies in a verifier made for nothing else, which says so`() throws {
         let signer = try Self.signer.get()
-        let receipt = try verifier([signer.trustAnchor]).verify(builder().signed(by: signer))
+        let receipt = try verifier([signer.trustAnchor]).verifyReceipt(builder().signed(by: signer))
         #expect(receipt.environment == .xcode && receipt.verification.authority == .storeKitTesting)
         #expect(try receipt.verification.signer == Fingerprint(of: signer.identity.certificate.span))
         #expect(receipt.verification.anchor == receipt.verification.signer)
@@ -252,7 +263,7 @@ import Testing
             trust: .roots([signer.trustAnchor, MintedReceipts.authority.trustAnchor]))
         for environment in ReceiptBuilder.ReceiptType.allCases {
             let error = #expect(throws: VerificationError.self) {
-                try roots.verify(builder(environment).signed(by: signer))
+                try roots.verifyReceipt(builder(environment).signed(by: signer))
             }
             #expect(error?.stage == .chain)
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreReceipt
 
 /// What becomes of each piece of evidence, and of what stands beside it.
-@Suite struct EvidenceVerifierBatchTests {
+@Suite struct AppStoreVerifierBatchTests {
     private typealias Minted = MintedJWS
 
     private let verifier: AppStoreVerifier
@@ -15,7 +15,7 @@ import Testing
     private let transaction: String
 
     init() throws {
-        verifier = AppStoreVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
+        verifier = try MintedEvidence.verifier()
         let builder = ReceiptBuilder(
             bundleID: Minted.bundleID,
             purchases: [.consumable("coins", transactionID: "007"), .nonConsumable("pro", transactionID: "8")])
@@ -169,8 +169,12 @@ import Testing
     }
 
     @Test func `many pieces have their verdicts in order, a broken one among them`() {
-        check(Array(verifier.verifyAll(pieces, jobs: 3)))
-        #expect(Array(verifier.verifyAll(pieces) { $0.json() }) == pieces.map { verifier.verdict(on: $0).json() })
+        var verdicts: [BatchVerdict] = []
+        verifier.verifyAll(pieces, concurrency: 3) { verdicts.append($0) }
+        check(verdicts)
+        var lines: [String] = []
+        verifier.verifyAll(pieces, transform: { $0.json() }, { lines.append($0) })
+        #expect(lines == pieces.map { verifier.verdict(on: $0).json() })
     }
 
     @Test func `many pieces of an asynchronous sequence have their verdicts in order`() async {

@@ -1,14 +1,15 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
-@Suite struct EvidenceVerifierTests {
+@Suite struct VerifiedEvidenceTests {
     private typealias Minted = MintedJWS
 
     private let verifier: AppStoreVerifier
 
     init() throws {
-        verifier = AppStoreVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
+        verifier = try MintedEvidence.verifier()
     }
 
     /// What a backend keeps: which transactions were granted.
@@ -16,17 +17,16 @@ import Testing
         private(set) var unlocked: [String] = []
         private var granted: Set<String> = []
 
-        func unlock(_ purchase: some PurchaseEvidence) {
-            guard !purchase.isRevoked, let product = purchase.productID, let id = purchase.transactionID else { return }
-            guard granted.insert(id).inserted else { return }
-            unlocked.append(product)
+        func unlock(_ purchase: VerifiedPurchase) {
+            guard !purchase.isRevoked, granted.insert(purchase.transactionID).inserted else { return }
+            unlocked.append(purchase.productID)
         }
 
         /// The handler of the documentation's example.
         func handle(_ body: String, _ verifier: AppStoreVerifier) throws {
             switch try verifier.verify(body) {
             case .receipt(let receipt): receipt.purchases.forEach { unlock($0) }
-            case .transaction(let transaction): unlock(transaction)
+            case .transaction(let transaction): transaction.purchase.map(unlock)
             case .renewalInfo, .appTransaction, .notification, .realtimeRequest: break
             }
         }
@@ -53,6 +53,13 @@ import Testing
         #expect(ledger.unlocked == ["old", "pro", "new"])
     }
 
+    private func isAboutReceipt(_ error: VerificationError) -> Bool {
+        switch error.reason {
+        case .input, .container, .signature(_, .receipt), .chain(_, .receipt), .payload: true
+        default: false
+        }
+    }
+
     @Test func `an error says which kind the evidence was taken for`() throws {
         for (input, code, isReceipt) in [
             ("", "empty-input", true), ("eyJ", "part-count", false), ("MIIB", "truncated", true),
@@ -69,7 +76,7 @@ import Testing
         ] {
             let error = #expect(throws: VerificationError.self) { try verifier.verify(input) }
             if !code.isEmpty { #expect(error?.code == code) }
-            if case .receipt = error { #expect(isReceipt) } else { #expect(!isReceipt) }
+            #expect(error.map(isAboutReceipt) == isReceipt, "\(input)")
         }
     }
 
@@ -94,7 +101,7 @@ import Testing
         let jws = input + "." + JWSBuilder.base64URL(signature)
         #expect(!jws.hasPrefix("e"))
         guard case .transaction(let verified) = try verifier.verify(jws) else { throw Unexpected() }
-        #expect(try verified == verifier.signedData.verifyTransaction(jws))
+        #expect(try verified == verifier.verifyTransaction(jws))
         #expect(try verifier.verify("{\"receipt-data\":\"\(jws)\"}") == .transaction(verified))
         #expect(try verifier.verdict(on: Array("\(jws)\r".utf8)).result.get() == .transaction(verified))
     }
@@ -104,7 +111,7 @@ import Testing
         var revoked = Minted.transaction
         revoked.payload[member] = member == "revocationType" ? "REFUND_FULL" : 0
         let transaction = try Minted.verifier().verifyTransaction(revoked.signed(by: Minted.authority))
-        #expect(transaction.isRevoked && !transaction.grants(at: .now))
+        #expect(transaction.isRevoked && transaction.purchase?.grants(at: .now) == false)
     }
 
     @Test func `the kind of signed data does not depend on the order of its members`() throws {
@@ -125,14 +132,15 @@ import Testing
         let receipt = try MintedReceipts.verified(.nonConsumable("pro", transactionID: "1000"))
         let purchase = try #require(receipt.purchases.first)
         let transaction = try Minted.verifier().verifyTransaction(Minted.transaction.signed(by: Minted.authority))
-        func facts(_ evidence: some PurchaseEvidence) -> [String?] {
+        func facts(_ purchase: VerifiedPurchase) -> [String?] {
             [
-                evidence.productID, evidence.transactionID, evidence.environment?.rawValue,
-                evidence.expiresDate?.description,
+                purchase.productID, purchase.transactionID, purchase.environment?.rawValue,
+                purchase.expiresDate?.description,
             ]
         }
-        #expect(facts(purchase) == facts(transaction))
-        #expect(purchase.grants(at: .now) && transaction.grants(at: .now))
+        let other = try #require(transaction.purchase)
+        #expect(facts(purchase) == facts(other))
+        #expect(purchase.grants(at: .now) && other.grants(at: .now))
     }
 
     @Test func `a purchase grants from its purchase date until its expiry, whatever proves it`() throws {
@@ -148,7 +156,7 @@ import Testing
         }
         for (date, grants) in [(before(bought), false), (bought, true), (before(ends), true), (ends, false)] {
             #expect(try #require(receipt.purchases.first).grants(at: date) == grants)
-            #expect(transaction.grants(at: date) == grants)
+            #expect(try #require(transaction.purchase).grants(at: date) == grants)
         }
     }
 }

@@ -5,7 +5,7 @@ import SpanASN1
 import StrictText
 import Testing
 
-@Suite struct SignedDataVerifierTests {
+@Suite struct JWSContainerTests {
     private typealias Minted = MintedJWS
 
     /// Refused by two verifiers: one that sees its first chain, and one that knows the authority's.
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func `what is larger than allowed is refused unread`() throws {
-        let verifier = try Minted.verifier { $0.maximumByteCount = 1000 }
+        let verifier = try Minted.verifier { $0.limits.maximumJWSByteCount = 1000 }
         #expect(try Minted.failure(String(repeating: "e", count: 1001), verifier)?.code == "input-too-large")
     }
 
@@ -316,7 +316,7 @@ import Testing
                 jws,
                 Minted.verifier {
                     $0.clock = { Instant(millisecondsSince1970: clock) }
-                    $0.maximumAge = maximumAge
+                    $0.maximumAge = maximumAge.map { .milliseconds($0) }
                     $0.rejectsFutureDates = rejectsFutureDates
                 })?.code
         }

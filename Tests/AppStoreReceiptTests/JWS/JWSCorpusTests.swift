@@ -4,7 +4,7 @@ import Testing
 
 /// Real signed data, where there is any: in the folder `jws` of the one that the environment variable `RECEIPT_CORPUS` names.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
-struct SignedDataCorpusTests {
+struct JWSCorpusTests {
     private let folder: URL
 
     init() throws {
@@ -62,7 +62,7 @@ struct SignedDataCorpusTests {
 
     private func describe(_ info: TransactionInfo) -> [String] {
         [
-            "  transaction \(info.transactionID ?? "–") of \(info.productID ?? "–"), \(info.type?.rawValue ?? "–"), "
+            "  transaction \(info.transactionID ?? "–") of \(info.productID ?? "–"), \(info.productType?.rawValue ?? "–"), "
                 + "\(info.price.map(String.init) ?? "–") \(info.currency ?? ""), \(info.reason?.rawValue ?? "–"), "
                 + "expires \(info.expiresDate?.description ?? "–")"
         ]

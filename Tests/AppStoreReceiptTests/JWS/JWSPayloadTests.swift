@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreReceipt
 
-@Suite struct SignedPayloadTests {
+@Suite struct JWSPayloadTests {
     private typealias Minted = MintedJWS
 
     private func transaction(_ change: (inout JSONValue) -> Void) throws -> Verified<TransactionInfo> {
@@ -39,7 +39,7 @@ import Testing
         #expect(info.productID == "pé" && info.subscriptionGroupID == "5")
         #expect(info.purchaseDate?.millisecondsSince1970 == 1 && info.originalPurchaseDate?.millisecondsSince1970 == 2)
         #expect(info.expiresDate?.millisecondsSince1970 == 3 && info.quantity == 4)
-        #expect(info.type == .autoRenewableSubscription && info.ownershipType == .familyShared)
+        #expect(info.productType == .autoRenewableSubscription && info.ownershipType == .familyShared)
         #expect(info.appAccountToken == "6" && info.isUpgraded == true)
         #expect(info.isRevoked && info.revocationReason == .appIssue && info.revocationDate?.millisecondsSince1970 == 5)
         #expect(info.revocationType == .proratedRefund && info.revocationPercentage == 50000)
@@ -126,7 +126,7 @@ import Testing
         }
         #expect(verified.payload.reason?.rawValue == "TELEPATHY")
         #expect(verified.payload.offerType == OfferType(rawValue: 99))
-        #expect(verified.payload.type?.rawValue == "Rental")
+        #expect(verified.payload.productType?.rawValue == "Rental")
         let unknown = verified.payload.json.unknownMembers
         #expect(unknown.map(\.name) == ["newField", "newField"])
         #expect(unknown.map(\.json) == [#"{"a":[1, 2.50]}"#, #""twice""#])
@@ -142,7 +142,7 @@ import Testing
     @Test func `a revoked transaction is verified, and says so`() throws {
         let verified = try transaction { $0["revocationDate"] = 1_749_988_000_000 }
         #expect(verified.payload.isRevoked && verified.isRevoked)
-        #expect(!verified.grants(at: JWSBuilder.defaultDate))
+        #expect(verified.purchase?.grants(at: JWSBuilder.defaultDate) == false)
     }
 
     @Test(arguments: [true, false])
@@ -151,7 +151,7 @@ import Testing
             $0["isUpgraded"] = .boolean(isUpgraded)
             $0["expiresDate"] = 1_900_000_000_000
         }
-        #expect(verified.grants(at: JWSBuilder.defaultDate) == !isUpgraded)
+        #expect(verified.purchase?.grants(at: JWSBuilder.defaultDate) == !isUpgraded)
     }
 
     @Test(arguments: [

@@ -3,7 +3,7 @@ import SpanASN1
 
 @testable import AppStoreReceipt
 
-/// Signed data by one test authority, and the verifier that trusts it.
+/// JWS by one test authority, and the verifier that trusts it.
 enum MintedJWS {
     private static let shared = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
     private static let otherShared = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }

@@ -31,7 +31,7 @@ import Testing
                     .signed(by: authority)
             ).signed(by: authority))
         #expect(notification.type == .subscribed && notification.subtype == .resubscribe)
-        #expect(notification.data?.appAppleID == 1_234_567_890)
+        #expect(notification.data?.appAppleID == "1234567890")
         #expect(notification.transactionInfo?.transactionID == "1000")
         #expect(notification.renewalInfo?.autoRenewStatus == .on)
         #expect(notification.appTransaction == nil)

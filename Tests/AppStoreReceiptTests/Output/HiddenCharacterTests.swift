@@ -63,7 +63,7 @@ import Testing
 
     @Test(arguments: ["", "\n"])
     func `what a sender writes beside evidence is escaped`(space: String) throws {
-        let verifier = AppStoreVerifier(receipts: try MintedReceipts.verifier(), signedData: try Minted.verifier())
+        let verifier = try MintedEvidence.verifier()
         let jws = try Minted.transaction.signed(by: Minted.authority)
         for evidence in [#""signedPayload":"\#(jws)""#, #""signedPayload":"e""#] {
             let piece = #"{"user\#(Self.text)":\#(space){"\#(Self.text)":["\#(Self.text)"]},\#(evidence)}"#

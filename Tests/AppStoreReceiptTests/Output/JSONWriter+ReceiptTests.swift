@@ -106,7 +106,7 @@ import Testing
         let verifier = try AppStoreVerifier(
             bundleID: "b", environments: [.production], trust: .roots([authority.trustAnchor]))
         let receipt = try verifier.verifyReceipt(try ReceiptBuilder(bundleID: "b").signed(by: authority))
-        let trust = receipt.trust
+        let trust = receipt.verification
         #expect(
             receipt.json
                 == #"{"verified":true,"trust":{"authority":"custom-root","anchor":"\#(trust.anchor)","signer":"\#(trust.signer)","#
@@ -124,14 +124,14 @@ import Testing
             #"{"code":"input-too-large","stage":"input","category":"client","message":"an input larger than allowed","advice":"Raise `VerificationLimits.maximumByteCount` if you expect receipts of this size.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (
-            .payload(
-                ASN1DecodingError(
-                    .invalidTime, offset: 4211,
-                    path: ASN1Path(ASN1Field(rawValue: 1704), index: 3))),
+            VerificationError(
+                .payload(
+                    ASN1DecodingError(
+                        .invalidTime, offset: 4211, path: ASN1Path(ASN1Field(rawValue: 1704), index: 3)))),
             #"{"code":"invalid-time","stage":"payload","category":"host","message":"an invalid date or time","advice":"A trusted signer has made what cannot be read here. Keep the receipt, look for a newer version of this library, report it.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
         ),
         (
-            .policy(.bundleIDMismatch),
+            .policy(.bundleIDMismatch, found: "com.example.other", expected: "com.example.app"),
             #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the receipt is for another app: its bundle id is not an accepted one","advice":"Another app's receipt, unless a bundle id is missing in `VerificationPolicy.bundleIDs`."}"#
         ),
     ])

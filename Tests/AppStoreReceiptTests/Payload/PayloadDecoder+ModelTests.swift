@@ -26,7 +26,7 @@ import Testing
     /// Whether both accepted the payload.
     private func compare(_ payload: [UInt8], _ seed: SeededGenerator, _ round: Int) throws -> Bool {
         let (container, offset) = try PayloadModel.container(payload)
-        let expected = PayloadModel.decode(payload, baseOffset: offset).mapError(VerificationError.payload)
+        let expected = PayloadModel.decode(payload, baseOffset: offset).mapError { VerificationError(.payload($0)) }
         let found = decode(container)
         #expect(found == expected, "\(seed), round \(round)")
         if case .success = expected { return true }

@@ -9,8 +9,9 @@ import Testing
 struct VerifyReceiptResponderTests {
     static let clock = Instant(millisecondsSince1970: 1_750_000_000_123)
 
-    static func responder(_ environment: VerifyReceiptResponder.Environment) throws -> VerifyReceiptResponder {
-        var responder = try VerifyReceiptResponder(environment: environment, trust: MintedReceipts.trust)
+    static func responder(_ environments: AppStoreEnvironment...) throws -> VerifyReceiptResponder {
+        var responder = try VerifyReceiptResponder(
+            bundleIDs: nil, environments: Set(environments), trust: MintedReceipts.trust)
         responder.clock = { clock }
         return responder
     }
@@ -103,9 +104,9 @@ struct VerifyReceiptResponderTests {
             (.productionVPP, .production, "\"download_id\":null,", ""),
             (.sandbox, .sandbox, "\"download_id\":0,", "0"),
             (.productionVPPSandbox, .sandbox, "\"download_id\":0,", "0"),
-        ] as [(ReceiptBuilder.Environment, VerifyReceiptResponder.Environment, String, String)])
+        ] as [(ReceiptBuilder.ReceiptType, AppStoreEnvironment, String, String)])
     func `an id that the receipt has not is what Apple writes for it`(
-        row: (ReceiptBuilder.Environment, VerifyReceiptResponder.Environment, String, String)
+        row: (ReceiptBuilder.ReceiptType, AppStoreEnvironment, String, String)
     ) throws {
         var builder = Self.builder(row.0)
         (builder.appItemID, builder.downloadID, builder.versionExternalIdentifier) = (nil, nil, nil)
@@ -214,10 +215,11 @@ struct VerifyReceiptResponderTests {
         type: ReceiptBuilder.ReceiptType, atProduction: Int, atSandbox: Int, name: String
     ) throws {
         let request = Self.request(try Self.builder(type).signed(by: MintedReceipts.authority))
-        for (environment, status) in [
-            (VerifyReceiptResponder.Environment.production, atProduction), (.sandbox, atSandbox), (.either, 0),
+        for (responder, status) in [
+            (try Self.responder(.production), atProduction), (try Self.responder(.sandbox), atSandbox),
+            (try Self.responder(.production, .sandbox), 0),
         ] {
-            let answer = try Self.responder(environment).answer(to: request)
+            let answer = responder.answer(to: request)
             #expect(answer.status.rawValue == status)
             if status == 0 {
                 #expect(try Self.json(answer.body)["environment"] as? String == name)
@@ -227,17 +229,12 @@ struct VerifyReceiptResponderTests {
         }
     }
 
-    @Test(
-        arguments: [
-            ([.production], .production), ([.sandbox], .sandbox), ([.production, .sandbox], .either),
-        ] as [(Set<AppStoreEnvironment>, VerifyReceiptResponder.Environment)])
-    func `the environments of a policy are those that get status 0`(
-        environments: Set<AppStoreEnvironment>, expected: VerifyReceiptResponder.Environment
-    ) throws {
+    @Test(arguments: [[.production], [.sandbox], [.production, .sandbox]] as [Set<AppStoreEnvironment>])
+    func `the environments of a policy are those that get status 0`(environments: Set<AppStoreEnvironment>) throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: environments)
         policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
-        #expect(responder.environment == expected)
+        #expect(responder.environments == environments)
         for (type, environment) in [
             (ReceiptBuilder.ReceiptType.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
         ] {
@@ -274,7 +271,7 @@ struct VerifyReceiptResponderTests {
         var builder = Self.builder()
         for type in ["Staging", nil] {
             builder.receiptType = type
-            let answer = try Self.responder(.either).answer(
+            let answer = try Self.responder(.production, .sandbox).answer(
                 to: Self.request(builder.signed(by: MintedReceipts.authority)))
             #expect(answer.status == .notAuthenticated)
             #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":21003}")
@@ -287,7 +284,7 @@ struct VerifyReceiptResponderTests {
             (nil, VerifyReceiptStatus.valid), (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
         ] as [(Set<String>?, VerifyReceiptStatus)] {
             let responder = try VerifyReceiptResponder(
-                environment: .production, trust: MintedReceipts.trust, bundleIDs: bundleIDs)
+                bundleIDs: bundleIDs, environments: [.production], trust: MintedReceipts.trust)
             #expect(responder.answer(to: request).status == status)
         }
     }
@@ -298,11 +295,11 @@ struct VerifyReceiptResponderTests {
         builder.encoding = .ber()
         let request = Self.request(try builder.signed(by: signer))
         let responder = try VerifyReceiptResponder(
-            environment: .xcode, trust: .storeKitTesting([signer.trustAnchor]))
+            bundleIDs: nil, environments: [.xcode], trust: .storeKitTesting([signer.trustAnchor]))
         let answer = responder.answer(to: request)
         #expect(answer.status == .valid)
         #expect(try Self.json(answer.body)["environment"] as? String == "Xcode")
-        #expect(try Self.responder(.either).answer(to: request).status == .notAuthenticated)
+        #expect(try Self.responder(.production, .sandbox).answer(to: request).status == .notAuthenticated)
     }
 
     // MARK: Requests
