@@ -7,6 +7,7 @@ enum TrustEngine: Sendable {
     case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
 
+    /// - Throws: why an anchor cannot be used; the path's index says which.
     init(
         _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
     ) throws(SignatureTrustError) {
@@ -21,7 +22,10 @@ enum TrustEngine: Sendable {
                 authority)
         }
         switch trust {
-        case .apple: self = try chains(to: TrustAnchor.appleRoots, .apple)
+        case .apple:
+            // Whoever narrows the algorithms does without some of the roots. Without all of them there is no verifier, and the error says why.
+            let roots = TrustAnchor.appleRoots.filter { $0.isAccepted(by: algorithms) }
+            self = try chains(to: roots.isEmpty ? TrustAnchor.appleRoots : roots, .apple)
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
