@@ -386,15 +386,15 @@ extension Base64 {
 
 // The characters that the input forms are made of.
 extension UInt8 {
-    package static let tab = UInt8(ascii: "\t")
-    package static let lineFeed = UInt8(ascii: "\n")
-    package static let carriageReturn = UInt8(ascii: "\r")
-    package static let space = UInt8(ascii: " ")
-    package static let quotationMark = UInt8(ascii: "\"")
-    package static let plus = UInt8(ascii: "+")
-    package static let slash = UInt8(ascii: "/")
-    package static let equalsSign = UInt8(ascii: "=")
-    package static let backslash = UInt8(ascii: "\\")
+    @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
+    @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
+    @inlinable package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
+    @inlinable package static var space: UInt8 { UInt8(ascii: " ") }
+    @inlinable package static var quotationMark: UInt8 { UInt8(ascii: "\"") }
+    @inlinable package static var plus: UInt8 { UInt8(ascii: "+") }
+    @inlinable package static var slash: UInt8 { UInt8(ascii: "/") }
+    @inlinable package static var equalsSign: UInt8 { UInt8(ascii: "=") }
+    @inlinable package static var backslash: UInt8 { UInt8(ascii: "\\") }
 
-    package var isWhitespace: Bool { self == .space || self == .lineFeed || self == .carriageReturn || self == .tab }
+    @inlinable package var isWhitespace: Bool { self == .space || self == .lineFeed || self == .carriageReturn || self == .tab }
 }

@@ -2,9 +2,9 @@
 ///
 /// Strings are escaped where the RFC demands it, and for every ``HiddenCharacter``. It is the caller's task to end what was begun.
 package struct JSONWriter: ~Copyable {
-    package private(set) var bytes: [UInt8]
+    @usableFromInline package internal(set) var bytes: [UInt8]
     /// A value stands before the place where the next one goes.
-    private var needsComma = false
+    @usableFromInline var needsComma = false
 
     package init(capacity: Int = 0) {
         bytes = []
@@ -25,23 +25,30 @@ package struct JSONWriter: ~Copyable {
 
     // MARK: Containers
 
+    @inlinable
     package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    @inlinable
     package mutating func endObject() { end(UInt8(ascii: "}")) }
+    @inlinable
     package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    @inlinable
     package mutating func endArray() { end(UInt8(ascii: "]")) }
 
-    private mutating func begin(_ byte: UInt8) {
+    @inlinable
+    mutating func begin(_ byte: UInt8) {
         separate()
         bytes.append(byte)
         needsComma = false
     }
 
-    private mutating func end(_ byte: UInt8) {
+    @inlinable
+    mutating func end(_ byte: UInt8) {
         bytes.append(byte)
         needsComma = true
     }
 
-    private mutating func separate() {
+    @inlinable
+    mutating func separate() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
         needsComma = true
     }
@@ -49,6 +56,7 @@ package struct JSONWriter: ~Copyable {
     // MARK: Names
 
     /// The name of the next member, which must have nothing to be escaped.
+    @inlinable
     package mutating func name(_ name: StaticString) {
         separate()
         needsComma = false
@@ -186,6 +194,7 @@ package struct JSONWriter: ~Copyable {
     }
 
     /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
+    @inlinable
     package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
         bytes.append(addingCapacity: capacity, initializingWith: body)
@@ -207,11 +216,13 @@ package struct JSONWriter: ~Copyable {
     // OutputSpan, a name takes 10 ns instead of 4.
 
     /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    @inlinable
     package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    @inlinable
     package mutating func append(_ text: Span<UInt8>) {
         unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }

@@ -107,7 +107,7 @@ struct SignedDataTiming {
         for text in [
             info.transactionID, info.originalTransactionID, info.webOrderLineItemID, info.appTransactionID,
             info.bundleID, info.productID, info.subscriptionGroupID, info.storefront, info.storefrontID, info.currency,
-            info.type?.rawValue, info.ownershipType?.rawValue, info.reason?.rawValue,
+            info.productType?.rawValue, info.ownershipType?.rawValue, info.reason?.rawValue,
         ] { sum += text?.utf8.count ?? 0 }
         for date in [info.purchaseDate, info.originalPurchaseDate, info.expiresDate, info.signedDate] {
             sum += Int(truncatingIfNeeded: date?.millisecondsSince1970 ?? 0) & 1

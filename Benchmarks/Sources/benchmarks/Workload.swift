@@ -98,7 +98,7 @@ final class Workload {
         func read(_ number: Int64?) { sum &+= Int(truncatingIfNeeded: number ?? 0) }
         func read(_ date: Instant?) { read(date?.millisecondsSince1970) }
         func read(_ flag: Bool?) { sum &+= flag == true ? 1 : 0 }
-        read(purchase.quantity)
+        read(purchase.quantity.map { Int64($0) })
         read(purchase.productID)
         read(purchase.transactionID)
         read(purchase.purchaseDate)
@@ -111,7 +111,7 @@ final class Workload {
         read(purchase.revocationDate)
         read(purchase.isTrialPeriod)
         read(purchase.isInIntroOfferPeriod)
-        read(purchase.revocationReason)
+        read(purchase.revocationReason?.rawValue)
         read(purchase.promotionalOfferID)
         return sum
     }

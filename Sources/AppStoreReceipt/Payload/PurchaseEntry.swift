@@ -9,6 +9,7 @@ struct PurchaseEntry: AttributeValues, Sendable {
     /// How many there can be.
     static let placeCount = 16
 
+    @inline(__always)
     init(record: ByteRange) { self.record = record }
 
     func bits(_ type: AttributeType) -> UInt64? {

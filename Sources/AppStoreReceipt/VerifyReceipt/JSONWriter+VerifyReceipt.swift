@@ -7,48 +7,55 @@ extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
         let storage = receipt.storage
-        let table = storage.table
         let dates = VerifyReceiptDates()
-        func string(_ name: StaticString, _ type: AttributeType, _ writer: inout JSONWriter) {
-            guard let value = table.bytes(type) else { return }
-            writer.name(name)
-            writer.string(utf8: storage.octets(value).span)
-        }
-        // In the sandbox all ids are 0.
-        func id(_ name: StaticString, _ type: AttributeType, _ writer: inout JSONWriter) {
-            guard let value = table.number(type) ?? (environment == .sandbox ? 0 : nil) else { return }
-            writer.name(name)
-            writer.integer(value)
-        }
-        func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ writer: inout JSONWriter) {
-            guard let value else { return }
-            writer.raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
-                dates.append(value, name, to: &output)
-                output.removeLast(1)
-            }
-        }
         beginObject()
-        string("receipt_type", .receiptType, &self)
-        id("adam_id", .appItemID, &self)
-        id("app_item_id", .appItemID, &self)
-        string("bundle_id", .bundleID, &self)
-        string("application_version", .applicationVersion, &self)
-        id("download_id", .downloadID, &self)
-        if environment == .production, !table.has(.downloadID) {
+        string("receipt_type", .receiptType, of: storage)
+        id("adam_id", storage.number(.appItemID), of: environment)
+        id("app_item_id", storage.number(.appItemID), of: environment)
+        string("bundle_id", .bundleID, of: storage)
+        string("application_version", .applicationVersion, of: storage)
+        id("download_id", storage.number(.downloadID), of: environment)
+        if environment == .production, storage.number(.downloadID) == nil {
             name("download_id")
             null()
         }
-        id("version_external_identifier", .versionExternalIdentifier, &self)
+        id("version_external_identifier", storage.number(.versionExternalIdentifier), of: environment)
         // Apple's answer has the creation date of the original receipt, where there is one.
-        date(.receiptCreation, table.number(.originalCreationDate) ?? table.number(.creationDate), &self)
-        date(.request, requestDate.millisecondsSince1970, &self)
-        date(.originalPurchase, table.number(.originalPurchaseDate), &self)
-        string("original_application_version", .originalApplicationVersion, &self)
-        date(.preorder, table.number(.preorderDate), &self)
-        date(.expiration, table.number(.expirationDate), &self)
+        date(.receiptCreation, storage.number(.originalCreationDate) ?? storage.number(.creationDate), dates)
+        date(.request, requestDate.millisecondsSince1970, dates)
+        date(.originalPurchase, storage.number(.originalPurchaseDate), dates)
+        string("original_application_version", .originalApplicationVersion, of: storage)
+        date(.preorder, storage.number(.preorderDate), dates)
+        date(.expiration, storage.number(.expirationDate), dates)
         name("in_app")
         verifyReceiptPurchases(of: receipt, nil)
         endObject()
+    }
+
+    // Not inlined: the compiler (Swift 6.3.1, CopyPropagation) crashes on the function that they would become.
+
+    @inline(never)
+    private mutating func string(_ name: StaticString, _ type: AttributeType, of storage: Receipt.Storage) {
+        guard let value = storage.table.bytes(type) else { return }
+        self.name(name)
+        string(utf8: storage.octets(value).span)
+    }
+
+    /// In the sandbox all ids are 0.
+    @inline(never)
+    private mutating func id(_ name: StaticString, _ value: Int64?, of environment: AppStoreEnvironment) {
+        guard let value = value ?? (environment == .sandbox ? 0 : nil) else { return }
+        self.name(name)
+        integer(value)
+    }
+
+    @inline(never)
+    private mutating func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ dates: VerifyReceiptDates) {
+        guard let value else { return }
+        raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
+            dates.append(value, name, to: &output)
+            output.removeLast(1)
+        }
     }
 
     /// The array `in_app`, or `latest_receipt_info`.
@@ -69,6 +76,10 @@ extension JSONWriter {
         }
         endArray()
     }
+}
+
+extension Receipt.Storage {
+    fileprivate func number(_ type: AttributeType) -> Int64? { table.number(type) }
 }
 
 extension PurchaseEntry {

@@ -6,16 +6,15 @@ import Testing
 // The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test
 // here compares them.
 
-func makeVerifier() throws -> AppStoreVerifier {
+func makeVerifier() throws(VerificationError) -> AppStoreVerifier {
     try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
 }
 
-func check(receiptData: String, with verifier: AppStoreVerifier) {
-    do throws(VerificationError) {
-        let receipt = try verifier.verifyReceipt(receiptData)
-        print("signed by", receipt.verification.authority, "on", receipt.creationDate ?? "no day")
-        for purchase in receipt.inAppPurchases {
-            print(purchase.productID ?? "?", purchase.transactionID ?? "?", purchase.expiresDate ?? "for good")
+func check(_ evidence: String, with verifier: AppStoreVerifier) {
+    do {
+        for purchase in try verifier.verify(evidence).purchases {
+            let access = purchase.grants(at: .now) ? "grants" : "does not grant"
+            print("transaction", purchase.transactionID, access, purchase.productID)
         }
     } catch {
         print(error.code, error.category, error.advice)
@@ -30,34 +29,28 @@ func entitlements(of receipt: VerifiedReceipt, at now: Instant) -> [String] {
     return products
 }
 
-func makeTestVerifiers(rootBytes: [UInt8]) throws -> (AppStoreVerifier, AppStoreVerifier) {
+func makeTestVerifier(rootBytes: [UInt8]) throws -> AppStoreVerifier {
     let trust = AppStoreTrust.roots([try TrustAnchor(der: rootBytes)])
-    return (
-        try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust),
-        try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-    )
+    return try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
 }
 
 func makeVerifier(distrusting stolen: Fingerprint, trust: AppStoreTrust = .apple) throws -> AppStoreVerifier {
-    var receipts = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-    receipts.distrusted = [stolen]
-    var signedData = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-    signedData.distrusted = [stolen]
-    return AppStoreVerifier(
-        receipts: try AppStoreVerifier(policy: receipts, trust: trust),
-        signedData: try AppStoreVerifier(policy: signedData, trust: trust))
+    var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+    policy.distrusted = [stolen]
+    return try AppStoreVerifier(policy: policy, trust: trust)
 }
 
 struct VerifyReceiptEndpoint {
     let production: VerifyReceiptResponder
     let sandbox: VerifyReceiptResponder
 
-    init() throws(VerificationError) {
-        production = try VerifyReceiptResponder(environment: .production, bundleIDs: ["com.example.app"])
-        sandbox = try VerifyReceiptResponder(environment: .sandbox, bundleIDs: ["com.example.app"])
+    init(trust: AppStoreTrust = .apple) throws(VerificationError) {
+        let apps: Set = ["com.example.app"]
+        production = try VerifyReceiptResponder(bundleIDs: apps, environments: [.production], trust: trust)
+        sandbox = try VerifyReceiptResponder(bundleIDs: apps, environments: [.sandbox], trust: trust)
     }
 
-    /// Production first, and on status 21007 the sandbox: what Apple tells backends to do.
+    /// Asks production first, and the sandbox on status 21007, as Apple tells backends to do.
     func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         let answer = production.answer(to: body)
         return answer.status == .sandboxReceipt ? sandbox.answer(to: body) : answer
@@ -68,14 +61,6 @@ func modernPolicy() -> VerificationPolicy {
     var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
     policy.algorithms.allowsSHA1 = false
     return policy
-}
-
-extension VerifyReceiptEndpoint {
-    /// The same with another authority than Apple.
-    fileprivate init(trust: AppStoreTrust) throws {
-        production = try VerifyReceiptResponder(environment: .production, trust: trust)
-        sandbox = try VerifyReceiptResponder(environment: .sandbox, trust: trust)
-    }
 }
 
 struct GettingStartedTests {
@@ -92,24 +77,24 @@ struct GettingStartedTests {
     @Test func `the verifier of the article trusts Apple and nobody else`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
         let verifier = try makeVerifier()
-        check(receiptData: Base64.encode(receipt.span), with: verifier)
+        check(Base64.encode(receipt.span), with: verifier)
         #expect(verifier.counts.refused == ["untrusted-chain": 1])
         #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: modernPolicy()).verify(receipt) }
     }
 
     @Test func `a backend under test trusts the root that it is given, and not Apple's`() throws {
-        let (receipts, evidence) = try makeTestVerifiers(rootBytes: MintedReceipts.authority.root.certificate)
+        let verifier = try makeTestVerifier(rootBytes: MintedReceipts.authority.root.certificate)
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        #expect(try receipts.verifyReceipt(receipt).verification.authority == .customRoot)
-        #expect(try evidence.verify(receipt) == .receipt(receipts.verifyReceipt(receipt)))
+        #expect(try verifier.verifyReceipt(receipt).verification.authority == .customRoot)
+        #expect(try verifier.verify(receipt) == .receipt(verifier.verifyReceipt(receipt)))
         let forged = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
-        #expect(throws: VerificationError.self) { try receipts.verifyReceipt(forged) }
-        #expect(throws: VerificationError.self) { try evidence.verify(forged) }
+        #expect(throws: VerificationError.self) { try verifier.verifyReceipt(forged) }
+        #expect(throws: VerificationError.self) { try verifier.verify(forged) }
     }
 
     @Test func `what a certificate signs is refused from the day on that it is distrusted`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        let signer = try MintedReceipts.verifier().verify(receipt).verification.signer
+        let signer = try MintedReceipts.verifier().verifyReceipt(receipt).verification.signer
         let other = try #require(Fingerprint(hex: String(repeating: "0", count: 64)))
         let stolen = try #require(Fingerprint(hex: signer.description))
         let trust = try MintedReceipts.trust

@@ -10,27 +10,26 @@ struct Shop: Sendable {
     let verifier: AppStoreVerifier
     let grants: GrantStore
 
-    /// Unlocks for an account what a receipt proves, and says which products are new.
+    /// Grants the products that a receipt proves to an account, and returns those that are new.
     func redeem(
         _ receiptData: String, account: String, at now: Instant = .now
     ) async throws(VerificationError) -> [String] {
         let receipt = try verifier.verifyReceipt(receiptData)
-        var unlocked: [String] = []
+        var granted: [String] = []
         for purchase in receipt.purchases where purchase.grants(at: now) {
-            guard let product = purchase.productID, let transaction = purchase.transactionID,
-                await grants.insert(transaction, product: product, account: account)
-            else { continue }
-            unlocked.append(product)
+            if await grants.insert(purchase.transactionID, product: purchase.productID, account: account) {
+                granted.append(purchase.productID)
+            }
         }
-        return unlocked
+        return granted
     }
 }
 
-/// In a database: a table whose key is the transaction's id.
+/// In a database, use a table whose key is the transaction id.
 actor GrantStore {
     private var accounts: [String: String] = [:]
 
-    /// `false` when the transaction was granted before, to whomever.
+    /// Records a grant. Returns `false` if the transaction was granted before, to any account.
     func insert(_ transaction: String, product: String, account: String) -> Bool {
         guard accounts[transaction] == nil else { return false }
         accounts[transaction] = account
@@ -69,11 +68,12 @@ func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
 }
 
 extension AppStoreVerifier {
-    /// For receipts of more than 1 MB: computes on a queue, while the caller's thread does something else.
-    func verify(base64 text: String, on queue: DispatchQueue) async throws(VerificationError) -> VerifiedReceipt {
+    /// Verifies a receipt on a queue, for receipts of more than 1 MB.
+    func verifyReceipt(_ text: String, on queue: DispatchQueue) async throws(VerificationError) -> VerifiedReceipt {
         let result = await withCheckedContinuation { continuation in
             queue.async {
-                continuation.resume(returning: Result { () throws(VerificationError) in try self.verifyReceipt(text) })
+                continuation.resume(
+                    returning: Result { () throws(VerificationError) in try self.verifyReceipt(text) })
             }
         }
         return try result.get()
