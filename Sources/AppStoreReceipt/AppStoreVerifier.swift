@@ -53,7 +53,7 @@ public final class AppStoreVerifier: Sendable {
             try HostSelfTest.run(policy.algorithms)
             engines = (
                 try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted),
-                try TrustEngine(trust, algorithms: .jws, distrusted: policy.distrusted)
+                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted)
             )
         } catch {
             if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
