@@ -83,7 +83,8 @@ struct ErrorsTests {
         let item = article.text(under: heading).split(separator: "\n").contains { line in
             ["`\(error.stage)`", "`\(category)`, \(category.httpStatus)", error.advice].allSatisfy(line.contains)
         }
-        #expect(item, "\(heading) should have: `\(error.stage)` (`\(category)`, \(category.httpStatus)): \(error.advice)")
+        #expect(
+            item, "\(heading) should have: `\(error.stage)` (`\(category)`, \(category.httpStatus)): \(error.advice)")
     }
 
     @Test func `every stage, category and status is in the article on errors`() {
