@@ -72,7 +72,9 @@ let package = Package(
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
             name: "cost-table",
-            dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            dependencies: [
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting", "FuzzSupport",
+            ],
             path: "Sources/CostTable", swiftSettings: settings),
         fuzz(
             "FuzzSupport",
