@@ -52,41 +52,45 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         target("SpanASN1", []),
         target("SpanPKCS7", ["SpanASN1"]),
+        target("StrictText", ["SpanASN1"]),
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
-        target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles"]),
+        target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target(
             "AppStoreReceiptTesting",
-            ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
+            ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
         .executableTarget(
             name: "receipt",
-            dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "SpanPKCS7"],
+            dependencies: [
+                "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "SpanPKCS7", "StrictText",
+            ],
             swiftSettings: settings),
         .executableTarget(
             name: "generate-vectors",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
                 "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
             name: "cost-table",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting", "FuzzSupport",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "FuzzSupport",
             ],
             path: "Sources/CostTable", swiftSettings: settings),
         fuzz(
             "FuzzSupport",
             [
-                "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt",
+                "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt",
                 "AppStoreReceiptTesting",
             ], isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
-        fuzz("FuzzRequest", ["AppStoreReceipt"]),
-        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting"]),
-        fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust"]),
+        fuzz("FuzzRequest", ["AppStoreReceipt", "StrictText"]),
+        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
+        fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",
@@ -96,22 +100,26 @@ let package = Package(
             ]),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
+        tests(of: "StrictText", ["AppStoreReceiptTesting"]),
         tests(of: "LibcryptoHandles", ["AppStoreReceiptTesting"]),
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
-        tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting"]),
+        tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
-        tests(of: "AppStoreReceiptTesting", ["generate-vectors"]),
+        tests(of: "AppStoreReceiptTesting", ["generate-vectors", "StrictText"]),
         .testTarget(
             name: "CompilationTests", dependencies: ["AppStoreReceipt"], exclude: ["Snippets"], swiftSettings: settings),
         .testTarget(
             name: "HardeningTests",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting", "FuzzSupport",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptFoundation",
+                "AppStoreReceiptTesting", "FuzzSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReceiptCommandTests",
-            dependencies: ["receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1"],
+            dependencies: [
+                "receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "StrictText",
+            ],
             swiftSettings: settings),
     ]
 )

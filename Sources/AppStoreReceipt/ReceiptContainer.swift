@@ -4,22 +4,24 @@ import SpanPKCS7
 
 /// The way of a receipt from the received container to a plain value, with trust or without.
 struct ReceiptContainer: Sendable {
-    let limits: ReceiptLimits
+    let policy: VerificationPolicy
     /// `nil` to decode without verifying.
     let trust: TrustEngine?
-    let validationDate: @Sendable (_ creationDate: Timestamp) -> Timestamp
+
+    private var limits: VerificationLimits { policy.limits }
 
     /// Reads DER; or BER, which is normalised first.
-    func open(_ received: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+    func open(_ received: [UInt8]) throws(VerificationError) -> (receipt: Receipt, verification: Verification?) {
         // The table of a receipt holds 32-bit offsets.
         let maximumByteCount = min(limits.maximumByteCount, Int(UInt32.max))
         guard received.count <= maximumByteCount else {
-            throw .container(ASN1DecodingError(.inputTooLarge, offset: maximumByteCount))
+            throw VerificationError(.container(ASN1DecodingError(.inputTooLarge, offset: maximumByteCount)))
         }
-        do throws(ReceiptError) {
+        do throws(VerificationError) {
             return try openDER(received)
         } catch {
-            guard case .container(let fault) = error, [.indefiniteLength, .constructedString].contains(fault.kind)
+            guard case .container(let fault) = error.reason,
+                [.indefiniteLength, .constructedString].contains(fault.kind)
             else {
                 throw error
             }
@@ -28,9 +30,9 @@ struct ReceiptContainer: Sendable {
         do throws(ASN1DecodingError) {
             normalized = try BERGate.pkcs7.normalize(received.span)
         } catch {
-            throw .container(error)
+            throw VerificationError(.container(error))
         }
-        do throws(ReceiptError) {
+        do throws(VerificationError) {
             return try openDER(normalized)
         } catch {
             throw error.mappingOffset { BERGate.pkcs7.receivedOffset(ofNormalized: $0, in: received.span) }
@@ -38,19 +40,20 @@ struct ReceiptContainer: Sendable {
     }
 
     /// One verdict an input, so in this order: structure, signature, date, chain, payload.
-    private func openDER(_ bytes: [UInt8]) throws(ReceiptError) -> (receipt: Receipt, evidence: ReceiptEvidence?) {
+    private func openDER(_ bytes: [UInt8]) throws(VerificationError) -> (receipt: Receipt, verification: Verification?)
+    {
         let message: SignedData
         do throws(ASN1DecodingError) {
             message = try SignedData(
                 ContentInfo(bytes.span), maximumCertificateCount: limits.maximumCertificateCount)
         } catch {
-            throw .container(error)
+            throw VerificationError(.container(error))
         }
         let payload: ASN1Element
         do throws(SignatureTrustError) {
             payload = try message.dataContent()
         } catch {
-            throw ReceiptError(error) { .signature($0) }
+            throw .signature(error, of: .receipt)
         }
         guard let trust else {
             return (
@@ -61,50 +64,51 @@ struct ReceiptContainer: Sendable {
         do throws(SignatureTrustError) {
             signature = try trust.verifySignature(of: message)
         } catch {
-            throw ReceiptError(error) { .signature($0) }
+            throw .signature(error, of: .receipt)
         }
         // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
         // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
         var table: ReceiptTable?
         if signature.isSignerKnown {
-            do throws(ReceiptError) { table = try decode(payload) } catch {}
+            do throws(VerificationError) { table = try decode(payload) } catch {}
         }
-        let created: Timestamp
-        if let table, table.has(.creationDate) {
-            created = Timestamp(millisecondsSince1970: table.creationDate)
+        let created: Instant
+        if let date = table?.date(.creationDate) {
+            created = date
         } else {
-            do throws(ReceiptError) {
+            do throws(VerificationError) {
                 created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
-            } catch .payload(let fault) {
+            } catch {
                 // Too damaged to hold a date. Only of a trusted signer's payload may it be said that it cannot be read.
-                _ = try evidence(trust, signature, message, at: nil)
-                throw .payload(fault)
+                if case .payload = error.reason { _ = try verification(trust, signature, message, at: nil) }
+                throw error
             }
         }
-        let evidence = try evidence(trust, signature, message, at: validationDate(created))
+        let verification = try verification(
+            trust, signature, message, at: policy.validationDate(signedAt: created))
         let decoded = if let table { table } else { try decode(payload) }
-        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), evidence)
+        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), verification)
     }
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
-    private func evidence(
+    private func verification(
         _ trust: TrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
-        at date: Timestamp?
-    ) throws(ReceiptError) -> ReceiptEvidence {
+        at date: Instant?
+    ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try signature.signerNotBefore() }
-            return try trust.evidence(for: signature, in: message, at: moment)
+            return try trust.verification(for: signature, in: message, at: moment)
         } catch {
-            throw ReceiptError(error) { .chain($0) }
+            throw .chain(error, of: .receipt)
         }
     }
 
-    private func decode(_ payload: ASN1Element) throws(ReceiptError) -> ReceiptTable {
+    private func decode(_ payload: ASN1Element) throws(VerificationError) -> ReceiptTable {
         do throws(ASN1DecodingError) {
             return try PayloadDecoder.decode(
                 payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
         } catch {
-            throw .payload(error)
+            throw VerificationError(.payload(error))
         }
     }
 }

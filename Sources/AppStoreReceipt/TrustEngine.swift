@@ -2,17 +2,17 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// Who may have signed: the two kinds of trust behind one face, for receipts and for signed data of StoreKit 2.
+/// Who may have signed: the two kinds of trust behind one face, for receipts and for JWS.
 enum TrustEngine: Sendable {
-    case chain(PinnedChainVerifier, ReceiptEvidence.Authority)
+    case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
 
-    /// - Parameter appleRoots: at which Apple's chains of this kind may end.
+    /// - Throws: why an anchor cannot be used; the path's index says which.
     init(
-        _ trust: ReceiptTrust, appleRoots: [TrustAnchor], algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+        _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
     ) throws(SignatureTrustError) {
         func chains(
-            to anchors: [TrustAnchor], _ authority: ReceiptEvidence.Authority
+            to anchors: [TrustAnchor], _ authority: Verification.Authority
         ) throws(SignatureTrustError) -> TrustEngine {
             .chain(
                 try PinnedChainVerifier(
@@ -22,17 +22,13 @@ enum TrustEngine: Sendable {
                 authority)
         }
         switch trust {
-        case .apple: self = try chains(to: appleRoots, .apple)
+        case .apple:
+            // Whoever narrows the algorithms does without some of the roots. Without all of them there is no verifier, and the error says why.
+            let roots = TrustAnchor.appleRoots.filter { $0.isAccepted(by: algorithms) }
+            self = try chains(to: roots.isEmpty ? TrustAnchor.appleRoots : roots, .apple)
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
-        }
-    }
-
-    var isEmpty: Bool {
-        switch self {
-        case .chain(let verifier, _): verifier.policy.anchors.isEmpty
-        case .signer(let verifier): verifier.isEmpty
         }
     }
 
@@ -55,20 +51,20 @@ extension TrustEngine {
         }
     }
 
-    func evidence(
-        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
+    func verification(
+        for signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
+    ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
             let chain = try verifier.chain(of: signature, in: message, at: date)
-            return ReceiptEvidence(authority, chain, signature.digestAlgorithm, date)
+            return Verification(authority, chain, signature.digestAlgorithm, date)
         case .signer(let verifier):
-            return ReceiptEvidence(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
+            return Verification(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
         }
     }
 }
 
-// MARK: - Signed data of StoreKit 2
+// MARK: - JWS
 
 extension TrustEngine {
     /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
@@ -83,33 +79,33 @@ extension TrustEngine {
         }
     }
 
-    func evidence(
-        for certificates: CertificateSequence, at date: Timestamp
-    ) throws(SignatureTrustError) -> ReceiptEvidence {
+    func verification(
+        for certificates: CertificateSequence, at date: Instant
+    ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
-            return ReceiptEvidence(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
+            return Verification(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
         case .signer(let verifier):
-            return ReceiptEvidence(try verifier.signer(of: certificates, at: date), .sha256, date)
+            return Verification(try verifier.signer(of: certificates, at: date), .sha256, date)
         }
     }
 }
 
-extension ReceiptEvidence {
-    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Timestamp) {
+extension Verification {
+    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
             signerExpiry: chain.leafExpiry, digest: digest, validationDate: date)
     }
 
-    fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Timestamp) {
+    fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
             signerExpiry: signer.expiry, digest: digest, validationDate: date)
     }
 }
 
-/// The extensions by which Apple marks the certificates that sign receipts and signed data.
+/// The extensions by which Apple marks the certificates that sign receipts and JWS.
 extension ASN1ObjectIdentifier {
     /// 1.2.840.113635.100.6.11.1, on the leaf.
     static let receiptSigningMarker = ASN1ObjectIdentifier(
@@ -117,4 +113,9 @@ extension ASN1ObjectIdentifier {
     /// 1.2.840.113635.100.6.2.1, on the Worldwide Developer Relations intermediate.
     static let developerRelationsMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
+}
+
+extension AlgorithmPolicy {
+    /// What signs a JWS and its chain: ECDSA, and RSA for roots, of which a chain may end in an older one.
+    static let jws = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
 }

@@ -3,19 +3,19 @@ public import SpanASN1
 
 /// A receipt whose signature, chain and policy were verified.
 ///
-/// Only ``ReceiptVerifier`` makes one; no initialiser and no decoding does. What grants something asks for this type.
+/// Only ``AppStoreVerifier`` makes one; no initialiser and no decoding does. What grants something asks for this type.
 ///
 /// It says what Apple signed at ``ReceiptContents/creationDate``. It cannot say what happened since (refunds, renewals), nor whose receipt
 /// it is: whoever holds a copy can send it.
 public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
     /// What the receipt says. The plain value no longer shows that it was verified.
     public let receipt: Receipt
-    /// What the receipt was verified by.
-    public let trust: ReceiptEvidence
+    /// How the receipt was verified.
+    public let verification: Verification
 
-    init(receipt: Receipt, trust: ReceiptEvidence) {
+    init(receipt: Receipt, verification: Verification) {
         self.receipt = receipt
-        self.trust = trust
+        self.verification = verification
     }
 }
 
@@ -27,8 +27,8 @@ public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
     init(receipt: Receipt) { self.receipt = receipt }
 }
 
-/// What a receipt was verified by.
-public struct ReceiptEvidence: Hashable, Sendable {
+/// How evidence was verified: by whose signature, with which certificate, and at which date its chain was judged.
+public struct Verification: Hashable, Sendable {
     /// Whose word it is.
     public enum Authority: String, Hashable, Sendable {
         /// A chain to one of Apple's roots: Apple signed the receipt.
@@ -46,9 +46,9 @@ public struct ReceiptEvidence: Hashable, Sendable {
     /// SHA-256 of the signer's certificate.
     public let signer: Fingerprint
     /// When the signer's certificate expires or expired.
-    public let signerExpiry: Timestamp
+    public let signerExpiry: Instant
     /// What the payload was hashed with: SHA-1 or SHA-256 by Apple.
     public let digest: SignatureDigest
     /// The date at which the chain was judged.
-    public let validationDate: Timestamp
+    public let validationDate: Instant
 }

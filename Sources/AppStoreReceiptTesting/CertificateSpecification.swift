@@ -20,9 +20,9 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// Whom the certificate is for.
     public var subject: DistinguishedName
     /// The first moment at which it is valid; whole seconds.
-    public var notBefore: Timestamp
+    public var notBefore: Instant
     /// The last moment at which it is valid; whole seconds.
-    public var notAfter: Timestamp
+    public var notAfter: Instant
     /// An encoded `SubjectPublicKeyInfo` in place of the key's own.
     public var subjectPublicKeyInfo: [UInt8]?
     /// In the order written. One may be there twice.
@@ -36,7 +36,7 @@ public struct CertificateSpecification: Hashable, Sendable {
     ///   - validity: `notBefore` and `notAfter`, whole seconds.
     ///   - extensions: in the order written.
     public init(
-        subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Timestamp>,
+        subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Instant>,
         extensions: [Extension]
     ) {
         self.subject = subject

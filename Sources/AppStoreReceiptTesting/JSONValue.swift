@@ -1,7 +1,8 @@
 import AppStoreReceipt
+import StrictText
 
 /// A JSON value to be signed. Members of objects keep their order, and may be there twice.
-public enum JSONValue: Hashable, Sendable {
+public enum JSONValue: Sendable {
     /// A string; it is escaped as JSON demands.
     case string(String)
     /// An integer.
@@ -18,7 +19,7 @@ public enum JSONValue: Hashable, Sendable {
     case raw(String)
 
     /// A member of an object.
-    public struct Member: Hashable, Sendable {
+    public struct Member: Sendable {
         /// The name; one that is there twice is written twice.
         public var name: String
         /// What stands after the colon.
@@ -35,18 +36,18 @@ public enum JSONValue: Hashable, Sendable {
     public subscript(name: String) -> JSONValue? {
         get {
             guard case .object(let members) = self else { return nil }
-            return members.first { $0.name == name }?.value
+            return members.first { $0.name.hasSameBytes(as: name) }?.value
         }
         set {
             guard case .object(var members) = self else { return }
             if let newValue {
-                if let index = members.firstIndex(where: { $0.name == name }) {
+                if let index = members.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
                     members[index].value = newValue
                 } else {
                     members.append(Member(name, newValue))
                 }
             } else {
-                members.removeAll { $0.name == name }
+                members.removeAll { $0.name.hasSameBytes(as: name) }
             }
             self = .object(members)
         }
@@ -99,5 +100,22 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     /// A dictionary literal is ``object(_:)``, in the order written.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
+    }
+}
+
+/// Two values are equal when they are written alike, byte for byte.
+extension JSONValue: Hashable {
+    public static func == (lhs: JSONValue, rhs: JSONValue) -> Bool { lhs.bytes == rhs.bytes }
+    public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+extension JSONValue.Member: Hashable {
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.name.hasSameBytes(as: rhs.name) && lhs.value == rhs.value
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(UTF8Bytes(name))
+        hasher.combine(value)
     }
 }

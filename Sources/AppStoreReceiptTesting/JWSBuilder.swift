@@ -1,5 +1,6 @@
 public import AppStoreReceipt
 public import SpanASN1
+import StrictText
 
 /// Mints what Apple signs as JSON Web Signatures, for tests: transactions, renewals, app transactions and notifications.
 ///
@@ -7,7 +8,7 @@ public import SpanASN1
 /// let authority = try TestCertificateAuthority(.ellipticCurve)
 /// let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
 ///     .signed(by: authority)
-/// let verifier = try SignedDataVerifier(
+/// let verifier = try AppStoreVerifier(
 ///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
 /// ```
 ///
@@ -94,7 +95,7 @@ public struct JWSBuilder: Hashable, Sendable {
 
 extension JWSBuilder {
     /// 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
-    public static let defaultDate = Timestamp(millisecondsSince1970: 1_749_988_800_000)
+    public static let defaultDate = Instant(millisecondsSince1970: 1_749_988_800_000)
 
     /// A transaction: a non-consumable product, unless its members are changed.
     ///
@@ -106,7 +107,7 @@ extension JWSBuilder {
     ///   - signedDate: when it is said to be signed; it was bought a second before.
     public static func transaction(
         bundleID: String, productID: String, transactionID: String, environment: String = "Production",
-        signedDate: Timestamp = defaultDate
+        signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
@@ -124,7 +125,7 @@ extension JWSBuilder {
     /// The renewal information of a subscription.
     public static func renewalInfo(
         productID: String, originalTransactionID: String, environment: String = "Production",
-        signedDate: Timestamp = defaultDate
+        signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
@@ -140,7 +141,7 @@ extension JWSBuilder {
     /// An app transaction.
     public static func appTransaction(
         bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: String = "Production",
-        signedDate: Timestamp = defaultDate
+        signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
@@ -167,7 +168,7 @@ extension JWSBuilder {
     public static func notification(
         _ type: String, subtype: String? = nil, bundleID: String, appAppleID: Int64? = 1_234_567_890,
         environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,
-        signedDate: Timestamp = defaultDate
+        signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         var data: JSONValue = [
             "bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment),
@@ -182,7 +183,7 @@ extension JWSBuilder {
 
     /// A notification with the given object in its member `data`, `appData`, `summary` or `externalPurchaseToken`.
     public static func notification(
-        _ type: String, about member: String, _ value: JSONValue, signedDate: Timestamp = defaultDate
+        _ type: String, about member: String, _ value: JSONValue, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: .object([
@@ -195,7 +196,7 @@ extension JWSBuilder {
     /// A request for a retention message.
     public static func realtimeRequest(
         productID: String, originalTransactionID: String, appAppleID: Int64 = 1_234_567_890,
-        environment: String = "Production", signedDate: Timestamp = defaultDate
+        environment: String = "Production", signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [

@@ -34,7 +34,7 @@ extension ReceiptBuilder {
         }
 
         /// `nil` writes an empty string, which means that there is no date.
-        public static func date(_ type: AttributeType, _ date: Timestamp?) -> Attribute {
+        public static func date(_ type: AttributeType, _ date: Instant?) -> Attribute {
             .ia5String(type, date?.description ?? "")
         }
     }

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// Why a text does not specify a receipt, and where.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
@@ -55,7 +56,7 @@ extension ReceiptBuilder {
         self.init(bundleID: "", environment: .xcode)
         (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)
         (deviceIdentifier, expirationDate) = (nil, nil)
-        receiptType = Environment.production.rawValue
+        receiptType = ReceiptType.production.rawValue
         encoding = .der
 
         var reader = SpecificationReader(receipt: self)
@@ -87,40 +88,16 @@ extension ReceiptSpecificationError {
     }
 }
 
-/// A field of a receipt or of a purchase, by the type of its value.
-private enum Field<Root>: Sendable {
-    case text(any WritableKeyPath<Root, String?> & Sendable)
-    case integer(any WritableKeyPath<Root, Int64?> & Sendable)
-    case date(any WritableKeyPath<Root, Timestamp?> & Sendable)
-    case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
-    case flag(any WritableKeyPath<Root, Bool?> & Sendable)
-}
-
 private struct SpecificationReader {
     var receipt: ReceiptBuilder
     var unknownKeyOffset: Int?
 
-    private static let receiptFields: [AttributeType: Field<ReceiptBuilder>] = [
-        .receiptType: .text(\.receiptType), .appItemID: .integer(\.appItemID), .bundleID: .text(\.bundleID),
-        .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
-        .sha1Hash: .octets(\.sha1Hash), .originalCreationDate: .date(\.originalCreationDate),
-        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .integer(\.sellerID),
-        .creationDate: .date(\.creationDate), .clientVersion: .integer(\.clientVersion),
-        .downloadID: .integer(\.downloadID), .versionExternalIdentifier: .integer(\.versionExternalIdentifier),
-        .originalPurchaseDate: .date(\.originalPurchaseDate),
-        .originalApplicationVersion: .text(\.originalApplicationVersion), .expirationDate: .date(\.expirationDate),
-        .platform: .integer(\.platform), .preorderDate: .date(\.preorderDate),
-    ]
+    private static let receiptRows = byKey(AttributeType.receiptRows)
+    private static let purchaseRows = byKey(AttributeType.purchaseRows)
 
-    private static let purchaseFields: [AttributeType: Field<ReceiptBuilder.Purchase>] = [
-        .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
-        .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
-        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
-        .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
-        .webOrderLineItemID: .integer(\.webOrderLineItemID), .cancellationDate: .date(\.cancellationDate),
-        .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
-        .cancellationReason: .integer(\.cancellationReason), .promotionalOfferID: .text(\.promotionalOfferID),
-    ]
+    private static func byKey(_ rows: [AttributeType.Row]) -> [UTF8Bytes: AttributeType.Row] {
+        Dictionary(uniqueKeysWithValues: rows.map { (UTF8Bytes("\($0.jsonKey)"), $0) })
+    }
 
     /// Where the receipt begins: in the member `receipt` of what the command prints, or at once.
     static func receiptOffset(_ json: Span<UInt8>) throws(JSONError) -> Int {
@@ -136,13 +113,13 @@ private struct SpecificationReader {
     mutating func read(_ cursor: inout JSONCursor) throws(JSONError) {
         var receipt = receipt
         try read(
-            &cursor, into: &receipt, AttributeType.receiptAttributesByJSONKey, Self.receiptFields,
+            &cursor, into: &receipt, Self.receiptRows, ReceiptBuilder.fields,
             unknown: \.additionalAttributes
         ) { (reader, cursor, receipt) throws(JSONError) in
             try cursor.readArray { (cursor) throws(JSONError) in
                 var purchase = ReceiptBuilder.Purchase()
                 try reader.read(
-                    &cursor, into: &purchase, AttributeType.purchaseAttributesByJSONKey, Self.purchaseFields,
+                    &cursor, into: &purchase, Self.purchaseRows, ReceiptBuilder.Purchase.fields,
                     unknown: \.additionalAttributes)
                 receipt.purchases.append(purchase)
             }
@@ -151,20 +128,20 @@ private struct SpecificationReader {
     }
 
     private mutating func read<Root>(
-        _ cursor: inout JSONCursor, into root: inout Root, _ types: [String: AttributeType],
-        _ fields: [AttributeType: Field<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
+        _ cursor: inout JSONCursor, into root: inout Root, _ rows: [UTF8Bytes: AttributeType.Row],
+        _ fields: [AttributeType: BuilderField<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
         purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
     ) throws(JSONError) {
-        var seen: Set<String> = []
+        var seen: Set<UTF8Bytes> = []
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let key = name.value
+            let key = UTF8Bytes(name.bytes[...])
             guard seen.insert(key).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
-            if key == "unknown_attributes" {
+            if name == "unknown_attributes" {
                 return try cursor.readArray { (cursor) throws(JSONError) in
                     root[keyPath: unknown].append(try Self.attribute(&cursor))
                 }
             }
-            guard let type = types[key] else {
+            guard let type = rows[key]?.type else {
                 unknownKeyOffset = name.offset
                 throw JSONError(.unexpectedValue, offset: name.offset)
             }
@@ -175,7 +152,7 @@ private struct SpecificationReader {
     }
 
     private static func read<Root>(
-        _ cursor: inout JSONCursor, _ field: Field<Root>, into root: inout Root
+        _ cursor: inout JSONCursor, _ field: BuilderField<Root>, into root: inout Root
     ) throws(JSONError) {
         switch field {
         case .text(let path): root[keyPath: path] = try cursor.readString().value
@@ -184,7 +161,7 @@ private struct SpecificationReader {
         case .octets(let path): root[keyPath: path] = try octets(&cursor)
         case .date(let path):
             let string = try cursor.readString()
-            guard let date = Timestamp(rfc3339: string.value) else {
+            guard let date = Instant(rfc3339: string.value) else {
                 throw JSONError(.unexpectedValue, offset: string.offset)
             }
             root[keyPath: path] = date

@@ -1,33 +1,35 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
 
 extension ReceiptBuilder {
     /// The payload, a SET OF ReceiptAttribute: what is signed.
     ///
     /// - Throws: `algorithm-unavailable` where libcrypto lacks SHA-1, for attribute 5.
     public func payload() throws(MintingError) -> [UInt8] {
-        let hash = sha1Hash == nil ? try deviceHash() : sha1Hash
+        var builder = self
+        if builder.sha1Hash == nil { builder.sha1Hash = try deviceHash() }
+        let isXcode = receiptType?.hasSameBytes(as: ReceiptType.xcode.rawValue) == true
         var record = RecordWriter()
-        record.addText(.receiptType, receiptType)
-        record.addInteger(.appItemID, appItemID)
-        record.addText(.bundleID, bundleID)
-        record.addText(.applicationVersion, applicationVersion)
-        record.addOctets(.opaqueValue, version: receiptType == Environment.xcode.rawValue ? 1 : 2, opaqueValue)
-        record.addOctets(.sha1Hash, hash)
-        if writesEmptyAttributes {
-            record.addOctets(.unknownOpaque6, Array(Self.filler.prefix(62)))
-            record.addOctets(.unknownOpaque7, Array(Self.filler.suffix(56)))
+        var empty = writesEmptyAttributes ? Self.emptyAttributes[...] : []
+        for row in AttributeType.receiptRows {
+            record.add(&empty, before: row)
+            switch row.type {
+            case .inAppPurchase: addPurchases(to: &record)
+            case .opaqueValue: record.add(row, of: builder, Self.fields, version: isXcode ? 1 : 2)
+            // Xcode, too, writes this one empty.
+            case .originalCreationDate: record.add(row, of: builder, Self.fields, isWrittenEmpty: true)
+            default: record.add(row, of: builder, Self.fields)
+            }
         }
-        // Xcode, too, writes this one empty.
-        record.addDate(.originalCreationDate, originalCreationDate, isWrittenEmpty: true)
-        record.addInteger(.serverBuild, serverBuild)
-        record.addText(.ageRating, ageRating, tag: 0x16)
-        record.addInteger(.sellerID, sellerID)
-        record.addDate(.creationDate, creationDate)
-        record.addInteger(.clientVersion, clientVersion)
-        if writesEmptyAttributes { record.addInteger(.unknownInteger14, 207) }
-        record.addInteger(.downloadID, downloadID)
-        record.addInteger(.versionExternalIdentifier, versionExternalIdentifier)
+        for attribute in additionalAttributes { record.add(attribute) }
+
+        var payload: [UInt8] = []
+        record.write(to: &payload, order: attributeOrder)
+        return payload
+    }
+
+    private func addPurchases(to record: inout RecordWriter) {
         var purchaseRecord = RecordWriter()
         for (index, purchase) in purchases.enumerated() {
             purchaseRecord.removeAll()
@@ -36,18 +38,19 @@ extension ReceiptBuilder {
             if case .shuffled(let seed) = order { order = .shuffled(seed: seed &+ UInt64(index)) }
             record.add(.inAppPurchase, purchaseRecord, order: order)
         }
-        record.addDate(.originalPurchaseDate, originalPurchaseDate)
-        record.addText(.originalApplicationVersion, originalApplicationVersion)
-        if writesEmptyAttributes { record.addText(.unknownString20, "") }
-        record.addDate(.expirationDate, expirationDate)
-        record.addInteger(.platform, platform)
-        record.addDate(.preorderDate, preorderDate)
-        for attribute in additionalAttributes { record.add(attribute) }
-
-        var payload: [UInt8] = []
-        record.write(to: &payload, order: attributeOrder)
-        return payload
     }
+
+    /// What Apple writes in attributes that say nothing, by number.
+    private static let emptyAttributes: [Attribute] = [
+        Attribute(.unknownOpaque6, value: Array(filler.prefix(62))),
+        Attribute(.unknownOpaque7, value: Array(filler.suffix(56))), .integer(.unknownInteger14, 207),
+        .utf8String(.unknownString20, ""),
+    ]
+
+    /// The same of a purchase.
+    private static let emptyPurchaseAttributes: [Attribute] =
+        ([1709] + Array(1714...1718)).map { .utf8String(AttributeType(rawValue: $0), "") }
+        + [.integer(AttributeType(rawValue: 1722), 0)]
 
     /// SHA-1(device identifier ‖ opaque value ‖ encoded bundle id), as Apple documents it.
     private func deviceHash() throws(MintingError) -> [UInt8]? {
@@ -57,26 +60,25 @@ extension ReceiptBuilder {
     }
 
     private func add(_ purchase: Purchase, to record: inout RecordWriter) {
-        record.addInteger(.quantity, purchase.quantity)
-        record.addText(.productID, purchase.productID)
-        record.addText(.transactionID, purchase.transactionID)
-        record.addDate(.purchaseDate, purchase.purchaseDate)
-        record.addText(.originalTransactionID, purchase.originalTransactionID)
-        record.addDate(.purchaseOriginalPurchaseDate, purchase.originalPurchaseDate)
-        record.addInteger(.productType, purchase.productType)
-        record.addDate(.expiresDate, purchase.expiresDate, isWrittenEmpty: writesEmptyAttributes)
-        if writesEmptyAttributes { record.addText(AttributeType(rawValue: 1709), "") }
-        record.addInteger(.itemID, purchase.itemID)
-        record.addInteger(.webOrderLineItemID, purchase.webOrderLineItemID)
-        record.addDate(.cancellationDate, purchase.cancellationDate, isWrittenEmpty: writesEmptyAttributes)
-        record.addInteger(.isTrialPeriod, purchase.isTrialPeriod.map { $0 ? 1 : 0 })
-        if writesEmptyAttributes {
-            for type in 1714...1718 { record.addText(AttributeType(rawValue: Int64(type)), "") }
+        var empty = writesEmptyAttributes ? Self.emptyPurchaseAttributes[...] : []
+        for row in AttributeType.purchaseRows {
+            record.add(&empty, before: row)
+            let isWrittenEmpty = writesEmptyAttributes && [.expiresDate, .revocationDate].contains(row.type)
+            record.add(row, of: purchase, Purchase.fields, isWrittenEmpty: isWrittenEmpty)
         }
-        record.addInteger(.isInIntroOfferPeriod, purchase.isInIntroOfferPeriod.map { $0 ? 1 : 0 })
-        record.addInteger(.cancellationReason, purchase.cancellationReason)
-        record.addText(.promotionalOfferID, purchase.promotionalOfferID)
-        if writesEmptyAttributes { record.addInteger(AttributeType(rawValue: 1722), 0) }
+        for attribute in empty { record.add(attribute) }
         for attribute in purchase.additionalAttributes { record.add(attribute) }
+    }
+}
+
+extension RecordWriter {
+    /// Adds those that come before an attribute by number.
+    fileprivate mutating func add(
+        _ attributes: inout ArraySlice<ReceiptBuilder.Attribute>, before row: AttributeType.Row
+    ) {
+        while let attribute = attributes.first, attribute.type.rawValue < row.type.rawValue {
+            add(attribute)
+            attributes.removeFirst()
+        }
     }
 }

@@ -11,27 +11,27 @@ extension ReceiptBuilder {
         /// Attribute 1703.
         public var transactionID: String?
         /// Attribute 1704.
-        public var purchaseDate: Timestamp?
+        public var purchaseDate: Instant?
         /// Attribute 1705.
         public var originalTransactionID: String?
         /// Attribute 1706.
-        public var originalPurchaseDate: Timestamp?
+        public var originalPurchaseDate: Instant?
         /// Attribute 1707: 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable, 4 free subscription.
         public var productType: Int64?
         /// Attribute 1708.
-        public var expiresDate: Timestamp?
+        public var expiresDate: Instant?
         /// Attribute 1710; 0 in the sandbox.
         public var itemID: Int64? = 0
         /// Attribute 1711; 0 for what is no subscription.
         public var webOrderLineItemID: Int64? = 0
         /// Attribute 1712.
-        public var cancellationDate: Timestamp?
+        public var revocationDate: Instant?
         /// Attribute 1713.
         public var isTrialPeriod: Bool? = false
         /// Attribute 1719; since 2018 on auto-renewable subscriptions only.
         public var isInIntroOfferPeriod: Bool?
         /// Attribute 1720; there only when cancelled.
-        public var cancellationReason: Int64?
+        public var revocationReason: Int64?
         /// Attribute 1721.
         public var promotionalOfferID: String?
         /// Any attributes besides, in this order.
@@ -53,8 +53,8 @@ extension ReceiptBuilder {
         ///   - originalPurchaseDate: `nil` for the date of the purchase.
         public init(
             productID: String, transactionID: String, productType: Int64,
-            purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate, originalTransactionID: String? = nil,
-            originalPurchaseDate: Timestamp? = nil
+            purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalTransactionID: String? = nil,
+            originalPurchaseDate: Instant? = nil
         ) {
             self.productID = productID
             self.transactionID = transactionID
@@ -67,7 +67,7 @@ extension ReceiptBuilder {
         /// A consumable [1707 is 1], bought once; its original transaction is itself.
         public static func consumable(
             _ productID: String, transactionID: String, quantity: Int64 = 1,
-            purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate
+            purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
         ) -> Purchase {
             var purchase = Purchase(
                 productID: productID, transactionID: transactionID, productType: 1, purchaseDate: purchaseDate)
@@ -78,7 +78,7 @@ extension ReceiptBuilder {
         /// A non-consumable [1707 is 0]; its original transaction is itself.
         public static func nonConsumable(
             _ productID: String, transactionID: String,
-            purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate
+            purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
         ) -> Purchase {
             Purchase(productID: productID, transactionID: transactionID, productType: 0, purchaseDate: purchaseDate)
         }
@@ -86,8 +86,8 @@ extension ReceiptBuilder {
         /// One period of a subscription that renews itself.
         public static func autoRenewable(
             _ productID: String, transactionID: String, originalTransactionID: String? = nil,
-            purchaseDate: Timestamp = ReceiptBuilder.defaultPurchaseDate, originalPurchaseDate: Timestamp? = nil,
-            expiresDate: Timestamp, isTrialPeriod: Bool = false
+            purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalPurchaseDate: Instant? = nil,
+            expiresDate: Instant, isTrialPeriod: Bool = false
         ) -> Purchase {
             var purchase = Purchase(
                 productID: productID, transactionID: transactionID, productType: 3, purchaseDate: purchaseDate,
@@ -100,14 +100,14 @@ extension ReceiptBuilder {
         }
 
         /// The same purchase, refunded. Apple's reasons: 1 for a problem with the app, 0 for any other.
-        public func cancelled(at date: Timestamp, reason: Int64 = 0) -> Purchase {
+        public func revoked(at date: Instant, reason: Int64 = 0) -> Purchase {
             var purchase = self
-            purchase.cancellationDate = date
-            purchase.cancellationReason = reason
+            purchase.revocationDate = date
+            purchase.revocationReason = reason
             return purchase
         }
     }
 
     /// 2025-06-01T09:30:00Z
-    public static let defaultPurchaseDate = Timestamp(millisecondsSince1970: 1_748_770_200_000)
+    public static let defaultPurchaseDate = Instant(millisecondsSince1970: 1_748_770_200_000)
 }

@@ -30,7 +30,7 @@ public struct ReceiptBuilder: Sendable {
     /// The bytes of the device's identifier that enter attribute 5; `nil` leaves it out.
     public var deviceIdentifier: [UInt8]? = Self.defaultDeviceIdentifier
     /// Attribute 8; `nil` writes it empty, as in the sandbox.
-    public var originalCreationDate: Timestamp?
+    public var originalCreationDate: Instant?
     /// Attribute 9.
     public var serverBuild: Int64? = 1_345_531_954
     /// Attribute 10.
@@ -38,7 +38,7 @@ public struct ReceiptBuilder: Sendable {
     /// Attribute 11.
     public var sellerID: Int64? = 123_456_789
     /// Attribute 12, the date at which the signing certificates are judged.
-    public var creationDate: Timestamp?
+    public var creationDate: Instant?
     /// Attribute 13.
     public var clientVersion: Int64? = 180_000
     /// Attribute 15; 0 in the sandbox.
@@ -46,15 +46,15 @@ public struct ReceiptBuilder: Sendable {
     /// Attribute 16; 0 in the sandbox.
     public var versionExternalIdentifier: Int64? = 860_000_001
     /// Attribute 18.
-    public var originalPurchaseDate: Timestamp?
+    public var originalPurchaseDate: Instant?
     /// Attribute 19.
     public var originalApplicationVersion: String? = "1.0"
     /// Attribute 21.
-    public var expirationDate: Timestamp?
+    public var expirationDate: Instant?
     /// Attribute 25.
     public var platform: Int64? = 3
     /// Attribute 32.
-    public var preorderDate: Timestamp?
+    public var preorderDate: Instant?
     /// Attributes 17.
     public var purchases: [Purchase]
     /// Any attributes besides, in this order.
@@ -86,8 +86,8 @@ public struct ReceiptBuilder: Sendable {
     ///   - purchases: in the order written.
     ///   - creationDate: when the receipt was made, by default 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
     public init(
-        bundleID: String, environment: Environment = .production, purchases: [Purchase] = [],
-        creationDate: Timestamp = Self.defaultCreationDate
+        bundleID: String, environment: ReceiptType = .production, purchases: [Purchase] = [],
+        creationDate: Instant = Self.defaultCreationDate
     ) {
         self.bundleID = bundleID
         self.purchases = purchases
@@ -97,18 +97,18 @@ public struct ReceiptBuilder: Sendable {
         switch environment {
         case .production, .productionVPP:
             originalCreationDate = creationDate
-            originalPurchaseDate = Timestamp(millisecondsSince1970: 1_700_000_000_000)
+            originalPurchaseDate = Instant(millisecondsSince1970: 1_700_000_000_000)
         case .sandbox, .productionVPPSandbox:
             (appItemID, sellerID, downloadID, versionExternalIdentifier) = (0, 0, 0, 0)
             // 2013-08-01T07:00:00Z
-            originalPurchaseDate = Timestamp(millisecondsSince1970: 1_375_340_400_000)
+            originalPurchaseDate = Instant(millisecondsSince1970: 1_375_340_400_000)
         case .xcode:
             appItemID = 0
             opaqueValue = Array(Self.filler.prefix(8))
             (serverBuild, ageRating, sellerID, clientVersion, downloadID) = (nil, nil, nil, nil, nil)
             (versionExternalIdentifier, originalApplicationVersion, platform) = (nil, nil, nil)
             // 4001-01-01T00:00:00Z
-            expirationDate = Timestamp(millisecondsSince1970: 64_092_211_200_000)
+            expirationDate = Instant(millisecondsSince1970: 64_092_211_200_000)
             writesEmptyAttributes = false
             (attributeOrder, purchaseAttributeOrder) = (.asGiven, .asGiven)
             encoding = .ber()
@@ -116,7 +116,7 @@ public struct ReceiptBuilder: Sendable {
     }
 
     /// The store that a receipt comes from; the raw value is attribute 0.
-    public enum Environment: String, Hashable, Sendable, CaseIterable {
+    public enum ReceiptType: String, Hashable, Sendable, CaseIterable {
         /// Bought in the App Store.
         case production = "Production"
         /// Bought with a sandbox account or in TestFlight; Apple's numeric ids are 0 then.
@@ -140,7 +140,7 @@ public struct ReceiptBuilder: Sendable {
     }
 
     /// 2025-06-15T12:00:00Z
-    public static let defaultCreationDate = Timestamp(millisecondsSince1970: 1_749_988_800_000)
+    public static let defaultCreationDate = Instant(millisecondsSince1970: 1_749_988_800_000)
     /// 16 bytes, as of an `identifierForVendor`.
     public static let defaultDeviceIdentifier: [UInt8] = [
         0x54, 0x45, 0x53, 0x54, 0xDE, 0xF1, 0x4C, 0xE0, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
@@ -173,6 +173,8 @@ extension ReceiptBuilder {
     public func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
         var signer = SignedDataBuilder.Signer(authority.leaf, digest: digest)
         signer.signedAttributes = signedAttributes
+        // Bare, as Apple writes it, there is only RSA.
+        if !authority.leaf.key.isRSA { signer.signatureAlgorithm = nil }
         var builder = SignedDataBuilder(
             content: try payload(), certificates: Array(authority.certificates.prefix(embedsRoot ? 3 : 2)),
             signers: [signer])

@@ -41,7 +41,7 @@ struct RecordWriter {
     }
 
     /// - Parameter isWrittenEmpty: whether no date is an empty string.
-    mutating func addDate(_ type: AttributeType, _ date: Timestamp?, isWrittenEmpty: Bool = false) {
+    mutating func addDate(_ type: AttributeType, _ date: Instant?, isWrittenEmpty: Bool = false) {
         guard let date else {
             if isWrittenEmpty { addText(type, "", tag: 0x16) }
             return

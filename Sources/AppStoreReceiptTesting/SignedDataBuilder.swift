@@ -88,7 +88,7 @@ public struct SignedDataBuilder: Sendable {
         /// `nil` for the digest of the content.
         case messageDigest([UInt8]?)
         /// When the signer says it signed (RFC 5652, 11.3).
-        case signingTime(Timestamp)
+        case signingTime(Instant)
         /// Encoded values.
         case other(ASN1ObjectIdentifier, values: [[UInt8]])
 
@@ -110,6 +110,12 @@ extension SignedDataBuilder {
         case .der: return der(signerInfos)
         case .ber(let segmentSize): return ber(signerInfos, segmentSize: segmentSize)
         }
+    }
+
+    /// What a signer signs: the signed attributes as a SET OF, or the content.
+    package func signedBytes(of signer: Signer) throws(MintingError) -> [UInt8] {
+        guard let attributes = signer.signedAttributes else { return content ?? [] }
+        return try encoded(attributes, of: signer)
     }
 
     private func encoded(_ signer: Signer) throws(MintingError) -> [UInt8] {

@@ -5,7 +5,7 @@ import SpanASN1
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority()
-/// let verifier = try ReceiptVerifier(
+/// let verifier = try AppStoreVerifier(
 ///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
 /// let receipt = try ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
 ///     .signed(by: authority)
@@ -173,8 +173,8 @@ extension TestCertificateAuthority {
     }
 }
 
-extension ClosedRange<Timestamp> {
-    static func seconds(_ first: Int64, _ last: Int64) -> ClosedRange<Timestamp> {
-        Timestamp(millisecondsSince1970: first * 1000)...Timestamp(millisecondsSince1970: last * 1000)
+extension ClosedRange<Instant> {
+    static func seconds(_ first: Int64, _ last: Int64) -> ClosedRange<Instant> {
+        Instant(millisecondsSince1970: first * 1000)...Instant(millisecondsSince1970: last * 1000)
     }
 }

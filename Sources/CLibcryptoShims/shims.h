@@ -36,3 +36,8 @@ static inline int receipt_crls_push(STACK_OF(X509_CRL) *stack, X509_CRL *crl) {
     return sk_X509_CRL_push(stack, crl) > 0;
 }
 static inline void receipt_crls_free(STACK_OF(X509_CRL) *stack) { sk_X509_CRL_free(stack); }
+
+// What `X509_CRL_get_ext_d2i` returns for NID_issuing_distribution_point.
+static inline void receipt_issuing_distribution_point_free(void *point) {
+    ISSUING_DIST_POINT_free((ISSUING_DIST_POINT *)point);
+}

@@ -6,8 +6,8 @@ import AppStoreReceiptTesting
 extension Attack {
     private static func answering(_ name: String, _ members: @escaping @Sendable (Int) -> String) -> Attack {
         Attack(name: "batch: " + name) { n in
-            let trust = ReceiptTrust.roots([try authority.get().trustAnchor])
-            let verifier = try EvidenceVerifier(bundleID: "a", environments: [.production], trust: trust)
+            let trust = AppStoreTrust.roots([try authority.get().trustAnchor])
+            let verifier = try AppStoreVerifier(bundleID: "a", environments: [.production], trust: trust)
             let line = Array("{\(members(n)),\"receipt-data\":\"MIIB\"}".utf8)
             return (
                 line.count,
@@ -30,7 +30,7 @@ extension Attack {
     static var batches: [Attack] {
         [
             answering("many members") { n in list("\"x\":0,", n) },
-            answering("many reserved names") { n in list("\"VERIFIED\":0,", n) },
+            answering("many names like the verdict's") { n in list("\"VERIFIED\":0,", n) },
             answering("a name of n characters") { n in "\"\(String(repeating: "K", count: n))\":0" },
             answering("a name of escapes") { n in "\"\(String(repeating: "\\u212A", count: n / 6))\":0" },
             answering("a value of empty lines") { n in "\"x\":[\(String(repeating: "\n", count: n))]" },

@@ -6,15 +6,15 @@ import AppStoreReceiptTesting
 extension Attack {
     private static func verifyingJWS(_ name: String, _ input: @escaping @Sendable (Int) throws -> [UInt8]) -> Attack {
         Attack(name: "JWS: " + name) { n in
-            var policy = SignedDataPolicy(bundleIDs: nil, environments: [.production])
-            policy.maximumByteCount = .max
-            let verifier = try SignedDataVerifier(policy: policy, trust: .roots([signers.get().trustAnchor]))
+            var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+            policy.limits.maximumJWSByteCount = .max
+            let verifier = try AppStoreVerifier(policy: policy, trust: .roots([signers.get().trustAnchor]))
             let text = try input(n)
             return (
                 text.count,
                 {
-                    do throws(SignedDataError) {
-                        _ = try verifier.verifyAny(text)
+                    do throws(VerificationError) {
+                        _ = try verifier.verify(text)
                         return "accepted"
                     } catch {
                         return error.code

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// An input of about n bytes that is made to be dear, and what is done with it.
 struct Attack: Sendable {
@@ -13,7 +14,7 @@ struct Attack: Sendable {
     static func decoding(_ name: String, _ input: @escaping @Sendable (Int) throws -> [UInt8]) -> Attack {
         Attack(name: name) { n in
             let bytes = try input(n)
-            return (bytes.count, { outcome { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) } })
+            return (bytes.count, { outcome { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) } })
         }
     }
 
@@ -21,20 +22,20 @@ struct Attack: Sendable {
         Attack(name: name) { n in
             let verifier = try Self.verifier()
             let bytes = try input(n)
-            return (bytes.count, { outcome { () throws(ReceiptError) in try verifier.verify(bytes) } })
+            return (bytes.count, { outcome { () throws(VerificationError) in try verifier.verifyReceipt(bytes) } })
         }
     }
 
     static let authority = Result { () throws(MintingError) in try TestCertificateAuthority() }
 
-    static func verifier() throws -> ReceiptVerifier {
-        try ReceiptVerifier(
-            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production]),
+    static func verifier() throws -> AppStoreVerifier {
+        try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production]),
             trust: .roots([authority.get().trustAnchor]))
     }
 
-    static func outcome<Value>(_ body: () throws(ReceiptError) -> Value) -> String {
-        do throws(ReceiptError) {
+    static func outcome<Value>(_ body: () throws(VerificationError) -> Value) -> String {
+        do throws(VerificationError) {
             _ = try body()
             return "accepted"
         } catch {
@@ -104,14 +105,14 @@ extension Attack {
                 }
             },
             Attack(name: "certificates by the thousand, no limit") { n in
-                var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
+                var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
                 policy.limits.maximumCertificateCount = .max
-                let verifier = try ReceiptVerifier(policy: policy, trust: .roots([authority.get().trustAnchor]))
+                let verifier = try AppStoreVerifier(policy: policy, trust: .roots([authority.get().trustAnchor]))
                 let certificate = try authority.get().root.certificate
                 let bytes = try container(try ReceiptBuilder(bundleID: "a").payload()) { builder in
                     builder.certificates? += Array(repeating: certificate, count: max(1, n / certificate.count))
                 }
-                return (bytes.count, { outcome { () throws(ReceiptError) in try verifier.verify(bytes) } })
+                return (bytes.count, { outcome { () throws(VerificationError) in try verifier.verifyReceipt(bytes) } })
             },
             verifying("signers by the thousand") { n in
                 let leaf = try authority.get().leaf
@@ -161,7 +162,7 @@ extension Attack {
             },
             Attack(name: "JSON, much after a small receipt, in a request") { n in
                 let body = Array("{\"receipt-data\":\"MAA=\",\"x\":\"\(String(repeating: "A", count: n))\"}".utf8)
-                let responder = try VerifyReceiptResponder(environment: .production)
+                let responder = try VerifyReceiptResponder(bundleIDs: nil, environments: [.production])
                 return (body.count, { "status \(responder.answer(to: body).status.rawValue)" })
             },
             decoding("JSON, each character escaped") { n in
@@ -197,7 +198,7 @@ extension Attack {
     private static func flood(_ n: Int) throws -> (byteCount: Int, run: () -> String) {
         let verifier = try verifier()
         let good = try ReceiptBuilder(bundleID: "a").signed(by: authority.get())
-        _ = try verifier.verify(good)
+        _ = try verifier.verifyReceipt(good)
         // The same keys under other names: every chain is new. Two hundred of them, again and again.
         let stranger = try TestCertificateAuthority()
         var junk: [[UInt8]] = []
@@ -213,8 +214,8 @@ extension Attack {
         return (
             rounds * size,
             {
-                for round in 0..<rounds { _ = try? verifier.verify(junk[round % junk.count]) }
-                return outcome { () throws(ReceiptError) in try verifier.verify(good) }
+                for round in 0..<rounds { _ = try? verifier.verifyReceipt(junk[round % junk.count]) }
+                return outcome { () throws(VerificationError) in try verifier.verifyReceipt(good) }
             }
         )
     }

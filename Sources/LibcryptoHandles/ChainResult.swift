@@ -2,17 +2,18 @@ import CLibcryptoShims
 
 /// What path validation (RFC 5280, 6) found.
 package enum ChainResult: Hashable, Sendable {
-    /// The path, from the leaf to the anchor.
+    /// The path, from the leaf to the anchor; the anchor alone for a leaf that is one.
     case valid(path: [ChainLink])
     /// `depth` counts from the leaf, which is 0.
     case invalid(ChainFault, depth: Int)
 }
 
-/// One certificate of a path, by its place among those that ``ChainValidator`` was given.
+/// One certificate of a path that ``ChainValidator`` found.
 package enum ChainLink: Hashable, Sendable {
     case leaf
+    /// By its place among those that were given.
     case untrusted(Int)
-    case anchor(Int)
+    case anchor
 }
 
 /// The first fault of a path.
@@ -30,7 +31,7 @@ package enum ChainFault: Hashable, Sendable {
     case weakAlgorithm
     case revoked
     case noRevocationList
-    /// A revocation list that is expired, not yet valid, badly signed or not understood.
+    /// A revocation list that is expired, not yet valid, badly signed, not understood, or about other certificates.
     case unusableRevocationList
     /// Another of libcrypto's codes (`X509_V_ERR_…`).
     case other(Int32)
@@ -57,7 +58,8 @@ package enum ChainFault: Hashable, Sendable {
             case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_SIGNATURE_FAILURE,
                 X509_V_ERR_UNABLE_TO_DECRYPT_CRL_SIGNATURE, X509_V_ERR_KEYUSAGE_NO_CRL_SIGN,
                 X509_V_ERR_ERROR_IN_CRL_LAST_UPDATE_FIELD, X509_V_ERR_ERROR_IN_CRL_NEXT_UPDATE_FIELD,
-                X509_V_ERR_UNHANDLED_CRITICAL_CRL_EXTENSION:
+                X509_V_ERR_UNHANDLED_CRITICAL_CRL_EXTENSION, X509_V_ERR_DIFFERENT_CRL_SCOPE,
+                X509_V_ERR_CRL_PATH_VALIDATION_ERROR:
                 .unusableRevocationList
             default: .other(code)
             }

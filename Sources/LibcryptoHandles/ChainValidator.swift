@@ -1,31 +1,31 @@
 import CLibcryptoShims
 
-/// libcrypto's path validation (RFC 5280, 6) against pinned anchors. May be shared by threads.
+/// libcrypto's path validation (RFC 5280, 6) against one pinned anchor. May be shared by threads.
+///
+/// One alone, since of several anchors that fit libcrypto tries the first and no other.
 package final class ChainValidator: Sendable {
     /// Which certificates of a path must be covered by a revocation list.
     package enum RevocationScope: Sendable { case leaf, chain }
 
-    package let anchors: [Certificate]
+    private let anchor: Certificate
     private let isStrict: Bool
     private let store: Owned<StoreObject>
 
-    /// Only self-signed anchors end a path. The host's own certificates are never consulted.
+    /// Only an anchor that names itself as its issuer ends a path. The host's own certificates are never consulted.
     ///
     /// - Parameter isStrict: whether certificates must also keep the profile's lesser rules (RFC 5280, 4.2: key identifiers, which
     ///   extensions are critical). All chains that Apple signed do; home-made ones often do not.
-    package init(anchors: [Certificate], isStrict: Bool = false) throws(LibcryptoError) {
+    package init(anchor: Certificate, isStrict: Bool = false) throws(LibcryptoError) {
         let store = try unsafe Owned<StoreObject>(X509_STORE_new())
-        for anchor in anchors {
-            guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
-                throw LibcryptoError(.operationFailed)
-            }
+        guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
+            throw LibcryptoError(.operationFailed)
         }
-        self.anchors = anchors
+        self.anchor = anchor
         self.isStrict = isStrict
         self.store = store
     }
 
-    /// Looks for a path from `leaf` through `untrusted` to an anchor, and judges it at the given date.
+    /// Looks for a path from `leaf` through `untrusted` to the anchor, and judges it at the given date.
     ///
     /// Checked are signatures, validity periods, `basicConstraints`, path lengths, `keyCertSign`, name constraints and that no critical
     /// extension is unknown. Not checked: algorithms and key sizes, and what the leaf may be used for.
@@ -101,8 +101,8 @@ package final class ChainValidator: Sendable {
         var path: [ChainLink] = []
         for index in 0..<max(0, unsafe receipt_certificates_count(chain)) {
             let pointer = unsafe receipt_certificates_at(chain, index)
-            if let index = anchors.firstIndex(where: { unsafe $0.certificate.pointer == pointer }) {
-                path.append(.anchor(index))
+            if unsafe anchor.certificate.pointer == pointer {
+                path.append(.anchor)
             } else if unsafe leaf.certificate.pointer == pointer {
                 path.append(.leaf)
             } else if let index = untrusted.firstIndex(where: { unsafe $0.certificate.pointer == pointer }) {

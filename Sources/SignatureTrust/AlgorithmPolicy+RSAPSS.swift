@@ -9,10 +9,13 @@ extension AlgorithmPolicy {
         guard let parameters = identifier.parameters else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: identifier.element.offset)
         }
-        return try pssAlgorithm(parameters)
+        let (digest, mask, saltLength) = try pssChoices(parameters)
+        return SignatureAlgorithm(digest: digest, scheme: .pss(saltLength: saltLength, mgf1: mask))
     }
 
-    private func pssAlgorithm(_ parameters: ASN1Element) throws(SignatureTrustError) -> SignatureAlgorithm {
+    private func pssChoices(
+        _ parameters: ASN1Element
+    ) throws(SignatureTrustError) -> (digest: DigestAlgorithm, mask: DigestAlgorithm, saltLength: Int) {
         let pss: RSAPSSParameters
         do throws(ASN1DecodingError) {
             pss = try RSAPSSParameters(parameters)
@@ -24,16 +27,15 @@ extension AlgorithmPolicy {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: parameters.offset)
         }
         let digest = try defaultingToSHA1(pss.hashAlgorithm, parameters.offset)
-        let mask = try defaultingToSHA1(pss.maskHashAlgorithm, parameters.offset)
-        return SignatureAlgorithm(digest: digest, scheme: .pss(saltLength: pss.saltLength, mgf1: mask))
+        return (digest, try defaultingToSHA1(pss.maskHashAlgorithm, parameters.offset), pss.saltLength)
     }
 
     private func defaultingToSHA1(
         _ identifier: AlgorithmIdentifier?, _ offset: Int
     ) throws(SignatureTrustError) -> DigestAlgorithm {
-        if let identifier { return try digestAlgorithm(identifier) }
-        try check(.sha1, offset)
-        return .sha1
+        let digest = if let identifier { try digestAlgorithm(identifier) } else { DigestAlgorithm.sha1 }
+        try check(digest, for: .rsaPSS, identifier?.element.offset ?? offset)
+        return digest
     }
 
     /// Checks that a key may make such a signature.
@@ -47,9 +49,8 @@ extension AlgorithmPolicy {
         case .ecdsa: isSuitable = key.is(.ecPublicKey)
         case .pss(let saltLength, let mask):
             if key.is(.rsaPSS), let parameters = key.parameters {
-                let restriction = try pssAlgorithm(parameters)
-                guard case .pss(let minimum, let maskOfKey) = restriction.scheme else { return }
-                isSuitable = restriction.digest == algorithm.digest && maskOfKey == mask && saltLength >= minimum
+                let key = try pssChoices(parameters)
+                isSuitable = key.digest == algorithm.digest && key.mask == mask && saltLength >= key.saltLength
             } else {
                 isSuitable = key.is(.rsaPSS) || key.is(.rsaEncryption)
             }

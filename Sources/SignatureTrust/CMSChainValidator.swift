@@ -13,38 +13,36 @@ struct CMSPath {
 struct CMSChainValidator: Sendable {
     let additional: [CertificatePool.Member]
     private let policy: CMSPolicy
-    private let anchors: [TrustAnchor]
-    private let validator: ChainValidator
+    private let anchors: [CMSAnchor]
     private let revocationLists: [RevocationList]
 
     static func make(
         _ policy: CMSPolicy
     ) throws(SignatureTrustError) -> (CMSChainValidator, refusedAnchors: [Int: SignatureTrustError]) {
-        var anchors: [TrustAnchor] = []
-        var handles: [CertificateHandle] = []
+        var anchors: [CMSAnchor] = []
         var refused: [Int: SignatureTrustError] = [:]
         for (index, anchor) in policy.anchors.enumerated() {
             var member = CertificatePool.Member(der: anchor.der, offset: nil)
             try member.load(policy.algorithms)
-            if let handle = member.handle {
-                anchors.append(anchor)
-                handles.append(handle)
+            if let handle = member.handle, handle.isSelfIssued {
+                let validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
+                    try ChainValidator(anchor: handle)
+                }
+                anchors.append(CMSAnchor(der: anchor.der, handle: handle, validator: validator))
             } else {
-                refused[index] = member.fault
+                refused[index] = member.fault ?? SignatureTrustError(.anchorNotSelfSigned)
             }
         }
-        guard !handles.isEmpty else { throw SignatureTrustError(.untrustedChain) }
-        return (try CMSChainValidator(policy, anchors, handles), refused)
+        if anchors.isEmpty {
+            let (index, fault) = refused.min { $0.key < $1.key } ?? (0, SignatureTrustError(.untrustedChain))
+            throw SignatureTrustError(fault.kind, path: ASN1Path(.certificates, index: index))
+        }
+        return (try CMSChainValidator(policy, anchors), refused)
     }
 
-    private init(
-        _ policy: CMSPolicy, _ anchors: [TrustAnchor], _ handles: [CertificateHandle]
-    ) throws(SignatureTrustError) {
+    private init(_ policy: CMSPolicy, _ anchors: [CMSAnchor]) throws(SignatureTrustError) {
         self.policy = policy
         self.anchors = anchors
-        validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
-            try ChainValidator(anchors: handles)
-        }
         var additional: [CertificatePool.Member] = []
         for der in policy.additionalCertificates {
             var member = CertificatePool.Member(der: der, offset: nil)
@@ -54,7 +52,13 @@ struct CMSChainValidator: Sendable {
         }
         self.additional = additional
         var lists: [RevocationList] = []
-        for der in policy.revocationLists { lists.append(try Self.revocationList(der, policy.algorithms)) }
+        for (index, der) in policy.revocationLists.enumerated() {
+            do throws(SignatureTrustError) {
+                lists.append(try Self.revocationList(der, policy.algorithms))
+            } catch {
+                throw SignatureTrustError(error.kind, path: ASN1Path(.crls, index: index))
+            }
+        }
         revocationLists = lists
     }
 
@@ -62,74 +66,95 @@ struct CMSChainValidator: Sendable {
         _ der: [UInt8], _ algorithms: AlgorithmPolicy
     ) throws(SignatureTrustError) -> RevocationList {
         let list: CertificateRevocationList
+        let misreading: SignatureTrustError.Kind?
         do throws(ASN1DecodingError) {
             list = try CertificateRevocationList(der.span)
+            misreading = try list.misreading()
         } catch {
             throw SignatureTrustError(.malformedRevocationList)
         }
-        do throws(SignatureTrustError) {
-            _ = try algorithms.signatureAlgorithm(list.signatureAlgorithm)
-            return try SignatureTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
-        } catch {
-            throw SignatureTrustError(error.kind == .malformedCertificate ? .malformedRevocationList : error.kind)
-        }
+        if let misreading { throw SignatureTrustError(misreading) }
+        _ = try algorithms.signatureAlgorithm(list.signatureAlgorithm)
+        return try SignatureTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
     }
 }
 
 extension CMSChainValidator {
-    /// The chain from a certificate of the pool to an anchor, at the given date.
-    func path(
-        from signer: Int, in pool: inout CertificatePool, at date: Timestamp
-    ) throws(SignatureTrustError) -> CMSPath {
+    /// The ways from the certificates of a message, and of the policy, to the anchors.
+    func search(_ pool: inout CertificatePool) throws(SignatureTrustError) -> CMSPathSearch {
         try pool.load(policy.algorithms)
-        let member = pool.members[signer]
-        guard let leaf = member.handle else { throw member.fault ?? SignatureTrustError(.malformedCertificate) }
-        var candidates: [CertificatePool.Member] = []
-        var handles: [CertificateHandle] = []
-        for candidate in pool.members {
-            guard let handle = candidate.handle else { continue }
-            candidates.append(candidate)
-            handles.append(handle)
-        }
-        switch try validate(leaf, handles, date) {
-        case .invalid(let fault, let depth):
-            // An issuer that libcrypto never saw explains the gap better.
-            if fault == .noIssuer, let reason = try pool.faultOfMissingIssuer() { throw reason }
-            throw SignatureTrustError(SignatureTrustError.Kind(fault), offset: depth == 0 ? member.offset : nil)
-        case .valid(let links):
-            let path = links.map { link in
-                switch link {
-                case .leaf: member
-                case .untrusted(let index): candidates[index]
-                case .anchor(let index): CertificatePool.Member(der: anchors[index].der, offset: nil)
-                }
-            }
-            return try check(path, endsAtAnchor: links.last)
-        }
+        return CMSPathSearch(pool.members, anchors, policy.limits)
     }
 
-    private func validate(
-        _ leaf: CertificateHandle, _ untrusted: [CertificateHandle], _ date: Timestamp
-    ) throws(SignatureTrustError) -> ChainResult {
-        let checksRevocation = policy.revocation != .none
+    /// The chain from a certificate to an anchor, at the given date: the first that holds of all that there are.
+    ///
+    /// - Throws: where none holds, the error of the one that got furthest.
+    func path(
+        from signer: CertificatePool.Member, in pool: CertificatePool, _ search: inout CMSPathSearch,
+        at date: Instant
+    ) throws(SignatureTrustError) -> CMSPath {
+        guard let index = search.index(of: signer) else {
+            throw signer.fault ?? SignatureTrustError(.malformedCertificate)
+        }
         // Without lists libcrypto would check nothing.
-        if checksRevocation, revocationLists.isEmpty { throw SignatureTrustError(.missingRevocationList) }
-        return try SignatureTrustError.calling { () throws(LibcryptoError) in
-            try validator.validate(
-                leaf: leaf, untrusted: untrusted, secondsSince1970: date.secondsSince1970,
+        if policy.revocation != .none, revocationLists.isEmpty { throw SignatureTrustError(.missingRevocationList) }
+        let certificates = search.certificates
+        var best = SignatureTrustError(.untrustedChain, offset: signer.offset)
+        do throws(SignatureTrustError) {
+            let found = try search.firstResult(from: index) { (path) throws(SignatureTrustError) -> CMSPath? in
+                do throws(SignatureTrustError) {
+                    return try validate(path.certificates.map { certificates[$0] }, anchors[path.anchor], date)
+                } catch {
+                    if error.kind.isHostFault { throw error }
+                    if error.kind.explainsMore(than: best.kind) { best = error }
+                    return nil
+                }
+            }
+            if let found { return found }
+        } catch {
+            // An issuer that libcrypto never saw explains a gap better.
+            if error.kind == .untrustedChain, let fault = try pool.faultOfMissingIssuer() { throw fault }
+            throw error
+        }
+        throw best
+    }
+
+    /// Judges one path, its certificates from the signer's to the last below the anchor; for a signer that is the anchor, that one alone.
+    private func validate(
+        _ path: [CMSPathSearch.Certificate], _ anchor: CMSAnchor, _ date: Instant
+    ) throws(SignatureTrustError) -> CMSPath {
+        guard let signer = path.first else { throw SignatureTrustError(.untrustedChain) }
+        let checksRevocation = policy.revocation != .none
+        let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try anchor.validator.validate(
+                leaf: signer.handle, untrusted: path.dropFirst().map(\.handle),
+                secondsSince1970: date.secondsSince1970,
                 revocationLists: checksRevocation ? revocationLists : [],
                 revocationScope: policy.revocation == .chain ? .chain : .leaf,
                 maximumIntermediates: policy.limits.maximumIntermediateCount)
         }
+        switch result {
+        case .invalid(let fault, let depth):
+            let offset = path.indices.contains(depth) ? path[depth].member.offset : nil
+            throw SignatureTrustError(SignatureTrustError.Kind(fault), offset: offset)
+        case .valid(let links):
+            let members = links.map { link in
+                switch link {
+                case .leaf: signer.member
+                case .untrusted(let index): path[index + 1].member
+                case .anchor: CertificatePool.Member(der: anchor.der, offset: nil)
+                }
+            }
+            guard links.last == .anchor else {
+                throw SignatureTrustError(.untrustedChain, offset: signer.member.offset)
+            }
+            return try check(members)
+        }
     }
 
     /// What libcrypto leaves open, of a path that it found good.
-    private func check(
-        _ path: [CertificatePool.Member], endsAtAnchor last: ChainLink?
-    ) throws(SignatureTrustError) -> CMSPath {
-        guard case .anchor = last, let signer = path.first, let anchor = path.last else {
-            throw SignatureTrustError(.untrustedChain)
-        }
+    private func check(_ path: [CertificatePool.Member]) throws(SignatureTrustError) -> CMSPath {
+        guard let signer = path.first, let anchor = path.last else { throw SignatureTrustError(.untrustedChain) }
         for (position, member) in path.enumerated() {
             let isAnchor = position == path.count - 1
             try member.withView { (certificate) throws(SignatureTrustError) in

@@ -16,7 +16,8 @@ public struct CMSPolicy: Sendable {
     public var allowsUnstatedPurposes = false
     /// Which certificates ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
-    /// Revocation lists (DER), judged at the date of validation. Those that a message carries are not consulted: its author chose them.
+    /// Full revocation lists (DER), judged at the date of validation; a delta list makes no verifier. Those that a message carries are not consulted:
+    /// its author chose them.
     public var revocationLists: [[UInt8]] = []
     /// Certificates that no chain may contain, by their fingerprints.
     public var distrusted: Set<Fingerprint> = []
@@ -52,6 +53,12 @@ public struct CMSLimits: Hashable, Sendable {
     /// Certificates between a signer's and its anchor; at most 100.
     public var maximumIntermediateCount = 8
 
-    /// The defaults: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes a signer, 8 intermediates.
+    /// How many signatures of certificates are checked in a message to find out who issued whom; more are `too-many-paths`. Only an authority below one of
+    /// the anchors can issue certificates that take more than the default.
+    public var maximumIssuerCheckCount = 256
+    /// How many paths to an anchor are tried in a message, for all signers together; more are `too-many-paths`.
+    public var maximumPathCount = 64
+
+    /// The defaults: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes a signer, 8 intermediates, 256 checks of issuers, 64 paths.
     public init() {}
 }

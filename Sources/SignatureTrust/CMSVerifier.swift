@@ -14,26 +14,26 @@ public import SpanPKCS7
 /// A message is verified when it has a signer and every one of them passes: the signature over the received bytes, with the key of the
 /// certificate that the signer names by issuer and serial number or key identifier; then the chain from that certificate to an anchor
 /// (libcrypto's path validation: RFC 5280, 6), its algorithms and keys, key usage and purposes. Unsigned attributes, countersignatures
-/// and timestamps among them are not looked at.
+/// and timestamps among them, are not looked at. Of several certificates that could be an issuer's all are tried: their order decides nothing.
 ///
 /// One verifier may be shared by all threads. Receipts have rules of their own, and do not come this way.
 public final class CMSVerifier: Sendable {
     /// What the verifier was made with.
     public let policy: CMSPolicy
-    /// Anchors that end no chain, because the policy's algorithms refuse their keys or libcrypto cannot read them, by their place among
-    /// the policy's.
+    /// Anchors that end no chain, by their place among the policy's: the policy's algorithms refuse their keys, libcrypto cannot read them, or another
+    /// certificate has issued them.
     public let refusedAnchors: [Int: SignatureTrustError]
     let chains: CMSChainValidator
 
     /// The date at which a signer's chain must be valid. There is no default, and no hidden clock.
     public enum ValidationDate: Hashable, Sendable {
         /// The same for all signers: the present, or when the message is known to have existed.
-        case date(Timestamp)
+        case date(Instant)
         /// What each signer says in its signing-time attribute, which must be there and not after `latest`.
         ///
         /// So messages stay verifiable when certificates expire. But nobody else vouches for that time: whoever gets hold of the key of an expired
         /// certificate can still sign with a date of before. Where that matters, distrust the certificate or use the present.
-        case signingTime(latest: Timestamp)
+        case signingTime(latest: Instant)
     }
 
     /// Which signers must pass.
@@ -44,8 +44,9 @@ public final class CMSVerifier: Sendable {
         case certificate(Fingerprint)
     }
 
-    /// - Throws: `untrusted-chain` when no anchor can be used, `malformed-certificate` and `malformed-revocation-list` for what the policy brings,
-    ///   `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
+    /// - Throws: when no anchor can be used, why the first cannot; `untrusted-chain` when there is none; `malformed-certificate` for a certificate of the policy, and
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, whose place among the policy's is the
+    ///   index of the path; `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
     public init(policy: CMSPolicy) throws(SignatureTrustError) {
         self.policy = policy
         try HostSelfTest.run(policy.algorithms)
@@ -89,7 +90,8 @@ public final class CMSVerifier: Sendable {
             message = try SignedData(
                 ContentInfo(der.span), maximumCertificateCount: policy.limits.maximumCertificateCount,
                 maximumSignerCount: policy.limits.maximumSignerCount,
-                maximumRevocationInfoCount: policy.limits.maximumRevocationInfoCount)
+                maximumRevocationInfoCount: policy.limits.maximumRevocationInfoCount,
+                allowing: .emptyUnsignedAttributes)
             contentType = try message.contentType.objectIdentifier()
         } catch {
             throw .structure(error)
@@ -123,6 +125,7 @@ public final class CMSVerifier: Sendable {
         let content = try message.signedContent(detached: detachedContent)
         var pool = CertificatePool(try message.embeddedCertificates(), chains.additional)
         var digests = ContentDigests()
+        var search: CMSPathSearch?
         var verified: [VerifiedSigner] = []
         var index = 0
         var signers = message.signerInfos
@@ -133,7 +136,10 @@ public final class CMSVerifier: Sendable {
                         of: signer, message, content, pool.members[member], &digests)
                     let signingTime = try signer.signingTime()
                     let date = try date.resolve(signingTime, offset: signer.element.offset)
-                    let path = try chains.path(from: member, in: &pool, at: date)
+                    // Not before a signature holds: certificates are read then, and what was found out about them serves all signers.
+                    var ways = if let search { search } else { try chains.search(&pool) }
+                    let path = try chains.path(from: pool.members[member], in: pool, &ways, at: date)
+                    search = ways
                     verified.append(
                         VerifiedSigner(
                             index: index, chain: path.certificates, fingerprint: path.fingerprint,

@@ -24,10 +24,11 @@ extension CertificateView {
         }
     }
 
-    /// The key, without the rest of the certificate. What RSASSA-PSS keys restrict themselves to is lost:
-    /// ``AlgorithmPolicy/check(_:suits:)`` has to see to it.
+    /// The key, without the rest of the certificate. A key for RSASSA-PSS alone stays one, with what it restricts itself to.
+    ///
+    /// Whatever verifies a signature asks here, so that a key means the same whether or not it was seen before.
     func publicKey() throws(SignatureTrustError) -> PublicKey {
-        if subjectPublicKeyInfo.algorithm.is(.ecPublicKey) {
+        guard subjectPublicKeyInfo.algorithm.is(.rsaEncryption) else {
             return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
                 try PublicKey(subjectPublicKeyInfo: subjectPublicKeyInfo.element.encoded)
             }

@@ -11,7 +11,7 @@ package enum HostSelfTest {
         // Apple Root CA signed itself with SHA-1.
         let anchor = TrustAnchor.appleRootCA
         let root = try anchor.view()
-        guard let key = try root.libcryptoHandle().publicKey else { throw root.error(.malformedCertificate) }
+        let key = try root.publicKey()
         let signature = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
             [UInt8](copying: try root.signatureValue.bitString().bytes)
         }

@@ -16,10 +16,14 @@ package final class PinnedSignerVerifier: Sendable {
         self.certificates = certificates
         self.algorithms = algorithms
         var keys: [PublicKey] = []
-        for certificate in certificates {
-            let view = try certificate.view()
-            try algorithms.checkKey(of: view)
-            keys.append(try view.publicKey())
+        for (index, certificate) in certificates.enumerated() {
+            do throws(SignatureTrustError) {
+                let view = try certificate.view()
+                try algorithms.checkKey(of: view)
+                keys.append(try view.publicKey())
+            } catch {
+                throw SignatureTrustError(error.kind, path: ASN1Path(.certificates, index: index))
+            }
         }
         self.keys = keys
     }
@@ -41,13 +45,13 @@ package final class PinnedSignerVerifier: Sendable {
 
     /// The second step: that the signer's certificate is one of those given, and valid at a date.
     package func signer(
-        of signature: borrowing VerifiedSignature, at date: Timestamp
+        of signature: borrowing VerifiedSignature, at date: Instant
     ) throws(SignatureTrustError) -> PinnedSigner {
         try check(signature.certificate, at: date)
     }
 
     /// Checks that a certificate is one of those given, and valid at a date.
-    func check(_ signer: CertificateView, at date: Timestamp) throws(SignatureTrustError) -> PinnedSigner {
+    func check(_ signer: CertificateView, at date: Instant) throws(SignatureTrustError) -> PinnedSigner {
         guard index(of: signer) != nil else { throw signer.error(.untrustedChain) }
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.keyUsage() }
         if let usage, !usage.contains(.digitalSignature) { throw signer.error(.invalidKeyUsage) }
@@ -57,7 +61,7 @@ package final class PinnedSignerVerifier: Sendable {
         guard seconds >= valid.lowerBound else { throw signer.error(.certificateNotYetValid) }
         return PinnedSigner(
             fingerprint: try Fingerprint(of: signer.element.encoded),
-            expiry: Timestamp(millisecondsSince1970: valid.upperBound * 1000))
+            expiry: Instant(millisecondsSince1970: valid.upperBound * 1000))
     }
 
     private func index(of signer: CertificateView) -> Int? {
@@ -69,5 +73,5 @@ package final class PinnedSignerVerifier: Sendable {
 package struct PinnedSigner: Sendable {
     package let fingerprint: Fingerprint
     /// The certificate's `notAfter`.
-    package let expiry: Timestamp
+    package let expiry: Instant
 }

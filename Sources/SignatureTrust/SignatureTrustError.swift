@@ -1,101 +1,109 @@
 import LibcryptoHandles
 public import SpanASN1
 
-/// Why a signature, or the chain behind it, is not trusted.
+/// The reason a signature or its certificate chain is not trusted.
 public struct SignatureTrustError: Error, Hashable, Sendable {
-    /// What is wrong. The raw values are stable words that programs may compare.
+    /// The kinds of faults. The raw values are stable; programs may compare them.
     public enum Kind: String, Sendable, CaseIterable {
         // The message
-        /// A receipt has not exactly one signer, or another message none or more than ``CMSLimits/maximumSignerCount``.
+        /// A receipt does not have exactly one signer; or another message has none, or more than ``CMSLimits/maximumSignerCount``.
         case signerCount = "signer-count"
-        /// The message is detached, and no content was given with it.
+        /// The message is detached, and no content was given for it.
         case missingContent = "missing-content"
-        /// A content was given with a message that carries its own.
+        /// Separate content was given for a message that contains its content.
         case unexpectedContent = "unexpected-content"
-        /// The content is no OCTET STRING, or in a receipt not of the type `id-data`.
+        /// The content is not an OCTET STRING, or the content of a receipt does not have the type `id-data`.
         case unexpectedContentType = "unexpected-content-type"
-        /// None of the signers has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
+        /// No signer has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
         case missingSigner = "missing-signer"
-        /// The certificate that the signer names is not in the message, nor among the policy's.
+        /// The signer's certificate is neither in the message nor in the policy.
         case missingSignerCertificate = "missing-signer-certificate"
-        /// Two different certificates answer to the name that the signer gives.
+        /// Two different certificates match the signer's identifier.
         case ambiguousSignerCertificate = "ambiguous-signer-certificate"
         // The signature
-        /// A digest or signature algorithm that is unknown, has parameters that it should not have, or is of a kind not in the policy.
+        /// A digest or signature algorithm is unknown, has invalid parameters, or is not in the policy.
         case unsupportedAlgorithm = "unsupported-algorithm"
-        /// The signer's digest, its signature algorithm and its key do not fit together, or the message does not announce the digest.
+        /// The signer's digest algorithm, signature algorithm and key do not match, or the message does not list the digest algorithm.
         case algorithmMismatch = "algorithm-mismatch"
-        /// A digest that the policy does not accept: MD5 never, SHA-1 unless ``AlgorithmPolicy/allowsSHA1``.
+        /// The policy does not accept the digest algorithm. MD5 is never accepted, SHA-1 only with ``AlgorithmPolicy/allowsSHA1``.
         case weakAlgorithm = "weak-algorithm"
-        /// An RSA key whose size the policy does not accept, or with an exponent that is even or not of 17 to 32 bits.
+        /// The policy does not accept the size of an RSA key, or its exponent is even or does not have 17 to 32 bits.
         case weakKey = "weak-key"
-        /// A key of another kind or on another curve than the policy accepts, or with curve parameters in place of a name.
+        /// The policy does not accept the type or the curve of a key, or the key has explicit curve parameters.
         case unsupportedKey = "unsupported-key"
-        /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3): its type is then not signed.
+        /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3), so its type is not signed.
         case missingSignedAttributes = "missing-signed-attributes"
-        /// The content is what another message's signed attributes look like: the signature may have been made over those.
+        /// The content has the form of another message's signed attributes. The signature may have been made for those.
         case signedAttributesAsContent = "signed-attributes-as-content"
-        /// More attributes than ``CMSLimits/maximumAttributeCount``.
+        /// A signer has more attributes than ``CMSLimits/maximumAttributeCount``.
         case tooManyAttributes = "too-many-attributes"
-        /// The chain is to be judged at the signing time, and the signer gives none.
+        /// The chain is validated at the signing time, and the signer does not state one.
         case missingSigningTime = "missing-signing-time"
-        /// The signing time is after the latest that the caller accepts.
+        /// The signing time is later than the latest that the caller accepts.
         case futureSigningTime = "future-signing-time"
-        /// The signed attributes are not in DER, or lack the content's type or digest, or have one twice (RFC 5652, 5.3 and 11).
+        /// The signed attributes are not DER, or the content's type or digest is missing or repeated (RFC 5652, 5.3 and 11).
         case invalidSignedAttributes = "invalid-signed-attributes"
-        /// The content's digest is not the one among the signed attributes: the content was changed.
+        /// The digest of the content does not match the one in the signed attributes: the content was changed.
         case contentDigestMismatch = "content-digest-mismatch"
-        /// The signature was not made with the key of the certificate that the signer names, or what was signed was changed.
+        /// The signature does not verify with the key of the signer's certificate: another key made it, or the signed bytes were changed.
         case invalidSignature = "invalid-signature"
         // The chain
-        /// No certificate leads from the signer's to an anchor; with ``CMSVerifier``, also when no anchor can be used at all.
+        /// No chain of certificates leads from the signer's to an anchor, or ``CMSVerifier`` has no usable anchor.
         case untrustedChain = "untrusted-chain"
-        /// The chain has not the length that the format prescribes.
+        /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
         case invalidChainLength = "invalid-chain-length"
-        /// A certificate had expired at the date of validation.
+        /// The certificates form more paths than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount`` allow to try.
+        case tooManyPaths = "too-many-paths"
+        /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
-        /// A certificate was not yet valid at the date of validation.
+        /// A certificate was not yet valid on the validation date.
         case certificateNotYetValid = "certificate-not-yet-valid"
-        /// A certificate was not signed with the key of its issuer.
+        /// The signature on a certificate does not verify with its issuer's key.
         case invalidCertificateSignature = "invalid-certificate-signature"
-        /// A certificate was issued by one that is no authority, or that may not have so many below it (RFC 5280, 4.2.1.9).
+        /// An issuing certificate is not a certificate authority, or its path length constraint is exceeded (RFC 5280, 4.2.1.9).
         case invalidIssuer = "invalid-issuer"
-        /// The key usage of a certificate does not have what it was used for (RFC 5280, 4.2.1.3).
+        /// The key usage of a certificate does not include the use of its key (RFC 5280, 4.2.1.3).
         case invalidKeyUsage = "invalid-key-usage"
         /// A certificate does not state the purposes of ``CMSPolicy/purposes``.
         case invalidExtendedKeyUsage = "invalid-extended-key-usage"
-        /// A critical extension that libcrypto does not know (RFC 5280, 4.2).
+        /// A certificate has a critical extension that libcrypto does not know (RFC 5280, 4.2).
         case unknownCriticalExtension = "unknown-critical-extension"
-        /// The signer's certificate lacks the extension by which Apple marks such signers: it is for something else.
+        /// The signer's certificate does not have the extension with which Apple marks its purpose.
         case missingLeafMarker = "missing-leaf-marker"
-        /// The intermediate lacks the extension by which Apple marks Worldwide Developer Relations.
+        /// The intermediate does not have the extension with which Apple marks Worldwide Developer Relations.
         case missingIntermediateMarker = "missing-intermediate-marker"
-        /// A certificate whose fingerprint the policy distrusts.
+        /// The policy distrusts a certificate by its fingerprint.
         case distrustedCertificate = "distrusted-certificate"
-        /// A certificate that a revocation list of the policy lists.
+        /// A revocation list of the policy lists a certificate of the chain.
         case revokedCertificate = "revoked-certificate"
-        /// No list of the policy covers a certificate that ``CMSPolicy/revocation`` asks for, or it was not current.
+        /// No current revocation list covers a certificate that ``CMSPolicy/revocation`` requires to be checked.
         case missingRevocationList = "missing-revocation-list"
-        /// A revocation list of the policy cannot be read.
+        /// A revocation list of the policy cannot be read, or is not a valid full list.
         case malformedRevocationList = "malformed-revocation-list"
-        /// A certificate, or a part of it that is needed, cannot be read.
+        /// A revocation list of the policy is a delta list (RFC 5280, 5.2.4), which omits the entries of an older list.
+        case deltaRevocationList = "delta-revocation-list"
+        /// A revocation list of the policy has a critical extension that libcrypto does not know (RFC 5280, 5.2 and 5.3).
+        case unsupportedRevocationList = "unsupported-revocation-list"
+        /// A certificate, or a required part of it, cannot be read.
         case malformedCertificate = "malformed-certificate"
-        /// A certificate of more than 64 KiB.
+        /// A certificate is larger than 64 KiB.
         case certificateTooLarge = "certificate-too-large"
+        /// A certificate given as an anchor was issued by another: chains end at roots.
+        case anchorNotSelfSigned = "anchor-not-self-signed"
         // This host
-        /// This host's libcrypto does not verify what the policy accepts: SHA-1 signatures on RHEL 9. Found when a verifier is made.
+        /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when a verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
         /// libcrypto could not allocate memory.
         case outOfMemory = "out-of-memory"
-        /// libcrypto failed for no reason that lies in the input.
+        /// libcrypto failed for a reason other than the input.
         case libcryptoFailure = "libcrypto-failure"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     public let kind: Kind
-    /// Where the offending element begins, in bytes from the start of the received binary input; `nil` where there is no such place.
+    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no such element.
     public let offset: Int?
-    /// In which field of the structure; empty where that is not known. The index says which signer or certificate.
+    /// The field of the structure; empty if it is not known. The index is that of the signer or the certificate.
     public let path: ASN1Path
 
     init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
@@ -106,12 +114,12 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
 }
 
 extension SignatureTrustError {
-    /// The same error with its offset changed.
+    /// Returns the error with its offset mapped.
     package func mappingOffset(_ map: (Int) -> Int) -> SignatureTrustError {
         SignatureTrustError(kind, offset: offset.map(map), path: path)
     }
 
-    /// Runs what reads a part of a certificate that was not read when the message was.
+    /// Runs a closure that reads a part of a certificate, and rethrows its error as `malformed-certificate`.
     static func reading<Result>(
         _ body: () throws(ASN1DecodingError) -> Result
     ) throws(SignatureTrustError) -> Result {
@@ -126,7 +134,7 @@ extension SignatureTrustError {
         self.init(.malformedCertificate, offset: error.offset, path: error.path)
     }
 
-    /// Runs what calls libcrypto; the error is at the certificate that begins at `offset`, unless the host is at fault.
+    /// Runs a closure that calls libcrypto. An error gets the offset of the certificate, unless the host is at fault.
     static func calling<Result>(
         at offset: Int? = nil, _ body: () throws(LibcryptoError) -> Result
     ) throws(SignatureTrustError) -> Result {
@@ -137,7 +145,8 @@ extension SignatureTrustError {
                 switch error.kind {
                 case .algorithmUnavailable: .algorithmUnavailable
                 case .allocationFailed: .outOfMemory
-                case .malformedCertificate, .malformedKey, .malformedRevocationList: .malformedCertificate
+                case .malformedCertificate, .malformedKey: .malformedCertificate
+                case .malformedRevocationList: .malformedRevocationList
                 case .unsuitableKey: .unsupportedKey
                 case .operationFailed: .libcryptoFailure
                 }
@@ -147,7 +156,7 @@ extension SignatureTrustError {
 }
 
 extension SignatureTrustError.Kind {
-    /// Whether this host, and not the input, is at fault.
+    /// A Boolean value that indicates whether the host is at fault, not the input.
     public var isHostFault: Bool {
         switch self {
         case .algorithmUnavailable, .outOfMemory, .libcryptoFailure: true
@@ -155,7 +164,7 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// Whether the message's structure is at fault, rather than a signature in it.
+    /// A Boolean value that indicates whether the structure of the message is at fault, not a signature in it.
     public var isAboutStructure: Bool {
         switch self {
         case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
@@ -185,54 +194,61 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// What is wrong, as a clause of a sentence.
+    /// A clause that says what is wrong, such as "a certificate is revoked".
     public var explanation: String {
         switch self {
-        case .signerCount: "the message has no signer, or more than are accepted"
+        case .signerCount: "the message has no signer or too many signers (a receipt has exactly one)"
         case .missingContent: "the message has no content"
-        case .unexpectedContent: "the message carries its content, and another was given"
-        case .unexpectedContentType: "the content is not plain data"
-        case .missingSigner: "no signer of the message has the certificate that was asked for"
-        case .missingSignerCertificate: "the certificate that the signer names is not in the message"
-        case .ambiguousSignerCertificate: "two different certificates answer to the name of the signer"
-        case .unsupportedAlgorithm: "an algorithm that is not accepted"
-        case .algorithmMismatch: "the algorithms of digest, signature and key do not go together"
-        case .weakAlgorithm: "a signature algorithm that is too weak"
-        case .weakKey: "a key that is too weak, or too large to be used safely"
-        case .unsupportedKey: "a key of a kind that is not accepted"
-        case .missingSignedAttributes: "content that is not plain data was signed without signed attributes"
-        case .signedAttributesAsContent: "the content is what another message's signed attributes look like"
-        case .tooManyAttributes: "more attributes than are accepted"
-        case .missingSigningTime: "the signer does not say when it signed"
-        case .futureSigningTime: "the signer says it signed at a time to come"
-        case .invalidSignedAttributes: "the signed attributes are not as RFC 5652 requires"
-        case .contentDigestMismatch: "the content is not what was signed"
-        case .invalidSignature: "the signature was not made with the key of the signer's certificate"
+        case .unexpectedContent: "separate content was given for a message that contains its content"
+        case .unexpectedContentType: "the content does not have the required type"
+        case .missingSigner: "no signer of the message has the requested certificate"
+        case .missingSignerCertificate: "the message does not contain its signer's certificate"
+        case .ambiguousSignerCertificate: "two different certificates match the signer's identifier"
+        case .unsupportedAlgorithm: "a digest or signature algorithm is not accepted"
+        case .algorithmMismatch: "the digest algorithm, the signature algorithm and the key do not match"
+        case .weakAlgorithm: "a digest algorithm is too weak (MD5, or SHA-1 where the policy refuses it)"
+        case .weakKey: "an RSA key has a size or an exponent that is not accepted"
+        case .unsupportedKey: "a key has a type or a curve that is not accepted"
+        case .missingSignedAttributes: "the content is not plain data and was signed without signed attributes"
+        case .signedAttributesAsContent: "the content has the form of another message's signed attributes"
+        case .tooManyAttributes: "a signer has more attributes than the limit"
+        case .missingSigningTime: "the message has no signing time"
+        case .futureSigningTime: "the signing time is later than the latest accepted time"
+        case .invalidSignedAttributes: "the signed attributes do not conform to RFC 5652"
+        case .contentDigestMismatch: "the digest of the content does not match the signed digest"
+        case .invalidSignature: "the signature does not verify with the key of the signer's certificate"
         case .untrustedChain: "the signer's certificate does not chain to a trusted root"
-        case .invalidChainLength: "the chain has not the required length"
-        case .certificateExpired: "a certificate had expired at the date of validation"
-        case .certificateNotYetValid: "a certificate was not yet valid at the date of validation"
-        case .invalidCertificateSignature: "a certificate was not signed by its issuer"
-        case .invalidIssuer: "a certificate was issued by one that may not issue certificates"
-        case .invalidKeyUsage: "a certificate's key usage forbids what it was used for"
-        case .invalidExtendedKeyUsage: "a certificate is not meant for the purpose that is asked for"
-        case .unknownCriticalExtension: "a certificate has a critical extension of unknown meaning"
-        case .missingLeafMarker: "the signer's certificate lacks the marker extension of its purpose"
-        case .missingIntermediateMarker: "the intermediate certificate lacks its marker extension"
-        case .distrustedCertificate: "a certificate that you distrust"
-        case .revokedCertificate: "a revoked certificate"
-        case .missingRevocationList: "no usable revocation list for a certificate"
-        case .malformedRevocationList: "a revocation list that cannot be read"
-        case .malformedCertificate: "a certificate that cannot be read"
-        case .certificateTooLarge: "a certificate of more than 64 KiB"
+        case .invalidChainLength:
+            "the certificate chain does not have the required length (three certificates for Apple's)"
+        case .tooManyPaths: "the certificates form more paths than the limit"
+        case .certificateExpired: "a certificate had expired by the validation date"
+        case .certificateNotYetValid: "a certificate was not yet valid on the validation date"
+        case .invalidCertificateSignature: "the signature on a certificate does not verify with its issuer's key"
+        case .invalidIssuer:
+            "an issuing certificate is not a certificate authority, or is followed by more certificates than it allows"
+        case .invalidKeyUsage: "a certificate's key usage does not allow the use of its key"
+        case .invalidExtendedKeyUsage: "a certificate does not state the required purpose"
+        case .unknownCriticalExtension: "a certificate has an unknown critical extension"
+        case .missingLeafMarker: "the signer's certificate does not have Apple's marker extension for this purpose"
+        case .missingIntermediateMarker: "the intermediate certificate does not have Apple's marker extension"
+        case .distrustedCertificate: "a certificate is one that the policy distrusts"
+        case .revokedCertificate: "a certificate is revoked"
+        case .missingRevocationList: "no current revocation list covers a certificate"
+        case .malformedRevocationList: "a revocation list cannot be read"
+        case .deltaRevocationList: "a revocation list is a delta list where a full list is required"
+        case .unsupportedRevocationList: "a revocation list has an unknown critical extension"
+        case .malformedCertificate: "a certificate cannot be read"
+        case .certificateTooLarge: "a certificate is larger than 64 KiB"
+        case .anchorNotSelfSigned: "another certificate issued this one, and only self-signed certificates end a chain"
         case .algorithmUnavailable:
-            "this host's libcrypto refuses an algorithm that receipts need (SHA-1 signatures, on RHEL 9: update-crypto-policies --set DEFAULT:SHA1)"
+            "libcrypto on this host refuses an algorithm that the policy accepts (SHA-1 signatures on RHEL 9)"
         case .outOfMemory: "libcrypto could not allocate memory"
-        case .libcryptoFailure: "libcrypto failed for no reason that lies in the input"
+        case .libcryptoFailure: "libcrypto failed for a reason other than the input"
         }
     }
 }
 
 extension SignatureTrustError: CustomStringConvertible {
+    /// The explanation and the byte offset.
     public var description: String { kind.explanation + (offset.map { " at byte \($0)" } ?? "") }
 }

@@ -46,7 +46,7 @@ extension CMSVerifier {
 }
 
 extension CMSVerifier.ValidationDate {
-    func resolve(_ signingTime: Timestamp?, offset: Int) throws(SignatureTrustError) -> Timestamp {
+    func resolve(_ signingTime: Instant?, offset: Int) throws(SignatureTrustError) -> Instant {
         switch self {
         case .date(let date): return date
         case .signingTime(let latest):
@@ -58,7 +58,7 @@ extension CMSVerifier.ValidationDate {
 }
 
 extension SignerInfo {
-    func signingTime() throws(SignatureTrustError) -> Timestamp? {
+    func signingTime() throws(SignatureTrustError) -> Instant? {
         do throws(ASN1DecodingError) {
             return try signedAttributes?.signingTime()
         } catch {

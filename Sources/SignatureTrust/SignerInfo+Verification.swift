@@ -73,8 +73,8 @@ package struct VerifiedSignature: ~Escapable {
     package var isSignerKnown: Bool { key.isKnown }
 
     /// The first moment at which the signer's certificate is valid: a date to judge it at when the message names none.
-    package func signerNotBefore() throws(SignatureTrustError) -> Timestamp {
-        Timestamp(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
+    package func signerNotBefore() throws(SignatureTrustError) -> Instant {
+        Instant(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
     }
 
     @_lifetime(copy certificate)
@@ -128,6 +128,7 @@ extension SignedData {
         guard try announces(signer.digestAlgorithm) else {
             throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
         }
+        try algorithms.check(algorithm, suits: certificate)
         let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try algorithm.digest.digest(of: content.content)
         }
@@ -183,6 +184,19 @@ extension SignedData {
         return false
     }
 
+    /// Whether a certificate with the name of the leaf's issuer is embedded, besides one that is known.
+    func embedsIssuer(of leaf: CertificateView, besides known: Span<UInt8>) -> Bool {
+        var certificates = self.certificates
+        while let certificate = try? certificates.next() {
+            if certificate.subject.encoded.hasSameBytes(as: leaf.issuer.encoded),
+                !certificate.element.encoded.isIdentical(to: known)
+            {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Copies of all embedded X.509 certificates.
     func embeddedCertificates() throws(SignatureTrustError) -> [EmbeddedCertificate] {
         var result: [EmbeddedCertificate] = []
@@ -211,10 +225,11 @@ extension PinnedChainVerifier {
 
     /// The second step: the chain from that certificate to an anchor at a date.
     package func chain(
-        of signature: borrowing VerifiedSignature, in message: SignedData, at date: Timestamp
+        of signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {
         try chain(
             from: signature.certificate, at: date, known: signature.key.chain, isAtHand: { message.embeds($0) },
+            hasRival: { message.embedsIssuer(of: signature.certificate, besides: $0) },
             candidates: { () throws(SignatureTrustError) in try message.embeddedCertificates() })
     }
 }

@@ -25,9 +25,9 @@ public struct VerifiedSigner: Hashable, Sendable {
     /// Of the anchor.
     public let anchorFingerprint: Fingerprint
     /// When the signer says it signed. Nobody else vouches for it.
-    public let signingTime: Timestamp?
+    public let signingTime: Instant?
     /// The date at which the chain was found valid.
-    public let validationDate: Timestamp
+    public let validationDate: Instant
     /// What was hashed with, the content and the signed attributes.
     public let digest: SignatureDigest
     /// How the signature is made.

@@ -1,77 +1,77 @@
-/// Why bytes are not the ASN.1 that was asked for, and where.
+/// The reason bytes could not be decoded as ASN.1, and the place of the fault.
 ///
-/// A small value that is made without allocating. `offset` counts bytes from the start of the received binary input, whatever
-/// part of it a cursor was reading; `path` says in which field of the structure it happened, when a decoder above the cursor knows.
+/// Creating an error allocates nothing. ``offset`` counts bytes from the start of the received binary input, whichever part of it the
+/// cursor was reading. ``path`` names the field of the structure, if the decoder that used the cursor set it.
 @frozen
 public struct ASN1DecodingError: Error, Hashable, Sendable {
-    /// What is wrong. The raw values are stable words that programs may compare.
+    /// The kinds of faults. The raw values are stable; programs may compare them.
     public enum Kind: String, Sendable, CaseIterable {
         // Identifier and length octets (X.690, 8.1)
-        /// An element's header or content reaches beyond the end of what it lies in.
+        /// An element's header or content runs past the end of its container.
         case truncated
-        /// A length that does not fit in 63 bits.
+        /// A length does not fit in 63 bits.
         case lengthOverflow = "length-overflow"
-        /// A length in more octets than it needs (X.690, 10.1).
+        /// A length is encoded in more octets than it needs (X.690, 10.1).
         case nonMinimalLength = "non-minimal-length"
-        /// An indefinite length, which BER has and DER has not (X.690, 10.1).
+        /// An element has an indefinite length, which BER allows and DER does not (X.690, 10.1).
         case indefiniteLength = "indefinite-length"
-        /// The length octet `FF`, which is reserved (X.690, 8.1.3.5), or an end-of-contents with content.
+        /// A length has the reserved octet `FF` (X.690, 8.1.3.5), or an end-of-contents marker has content.
         case invalidLength = "invalid-length"
-        /// A tag number in more octets than it needs (X.690, 8.1.2.4).
+        /// A tag number is encoded in more octets than it needs (X.690, 8.1.2.4).
         case nonMinimalTag = "non-minimal-tag"
-        /// A tag number above ``ASN1Tag/maximumNumber``.
+        /// A tag number is above ``ASN1Tag/maximumNumber``.
         case tagNumberTooLarge = "tag-number-too-large"
-        /// A string in segments, which BER has and DER has not (X.690, 10.2).
+        /// A string is divided into segments, which BER allows and DER does not (X.690, 10.2).
         case constructedString = "constructed-string"
-        /// The two octets that end an indefinite length where none is open.
+        /// An end-of-contents marker stands outside an element of indefinite length.
         case unexpectedEndOfContents = "unexpected-end-of-contents"
         // Structure
-        /// The structure ends where the decoder needs one more element.
+        /// The structure ends before an element that the decoder requires.
         case missingElement = "missing-element"
-        /// An element of another type than the one the decoder asked for.
+        /// An element does not have the type that the decoder requires.
         case unexpectedTag = "unexpected-tag"
-        /// A value that this place in the structure does not allow: a version, or a default that is written out (X.690, 11.5).
+        /// An element has a value that the structure does not allow, such as an unknown version or an explicitly encoded default (X.690, 11.5).
         case unexpectedValue = "unexpected-value"
-        /// Bytes after the last element that the decoder read.
+        /// Bytes follow the last element that the decoder read.
         case trailingData = "trailing-data"
-        /// Members of a SET OF that are not in ascending order of their encodings (X.690, 11.6).
+        /// The members of a SET OF are not in ascending order of their encodings (X.690, 11.6).
         case unsortedSet = "unsorted-set"
-        /// A second one of what may occur once: an attribute, an extension, a value.
+        /// An attribute, extension or value that may occur only once is repeated.
         case duplicateElement = "duplicate-element"
         // Content octets
-        /// Not one octet, or one that is neither `00` nor `FF` (X.690, 11.1).
+        /// A BOOLEAN is not one octet with the value `00` or `FF` (X.690, 11.1).
         case invalidBoolean = "invalid-boolean"
-        /// No octet, or more than the value needs (X.690, 8.3).
+        /// An INTEGER is empty, or has more octets than its value needs (X.690, 8.3).
         case invalidInteger = "invalid-integer"
-        /// Outside the type that the decoder reads it as, or outside what the format allows.
+        /// An INTEGER is outside the range of the type that it is read as, or of the format.
         case integerOutOfRange = "integer-out-of-range"
-        /// A NULL that has content (X.690, 8.8).
+        /// A NULL has content (X.690, 8.8).
         case invalidNull = "invalid-null"
-        /// No count of unused bits, a wrong one, or unused bits that are not zero (X.690, 8.6 and 11.2).
+        /// A BIT STRING has no count of unused bits, a wrong count, or unused bits that are not zero (X.690, 8.6 and 11.2).
         case invalidBitString = "invalid-bit-string"
-        /// No octet, an arc that is cut off, or one with leading zeros (X.690, 8.19).
+        /// An OBJECT IDENTIFIER is empty, ends inside an arc, or has an arc with leading zeros (X.690, 8.19).
         case invalidObjectIdentifier = "invalid-object-identifier"
-        /// Octets that are no characters of the string's type (X.680, 41).
+        /// A string has octets that are not characters of its type (X.680, 41).
         case invalidString = "invalid-string"
-        /// No date or time in the form that is demanded (DER's: X.690, 11.7 and 11.8), or one that does not exist.
+        /// A date or time does not have the required form (for DER: X.690, 11.7 and 11.8), or does not exist.
         case invalidTime = "invalid-time"
         // Limits
-        /// More levels than ``ASN1Limits/maximumDepth`` or ``BERGate/maximumDepth``.
+        /// Elements are nested more deeply than ``ASN1Limits/maximumDepth`` or ``BERGate/maximumDepth``.
         case nestingTooDeep = "nesting-too-deep"
-        /// More elements, or members of a certain kind, than the caller's limit.
+        /// There are more elements, or more members of one kind, than the caller's limit.
         case tooManyElements = "too-many-elements"
-        /// More bytes than the caller's limit.
+        /// The input has more bytes than the caller's limit.
         case inputTooLarge = "input-too-large"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     public let kind: Kind
-    /// Bytes from the start of the received binary input.
+    /// The position of the fault, in bytes from the start of the received binary input.
     public let offset: Int
-    /// In which field of the structure; empty where no decoder above the cursor said so.
+    /// The field of the structure; empty if no decoder set it.
     public let path: ASN1Path
 
-    /// An error for a decoder of one's own; where it has the element, ``ASN1Element/error(_:)`` is shorter.
+    /// Creates an error, for decoders that you write. If the decoder has the element, ``ASN1Element/error(_:)`` is shorter.
     @inlinable
     public init(_ kind: Kind, offset: Int, path: ASN1Path = ASN1Path()) {
         self.kind = kind
@@ -79,81 +79,92 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
         self.path = path
     }
 
-    /// The same error, said to be in `field` (and the element `index` of a repeated one) unless a decoder below said so already.
+    /// Returns the error with `field` and `index` as its path; an error that already has a path is returned unchanged.
+    ///
+    /// - Parameters:
+    ///   - field: The field of the structure.
+    ///   - index: The index from 0 of the repeated element that contains the field, or `nil` if nothing is repeated.
     public func within(_ field: ASN1Field, index: Int? = nil) -> ASN1DecodingError {
         path.field == nil ? ASN1DecodingError(kind, offset: offset, path: ASN1Path(field, index: index)) : self
     }
 }
 
-/// A field of a structure, by a number that the decoder of the structure chooses.
+/// A field of a structure, identified by a number that the decoder of the structure chooses.
 ///
-/// `SpanPKCS7` takes numbers from 60,000 up; below that, `AppStoreReceipt` uses the attribute type itself.
+/// `SpanPKCS7` uses numbers from 60,000 up. Below that, `AppStoreReceipt` uses the number of the attribute type.
 @frozen
 public struct ASN1Field: RawRepresentable, Hashable, Sendable {
+    /// The number of the field.
     public let rawValue: UInt16
+    /// Creates a field with a number.
     @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 }
 
-/// Where in a structure: a field, and which one of a repeated element it belongs to.
+/// A place in a structure: a field, and the index of the repeated element that contains it.
 @frozen
 public struct ASN1Path: Hashable, Sendable {
     @usableFromInline let rawField: UInt16
     @usableFromInline let rawIndex: Int32
 
-    /// No place: nobody has said where.
+    /// Creates an empty path.
     @inlinable
     public init() {
         rawField = .max
         rawIndex = -1
     }
 
-    /// A field, and the index from 0 of the element that it belongs to where that is repeated.
+    /// Creates a path to a field.
+    ///
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - index: The index from 0 of the repeated element that contains the field, or `nil` if nothing is repeated.
     @inlinable
     public init(_ field: ASN1Field, index: Int? = nil) {
         rawField = field.rawValue
         rawIndex = index.map { Int32(truncatingIfNeeded: $0) } ?? -1
     }
 
-    /// The field; `nil` when nobody has said which.
+    /// The field; `nil` for an empty path.
     @inlinable public var field: ASN1Field? { rawField == .max ? nil : ASN1Field(rawValue: rawField) }
-    /// Which element of a repeated one, from 0; `nil` where nothing is repeated.
+    /// The index from 0 of the repeated element; `nil` if nothing is repeated.
     @inlinable public var index: Int? { rawIndex < 0 ? nil : Int(rawIndex) }
 }
 
 extension ASN1DecodingError: CustomStringConvertible {
+    /// The explanation and the byte offset.
     public var description: String { "\(kind.explanation) at byte \(offset)" }
 }
 
 extension ASN1DecodingError.Kind {
-    /// What is wrong, as a clause of a sentence.
+    /// A clause that says what is wrong, such as "a length does not fit in 63 bits".
     public var explanation: String {
         switch self {
         case .truncated: "an element runs past the end of its container"
         case .lengthOverflow: "a length does not fit in 63 bits"
         case .nonMinimalLength: "a length is not encoded in the fewest bytes"
-        case .indefiniteLength: "an indefinite length where a definite one is required"
-        case .invalidLength: "an invalid length"
-        case .nonMinimalTag: "a tag is not encoded in the fewest bytes"
-        case .tagNumberTooLarge: "a tag number of 2^28 or more"
-        case .constructedString: "a string in constructed form where the primitive form is required"
-        case .unexpectedEndOfContents: "end-of-contents outside an indefinite length"
+        case .indefiniteLength: "an element has an indefinite length where a definite length is required"
+        case .invalidLength: "a length has the reserved value FF, or an end-of-contents marker has content"
+        case .nonMinimalTag: "a tag number is not encoded in the fewest bytes"
+        case .tagNumberTooLarge: "a tag number is 2^28 or more"
+        case .constructedString: "a string is in constructed form where the primitive form is required"
+        case .unexpectedEndOfContents: "an end-of-contents marker stands outside an element of indefinite length"
         case .missingElement: "a required element is missing"
-        case .unexpectedTag: "an element of another type than the structure calls for"
-        case .unexpectedValue: "a value that the structure does not allow"
-        case .trailingData: "bytes after the end of the structure"
-        case .unsortedSet: "a SET OF is not in DER order"
-        case .duplicateElement: "an element that may occur once is repeated"
-        case .invalidBoolean: "an invalid BOOLEAN"
+        case .unexpectedTag: "an element does not have the type that the structure requires"
+        case .unexpectedValue: "an element has a value that the structure does not allow"
+        case .trailingData: "there are extra bytes after the end of the structure"
+        case .unsortedSet: "the members of a SET OF are not in DER order"
+        case .duplicateElement: "an element that may occur only once is repeated"
+        case .invalidBoolean: "a BOOLEAN is not one byte with the value 00 or FF"
         case .invalidInteger: "an INTEGER is empty or not encoded in the fewest bytes"
-        case .integerOutOfRange: "an INTEGER out of range"
-        case .invalidNull: "a NULL with content"
-        case .invalidBitString: "an invalid BIT STRING"
-        case .invalidObjectIdentifier: "an invalid OBJECT IDENTIFIER"
-        case .invalidString: "a string with characters that its type does not allow"
-        case .invalidTime: "an invalid date or time"
-        case .nestingTooDeep: "elements nested too deeply"
-        case .tooManyElements: "too many elements"
-        case .inputTooLarge: "an input larger than allowed"
+        case .integerOutOfRange: "an INTEGER is out of range"
+        case .invalidNull: "a NULL has content"
+        case .invalidBitString: "a BIT STRING has a wrong count of unused bits, or unused bits that are not zero"
+        case .invalidObjectIdentifier: "an OBJECT IDENTIFIER is empty, incomplete or not encoded in the fewest bytes"
+        case .invalidString: "a string has a character that its type does not allow"
+        case .invalidTime: "a date or time is malformed or does not exist"
+        case .nestingTooDeep: "elements are nested more deeply than the limit allows"
+        case .tooManyElements: "there are more elements than the limit allows"
+        case .inputTooLarge: "the input is larger than the limit"
         }
     }
 }

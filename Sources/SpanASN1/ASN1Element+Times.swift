@@ -3,7 +3,7 @@ extension ASN1Element {
     /// A UTCTime, `YYMMDDHHMMSSZ`; years 50–99 are 1950–1999, 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).
     ///
     /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
-    public func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Timestamp {
+    public func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
         guard let year = time.digits(2),
@@ -17,7 +17,7 @@ extension ASN1Element {
     /// Digits of the fraction below a millisecond are checked and dropped.
     ///
     /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
-    public func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Timestamp {
+    public func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
         guard let year = time.digits(4), let timestamp = time.read(year: year, hasFraction: true) else {
@@ -29,7 +29,7 @@ extension ASN1Element {
     /// RFC 5280's `Time`: a UTCTime or a GeneralizedTime.
     ///
     /// - Throws: `unexpected-tag`; `invalid-time`.
-    public func time() throws(ASN1DecodingError) -> Timestamp {
+    public func time() throws(ASN1DecodingError) -> Instant {
         tag == .generalizedTime ? try generalizedTime() : try utcTime()
     }
 }
@@ -69,18 +69,18 @@ private struct TimeReader: ~Escapable {
     }
 
     /// All that follows the year, up to the end.
-    mutating func read(year: Int, hasFraction: Bool) -> Timestamp? {
+    mutating func read(year: Int, hasFraction: Bool) -> Instant? {
         guard let month = digits(2), let day = digits(2), let hour = digits(2), let minute = digits(2) else {
             return nil
         }
         let second = digits(2)
         guard second != nil || !isDER else { return nil }
         guard let millisecond = hasFraction && second != nil ? fraction() : 0, let offset = zone(), index == text.count,
-            let local = Timestamp(
+            let local = Instant(
                 year: year, month: month, day: day, hour: hour, minute: minute, second: second ?? 0,
                 millisecond: millisecond)
         else { return nil }
-        let timestamp = Timestamp(millisecondsSince1970: local.millisecondsSince1970 - Int64(offset) * 60_000)
+        let timestamp = Instant(millisecondsSince1970: local.millisecondsSince1970 - Int64(offset) * 60_000)
         return 0...9999 ~= timestamp.components.year ? timestamp : nil
     }
 

@@ -1,20 +1,21 @@
-/// Why a value has no encoding.
+/// The reason a value could not be encoded.
 @frozen
 public enum ASN1EncodingError: String, Error, Hashable, Sendable, CaseIterable {
-    /// A character that the string type does not allow.
+    /// The string has a character that its type does not allow.
     case invalidString = "invalid-string"
-    /// More than 7 unused bits, or unused bits of no octet.
+    /// The BIT STRING has more than 7 unused bits, or unused bits without an octet.
     case invalidBitString = "invalid-bit-string"
-    /// A year outside 1950–2049 (UTCTime) or 0–9999, or milliseconds in a UTCTime.
+    /// The year is outside 1950–2049 (UTCTime) or 0–9999, or a UTCTime has milliseconds.
     case invalidTime = "invalid-time"
 }
 
 extension ASN1EncodingError: CustomStringConvertible {
+    /// A clause that says what is wrong.
     public var description: String {
         switch self {
-        case .invalidString: "a string with characters that its type does not allow"
-        case .invalidBitString: "a BIT STRING with more unused bits than it can have"
-        case .invalidTime: "a date or time that its type cannot express"
+        case .invalidString: "the string has a character that its type does not allow"
+        case .invalidBitString: "the BIT STRING has more unused bits than its bytes allow"
+        case .invalidTime: "the date or time is outside the range of its type"
         }
     }
 }

@@ -73,7 +73,7 @@ public struct ASN1Walker: ~Escapable {
     /// - Throws: `truncated`, `non-minimal-length`, `indefinite-length` and the other errors of identifier and length octets;
     ///   `input-too-large`, `nesting-too-deep`, `too-many-elements` by the limits.
     public mutating func next() throws(ASN1DecodingError) -> Element? {
-        guard bytes.count <= limits.maximumByteCount else { throw failure(.inputTooLarge, 0) }
+        guard bytes.count <= limits.maximumByteCount else { throw failure(.inputTooLarge, limits.maximumByteCount) }
         if let level = pending {
             levels.append(level)
             pending = nil

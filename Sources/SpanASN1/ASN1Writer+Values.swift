@@ -193,7 +193,7 @@ extension ASN1Writer {
     /// Writes a UTCTime, `YYMMDDHHMMSSZ`.
     ///
     /// - Throws: `invalid-time` outside 1950–2049 (RFC 5280, 4.1.2.5.1), and for a fraction of a second.
-    public mutating func writeUTCTime(_ time: Timestamp, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
+    public mutating func writeUTCTime(_ time: Instant, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
         let parts = time.components
         guard 1950...2049 ~= parts.year, parts.millisecond == 0 else { throw .invalidTime }
         append(tag.asPrimitive)
@@ -207,7 +207,7 @@ extension ASN1Writer {
     ///
     /// - Throws: `invalid-time` outside years 0–9999.
     public mutating func writeGeneralizedTime(
-        _ time: Timestamp, tagged tag: ASN1Tag = .generalizedTime
+        _ time: Instant, tagged tag: ASN1Tag = .generalizedTime
     ) throws(ASN1EncodingError) {
         let parts = time.components
         guard 0...9999 ~= parts.year else { throw .invalidTime }
@@ -230,13 +230,13 @@ extension ASN1Writer {
     /// Writes RFC 5280's `Time`: a UTCTime from 1950 through 2049, else a GeneralizedTime (4.1.2.5).
     ///
     /// - Throws: `invalid-time` outside years 0–9999, and for a fraction of a second, which RFC 5280 does not allow.
-    public mutating func writeTime(_ time: Timestamp) throws(ASN1EncodingError) {
+    public mutating func writeTime(_ time: Instant) throws(ASN1EncodingError) {
         let parts = time.components
         guard parts.millisecond == 0 else { throw .invalidTime }
         1950...2049 ~= parts.year ? try writeUTCTime(time) : try writeGeneralizedTime(time)
     }
 
-    private mutating func appendMonthToSecond(_ parts: Timestamp.Components) {
+    private mutating func appendMonthToSecond(_ parts: Instant.Components) {
         append(digits: parts.month, 2)
         append(digits: parts.day, 2)
         append(digits: parts.hour, 2)

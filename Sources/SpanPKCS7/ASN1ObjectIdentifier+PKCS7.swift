@@ -100,6 +100,15 @@ extension ASN1ObjectIdentifier {
     public static let authorityKeyIdentifier = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x23])
     /// The extension `ExtKeyUsageSyntax`, 2.5.29.37 (RFC 5280, 4.2.1.12).
     public static let extendedKeyUsage = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x25])
+    // Extensions of revocation lists and of their entries: 2.5.29
+    /// The extension `CRLReason` of an entry, 2.5.29.21 (RFC 5280, 5.3.1).
+    package static let reasonCode = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x15])
+    /// The extension `BaseCRLNumber` of a delta list, 2.5.29.27 (RFC 5280, 5.2.4).
+    package static let deltaCRLIndicator = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x1B])
+    /// The extension `IssuingDistributionPoint` of a list, 2.5.29.28 (RFC 5280, 5.2.5).
+    package static let issuingDistributionPoint = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x1C])
+    /// The extension `CertificateIssuer` of an entry, 2.5.29.29 (RFC 5280, 5.3.3).
+    package static let certificateIssuer = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x1D])
     // Purposes in extended key usage: 1.3.6.1.5.5.7.3 (RFC 5280, 4.2.1.12)
     /// The purpose of signing code, 1.3.6.1.5.5.7.3.3.
     public static let codeSigning = ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03])

@@ -50,7 +50,7 @@ public struct AttributeSet: ~Escapable {
     /// When the signer says it signed (RFC 5652, 11.3). Nobody else vouches for it.
     ///
     /// - Throws: `duplicate-element` and `missing-element` as ``singleValue(of:)``; `invalid-time`.
-    public func signingTime() throws(ASN1DecodingError) -> Timestamp? {
+    public func signingTime() throws(ASN1DecodingError) -> Instant? {
         guard let value = try singleValue(of: .signingTime) else { return nil }
         return try value.time()
     }

@@ -97,7 +97,7 @@ public struct Certificate: ~Escapable {
     /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }`, both inclusive (RFC 5280, 4.1.2.5).
     ///
     /// - Throws: `invalid-time`; `unexpected-value` when it ends before it begins.
-    public func validity() throws(ASN1DecodingError) -> ClosedRange<Timestamp> {
+    public func validity() throws(ASN1DecodingError) -> ClosedRange<Instant> {
         try validityElement.decode { (fields) throws(ASN1DecodingError) in
             let notBefore = try fields.read().time()
             let last = try fields.read()

@@ -20,9 +20,9 @@ public struct CertificateRevocationList: ~Escapable {
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
     /// When the list was issued.
-    public let thisUpdate: Timestamp
+    public let thisUpdate: Instant
     /// When the next list is due at the latest. RFC 5280 demands it; lists that never end do without.
-    public let nextUpdate: Timestamp?
+    public let nextUpdate: Instant?
     /// What the issuer signed with, the same outside of what is signed and inside (RFC 5280, 5.1.1.2).
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
@@ -107,7 +107,7 @@ public struct RevokedCertificate: ~Escapable {
     /// `userCertificate`, an INTEGER of any size.
     public let serialNumber: ASN1Element
     /// From when on the certificate is revoked.
-    public let revocationDate: Timestamp
+    public let revocationDate: Instant
     private let extensionList: ASN1Element?
 
     @_lifetime(copy cursor)

@@ -29,7 +29,10 @@ public struct ReceivedMessage: Sendable {
     private static func needsGate(_ bytes: Span<UInt8>) -> Bool {
         do throws(ASN1DecodingError) {
             let contentInfo = try ContentInfo(bytes)
-            if try contentInfo.isSignedData() { _ = try SignedData(contentInfo) }
+            // All is let pass that the reader may let pass: what matters here is whether the gate is needed.
+            if try contentInfo.isSignedData() {
+                _ = try SignedData(contentInfo, allowing: .emptyUnsignedAttributes)
+            }
             return false
         } catch {
             return error.kind == .indefiniteLength || error.kind == .constructedString

@@ -29,6 +29,8 @@ public struct SignedData: ~Escapable {
     private let crlSet: ASN1Element?
     /// The `signerInfos`, a SET.
     public let signerSet: ASN1Element
+    /// What was let pass when the message was read.
+    public let relaxations: PKCS7Relaxations
 
     /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
     ///
@@ -37,12 +39,14 @@ public struct SignedData: ~Escapable {
     ///   - maximumCertificateCount: more certificates are `too-many-elements`.
     ///   - maximumSignerCount: more signers are `too-many-elements`.
     ///   - maximumRevocationInfoCount: more revocation lists are `too-many-elements`.
+    ///   - relaxations: what to let pass beyond RFC 5652.
     /// - Throws: the first error in the order of the fields; the path says in which, the index in which member of a set.
     @_lifetime(copy contentInfo)
     public init(
         _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,
-        maximumRevocationInfoCount: Int = 256
+        maximumRevocationInfoCount: Int = 256, allowing relaxations: PKCS7Relaxations = []
     ) throws(ASN1DecodingError) {
+        self.relaxations = relaxations
         guard try contentInfo.isSignedData() else {
             throw contentInfo.contentType.error(.unexpectedValue).within(.contentInfo)
         }
@@ -145,7 +149,7 @@ public struct SignedData: ~Escapable {
                 guard signerCount < maximumSignerCount else {
                     throw ASN1DecodingError(.tooManyElements, offset: elements.offset)
                 }
-                _ = try SignerInfo(&elements)
+                _ = try SignerInfo(&elements, allowing: relaxations)
             } catch {
                 throw error.within(.signerInfos, index: signerCount)
             }
@@ -190,7 +194,7 @@ extension SignedData {
     /// The signers, in the order received.
     public var signerInfos: SignerInfoIterator {
         @_lifetime(copy self)
-        get { SignerInfoIterator(cursor: signerSet.contents) }
+        get { SignerInfoIterator(cursor: signerSet.contents, relaxations: relaxations) }
     }
 }
 
@@ -200,13 +204,17 @@ extension SignedData {
 /// Signers one after the other: `while let signer = try signers.next() { … }`.
 public struct SignerInfoIterator: ~Escapable {
     var cursor: ASN1Cursor
+    let relaxations: PKCS7Relaxations
 
     @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
+    init(cursor: ASN1Cursor, relaxations: PKCS7Relaxations) {
+        self.cursor = cursor
+        self.relaxations = relaxations
+    }
 
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> SignerInfo? {
-        cursor.isAtEnd ? nil : try SignerInfo(&cursor)
+        cursor.isAtEnd ? nil : try SignerInfo(&cursor, allowing: relaxations)
     }
 }
 

@@ -31,7 +31,7 @@ public struct SignerInfo: ~Escapable {
     public let unsignedAttributes: AttributeSet?
 
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    init(_ cursor: inout ASN1Cursor, allowing relaxations: PKCS7Relaxations) throws(ASN1DecodingError) {
         element = try cursor.read(.sequence)
         var fields = element.contents
         let version = try fields.read(.integer)
@@ -56,7 +56,9 @@ public struct SignerInfo: ~Escapable {
         }
         signatureAlgorithm = try AlgorithmIdentifier(&fields)
         signature = try fields.read(.octetString)
-        if let attributes = try fields.readIfPresent(.context(1)) {
+        if let attributes = try fields.readIfPresent(.context(1)),
+            attributes.contentCount > 0 || !relaxations.contains(.emptyUnsignedAttributes)
+        {
             do throws(ASN1DecodingError) {
                 unsignedAttributes = try AttributeSet(attributes)
             } catch {

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
+import StrictText
 
 /// A file with certificates to trust: one in DER, or any number in PEM.
 struct CertificateFile {
@@ -21,7 +22,9 @@ struct CertificateFile {
             throw CertificateFileError(file: name, reason: .malformedPEM(error))
         }
         var anchors: [TrustAnchor] = []
-        for block in blocks where block.label == "CERTIFICATE" { anchors.append(try anchor(block.bytes)) }
+        for block in blocks where block.label.hasSameBytes(as: "CERTIFICATE") {
+            anchors.append(try anchor(block.bytes))
+        }
         guard !anchors.isEmpty else { throw CertificateFileError(file: name, reason: .noCertificate) }
         return anchors
     }

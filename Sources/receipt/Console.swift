@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Where a command writes to, and how: results to standard output, what went wrong with the command itself to standard error.
 struct Console {
     let style: Style
@@ -10,6 +12,9 @@ struct Console {
     var isOpen: Bool { failure == nil }
 
     private enum Destination { case descriptors, memory }
+
+    /// Counts what was written to standard output.
+    let writeCounter = WriteCounter()
 
     /// The process's own streams.
     static func standard() -> Console { Console(style: .ofStandardOutput(), destination: .descriptors) }
@@ -34,7 +39,7 @@ struct Console {
     }
 
     /// Writes bytes as they are.
-    mutating func write(_ bytes: [UInt8]) {
+    mutating func write(_ bytes: ArraySlice<UInt8>) {
         output.append(contentsOf: bytes)
         flush()
     }
@@ -58,7 +63,7 @@ struct Console {
         guard destination == .descriptors else { return }
         if failure == nil {
             do throws(SystemError) {
-                try System.write(output.span, to: System.standardOutput)
+                try System.write(output.span, to: System.standardOutput, writeCounter)
             } catch {
                 failure = error
             }
@@ -75,6 +80,15 @@ struct Console {
         report("cannot write to standard output: \(failure)")
         return .unusable
     }
+}
+
+/// Counts bytes that a reader has taken, or that are on their way to it.
+final class WriteCounter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var byteCount: Int { count.load(ordering: .relaxed) }
+
+    func add(_ byteCount: Int) { count.add(byteCount, ordering: .relaxed) }
 }
 
 /// What the process says by its exit status; the worst of several counts.

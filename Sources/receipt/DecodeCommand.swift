@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// `receipt decode`
 struct DecodeCommand: Command {
@@ -36,14 +37,14 @@ struct DecodeCommand: Command {
         for (index, input) in inputs.enumerated() {
             if index > 0, format == .text { console.print() }
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
-            let result = Result { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) }
+            let result = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
             if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
             switch (format, result) {
             case (.text, _):
                 report.print(result, of: input, bytes, to: &console)
                 continue
             case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)
-            case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name)
+            case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name, advice: \.commandAdvice)
             }
             console.print(utf8: writer.bytes)
             writer.removeAll()

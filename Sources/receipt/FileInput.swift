@@ -10,7 +10,7 @@ struct FileInput: Hashable {
     static let standardInput = FileInput("-")
 
     /// A receipt as text is larger than it is in binary; what is longer than this is refused before it is decoded.
-    static let maximumByteCount = ReceiptLimits().maximumByteCount * 2 + (1 << 16) + 1
+    static let maximumByteCount = VerificationLimits().maximumByteCount * 2 + (1 << 16) + 1
 
     func read() throws(SystemError) -> [UInt8] {
         name == "-"

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 
 /// `receipt mint`
 struct MintCommand: Command {
@@ -42,7 +43,7 @@ struct MintCommand: Command {
     private let isBinary: Bool
 
     /// As many as a verifier accepts if nothing else is said.
-    private static let maximumPurchaseCount = ReceiptLimits().maximumPurchaseCount
+    private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
 
     init(_ arguments: Arguments) throws(UsageError) {
         let operand = arguments.operands.first
@@ -76,7 +77,7 @@ struct MintCommand: Command {
             if let output {
                 try System.write(encoded.span, toFile: output)
             } else {
-                console.write(encoded)
+                console.write(encoded[...])
             }
         } catch {
             console.report("\((output ?? "-").printable): \(error)")

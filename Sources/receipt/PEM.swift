@@ -1,7 +1,8 @@
 import AppStoreReceipt
+import StrictText
 
 /// One block of a PEM file (RFC 7468).
-struct PEMBlock: Hashable {
+struct PEMBlock {
     /// `CERTIFICATE`, `PKCS7`, …
     let label: String
     let bytes: [UInt8]
@@ -30,7 +31,9 @@ enum PEM {
             let line = text[position..<end]
             if let begun = open {
                 if let label = label(line, "END") {
-                    guard label == begun.label else { throw PEMError(kind: .labelMismatch, offset: position) }
+                    guard label.hasSameBytes(as: begun.label) else {
+                        throw PEMError(kind: .labelMismatch, offset: position)
+                    }
                     let body = text[begun.bodyStart..<position]
                     do throws(Base64Error) {
                         let bytes = try Base64.decode(body.span, as: .pem)
@@ -56,10 +59,13 @@ enum PEM {
             $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t")
         }
         guard let last = line.lastIndex(where: { !isBlank($0) }) else { return nil }
-        let text = String(decoding: line[...last], as: UTF8.self)
-        let head = "-----\(keyword) "
-        guard text.hasPrefix(head), text.hasSuffix("-----"), text.utf8.count > head.utf8.count + 5 else { return nil }
-        return String(text.dropFirst(head.count).dropLast(5))
+        let text = line[...last]
+        let head = Array("-----\(keyword) ".utf8)
+        let tail = Array("-----".utf8)
+        guard text.starts(with: head), text.suffix(tail.count) == tail[...], text.count > head.count + tail.count else {
+            return nil
+        }
+        return String(decoding: text.dropFirst(head.count).dropLast(tail.count), as: UTF8.self)
     }
 }
 

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 extension TextReport {
     func print(purchases: InAppPurchases, to console: inout Console) {
@@ -62,7 +63,9 @@ private enum PurchaseColumn: CaseIterable {
         case .quantity: purchase.quantity.map { $0 == 1 ? "" : "\($0)" } ?? ""
         case .transaction: purchase.transactionID?.printable ?? "-"
         case .original:
-            purchase.originalTransactionID.map { $0 == purchase.transactionID ? "" : $0.printable } ?? ""
+            purchase.originalTransactionID.map { original in
+                purchase.transactionID?.hasSameBytes(as: original) == true ? "" : original.printable
+            } ?? ""
         case .purchased: purchase.purchaseDate?.compactText ?? "-"
         case .expires: purchase.expiresDate?.compactText ?? ""
         case .notes: notes(on: purchase)
@@ -71,8 +74,10 @@ private enum PurchaseColumn: CaseIterable {
 
     private func notes(on purchase: InAppPurchase) -> String {
         var notes: [String] = []
-        if let date = purchase.cancellationDate {
-            let reason = purchase.cancellationReason.map { $0 == 1 ? " (problem with the app)" : " (reason \($0))" }
+        if let date = purchase.revocationDate {
+            let reason = purchase.revocationReason.map { reason in
+                reason == .appIssue ? " (problem with the app)" : " (reason \(reason.rawValue))"
+            }
             notes.append("CANCELLED \(date.compactText)\(reason ?? "")")
         }
         if purchase.isTrialPeriod == true { notes.append("trial") }

@@ -68,14 +68,19 @@ enum System {
         return Int(status.st_size)
     }
 
-    static func write(_ bytes: Span<UInt8>, to descriptor: CInt) throws(SystemError) {
+    /// - Parameter counter: if given, it is told of each part of 4096 bytes, which a pipe takes at once or not at all (POSIX, `PIPE_BUF`).
+    static func write(
+        _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil
+    ) throws(SystemError) {
+        let partByteCount = counter == nil ? Int.max : 4096
         var written = 0
         while written < bytes.count {
-            let rest = bytes.extracting(written...)
+            let rest = bytes.extracting(written..<written + min(partByteCount, bytes.count - written))
             let result = unsafe rest.withUnsafeBytes { unsafe systemWrite(descriptor, $0.baseAddress, $0.count) }
             if result < 0, errno == EINTR { continue }
             guard result >= 0 else { throw SystemError(code: errno) }
             written += result
+            counter?.add(result)
         }
     }
 

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// What became of a receipt, for people to read.
 struct TextReport {
@@ -13,15 +14,15 @@ struct TextReport {
     }
 
     func print(_ receipt: VerifiedReceipt, of input: FileInput, to console: inout Console) {
-        printVerified(input, receipt.trust.authority.text, to: &console)
-        print(fields: receipt.receipt.textFields + receipt.trust.textFields, to: &console)
+        printVerified(input, receipt.verification.authority.text, to: &console)
+        print(fields: receipt.receipt.textFields + receipt.verification.textFields, to: &console)
         print(purchases: receipt.inAppPurchases, to: &console)
         printLimits(to: &console)
     }
 
     /// - Parameter bytes: what `input` held.
     func print(
-        _ result: Result<UnverifiedReceipt, ReceiptError>, of input: FileInput, _ bytes: [UInt8],
+        _ result: Result<UnverifiedReceipt, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console
     ) {
         switch result {
@@ -34,20 +35,21 @@ struct TextReport {
         }
     }
 
-    func print(_ error: ReceiptError, of input: FileInput, _ bytes: [UInt8], to console: inout Console) {
+    func print(_ error: VerificationError, of input: FileInput, _ bytes: [UInt8], to console: inout Console) {
         var place: [String] = []
-        if let offset = error.offset {
-            place.append("byte \(offset) of the \(error.isOffsetIntoText ? "text" : "binary receipt")")
+        if let offset = error.offset, let base = error.offsetBase {
+            place.append("byte \(offset) of the \(base == .binary ? "binary receipt" : base.rawValue)")
         }
         if let path = error.path { place.append(path) }
-        if case .input(let error) = error, let form = error.form { place.append("what looked like \(form.text)") }
+        if let part = error.part { place.append(part.rawValue) }
+        if let form = error.inputForm { place.append("what looked like \(form.text)") }
         // What stands where a signature or a certificate begins tells nobody anything.
         let isTelling = ![.signature, .chain].contains(error.stage)
         let refusal = Refusal(
-            code: error.code, explanation: error.explanation, place: place,
-            excerpt: isTelling ? error.excerpt(of: bytes) : nil,
+            code: error.code, explanation: error.explanation, found: error.found, expected: error.expected,
+            place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
             // Where nothing is verified, what to do is for the caller to know.
-            advice: verification == nil ? nil : Self.advice(error.code) ?? error.advice)
+            advice: verification == nil ? nil : error.commandAdvice)
         print(refusal, of: input, to: &console)
     }
 
@@ -55,17 +57,13 @@ struct TextReport {
         console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
     }
 
-    /// What to do where that is to name an option of the command.
-    static func advice(_ code: String) -> String? {
-        guard code == SignatureTrustError.Kind.untrustedChain.rawValue else { return nil }
-        return
-            "Not signed by whom it should be. Minted by you? Give its root: --root FILE. Made by Xcode? --xcode-root FILE."
-    }
-
     /// Why an input was refused.
     struct Refusal {
         let code: String
         let explanation: String
+        /// What was found, and what is accepted in place of it.
+        var found: String?
+        var expected: String?
         /// Where the fault is, from the inside out.
         let place: [String]
         /// What stands there.
@@ -77,6 +75,8 @@ struct TextReport {
     func print(_ refusal: Refusal, of input: FileInput, to console: inout Console) {
         console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(refusal.code)")
         console.print("  \(refusal.explanation)" + (refusal.excerpt.map { ": \($0.printable)" } ?? ""))
+        if let found = refusal.found { console.print("  found \(found.shortened.printable)") }
+        if let expected = refusal.expected { console.print("  expected \(expected.printable)") }
         if !refusal.place.isEmpty { console.print("  at \(refusal.place.joined(separator: ", in "))") }
         if let advice = refusal.advice { console.print("  \(advice)") }
     }
@@ -104,6 +104,13 @@ struct TextReport {
     }
 }
 
+extension String {
+    /// The first 200 scalars: a signed string can be of any length.
+    fileprivate var shortened: String {
+        unicodeScalars.count > 200 ? String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…" : self
+    }
+}
+
 extension InputForm {
     fileprivate var text: String {
         switch self {
@@ -123,11 +130,13 @@ extension Receipt {
         let fields: [(String, String?)] = [
             ("Bundle id", bundleID),
             ("App version", applicationVersion),
-            ("App item id", appItemID.map(String.init)),
+            ("App item id", appItemID),
             (
                 "Environment",
-                receiptType.map {
-                    environment?.rawValue == $0.lowercased() ? $0 : "\($0) (\(environment?.rawValue ?? "unknown"))"
+                receiptType.map { type in
+                    // `Production` alone; of `ProductionVPP` and the like, which environment they are.
+                    ["Production", "Xcode"].contains { type.hasSameBytes(as: $0) }
+                        ? type : "\(type) (\(environment?.rawValue ?? "unknown"))"
                 }
             ),
             ("Created", creationDate?.text),
@@ -139,9 +148,9 @@ extension Receipt {
             ("Platform", platform.map { [2: "Mac", 3: "iOS"][$0].map { "\($0)" } ?? "\($0)" }),
             ("Client version", clientVersion.map(String.init)),
             ("Age rating", ageRating),
-            ("Seller id", sellerID.map(String.init)),
-            ("Download id", downloadID.map(String.init)),
-            ("Version id", versionExternalIdentifier.map(String.init)),
+            ("Seller id", sellerID),
+            ("Download id", downloadID),
+            ("Version id", versionExternalIdentifier),
             ("Server build", serverBuild.map(String.init)),
             ("Opaque value", opaqueValue?.hexadecimal),
             ("SHA-1 hash", sha1Hash?.hexadecimal),
@@ -150,7 +159,7 @@ extension Receipt {
     }
 }
 
-extension ReceiptEvidence.Authority {
+extension Verification.Authority {
     var text: String {
         switch self {
         case .apple: "signed by Apple"
@@ -160,7 +169,7 @@ extension ReceiptEvidence.Authority {
     }
 }
 
-extension ReceiptEvidence {
+extension Verification {
     var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
@@ -180,7 +189,7 @@ extension ReceiptEvidence {
     }
 }
 
-extension Timestamp {
+extension Instant {
     /// `2020-04-01 04:07:39 UTC`
     var text: String { compactText + " UTC" }
 

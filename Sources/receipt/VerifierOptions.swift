@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// What to accept and whom to trust: the options that verifying commands share.
 struct VerifierOptions {
@@ -7,7 +8,7 @@ struct VerifierOptions {
         .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; not checked when left out."),
         .init(
             name: "--app-apple-id", value: "NUMBER",
-            help: "The app's Apple id, for StoreKit 2 data; not checked when left out."),
+            help: "The app's Apple id, for JWS; not checked when left out."),
         .init(
             name: "--environment", value: "production|sandbox",
             help: "Accept this environment; may be repeated. Not checked when left out.", isRepeatable: true),
@@ -32,19 +33,19 @@ struct VerifierOptions {
     }
 
     private let bundleID: String?
-    private let appAppleID: Int64?
-    private let environments: Set<ReceiptEnvironment>
+    private let appAppleID: String?
+    private let environments: Set<AppStoreEnvironment>
     private let trust: Trust
-    private let validationDate: ReceiptPolicy.ValidationDate
+    private let validationDate: VerificationPolicy.ValidationDate
 
     init(_ arguments: Arguments) throws(UsageError) {
         bundleID = arguments["--bundle-id"]
-        environments = Set(arguments.all("--environment").compactMap(ReceiptEnvironment.init(rawValue:)))
+        environments = Set(arguments.all("--environment").compactMap(AppStoreEnvironment.init(rawValue:)))
         appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
             guard let id = Int64(text), id > 0 else {
                 throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
             }
-            return id
+            return String(id)
         }
         let roots = arguments.all("--root")
         if let file = arguments["--xcode-root"] {
@@ -55,10 +56,10 @@ struct VerifierOptions {
             trust = roots.isEmpty ? .apple : .roots(roots)
         }
         switch arguments["--at"] ?? "creation" {
-        case "creation": validationDate = .creationDate
+        case "creation": validationDate = .signing
         case "now": validationDate = .now
         case let text:
-            guard let date = Timestamp(rfc3339: text) else {
+            guard let date = Instant(rfc3339: text) else {
                 throw .invalidValue(
                     option: "--at", value: text, expected: "creation, now, or a date such as 2025-01-31T12:00:00Z",
                     suggestion: nearest(to: text, in: ["creation", "now"]))
@@ -74,22 +75,22 @@ struct VerifierOptions {
     }
 
     /// The verifier; `nil` when none can be made, which is told.
-    func makeVerifier(_ console: inout Console) -> EvidenceVerifier? {
+    func makeVerifier(_ console: inout Console) -> AppStoreVerifier? {
         do throws(CertificateFileError) {
-            let trust: ReceiptTrust
+            let trust: AppStoreTrust
             switch self.trust {
             case .apple: trust = .apple
             case .roots(let files):
                 var anchors: [TrustAnchor] = []
-                for file in files { anchors += try CertificateFile(name: file).trustAnchors() }
+                for file in files { anchors += try roots(in: file, &console) }
                 trust = .roots(anchors)
             case .storeKitTesting(let file):
                 trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
             }
-            do throws(EvidenceError) {
-                return try EvidenceVerifier(receipts: receiptVerifier(trust), signedData: signedDataVerifier(trust))
+            do throws(VerificationError) {
+                return try AppStoreVerifier(policy: policy, trust: trust)
             } catch {
-                console.report("\(error.code): \(error)")
+                console.report("\(error.code): \(error). \(error.commandAdvice)")
             }
         } catch {
             console.report(error.description)
@@ -97,41 +98,28 @@ struct VerifierOptions {
         return nil
     }
 
-    private func receiptVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> ReceiptVerifier {
-        var policy = ReceiptPolicy(bundleIDs: bundleID.map { [$0] }, environments: accepted([.xcode]))
+    /// The roots in a file. A whole chain may stand there, since that is how chains are handed out; what is no root is left out, and told.
+    private func roots(in file: String, _ console: inout Console) throws(CertificateFileError) -> [TrustAnchor] {
+        let anchors = try CertificateFile(name: file).trustAnchors()
+        let roots = anchors.filter(\.isRoot)
+        // Without any, the verifier says so.
+        guard !roots.isEmpty, roots.count < anchors.count else { return anchors }
+        console.report(
+            "\(file.printable): \(anchors.count - roots.count) of \(anchors.count) certificates left out: not self-signed"
+        )
+        return roots
+    }
+
+    private var policy: VerificationPolicy {
+        let accepted: Set<AppStoreEnvironment> =
+            if case .storeKitTesting = trust {
+                [.xcode, .localTesting]
+            } else {
+                environments.isEmpty ? [.production, .sandbox] : environments
+            }
+        var policy = VerificationPolicy(
+            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted)
         policy.validationDate = validationDate
-        do throws(ReceiptError) {
-            do throws(ReceiptError) {
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            } catch .configuration(.unusableTrustAnchor) {
-                // Receipts are signed with RSA; a root that was given for StoreKit 2 data may be on an elliptic curve.
-                policy.algorithms.kinds.insert(.ecdsa)
-                policy.algorithms.curves = [.p256, .p384]
-                return try ReceiptVerifier(policy: policy, trust: trust)
-            }
-        } catch {
-            throw .receipt(error)
-        }
-    }
-
-    private func signedDataVerifier(_ trust: ReceiptTrust) throws(EvidenceError) -> SignedDataVerifier {
-        var policy = SignedDataPolicy(
-            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted([.xcode, .localTesting]))
-        policy.validationDate =
-            switch validationDate {
-            case .creationDate: .signedDate
-            case .now: .now
-            case .date(let date): .date(date)
-            }
-        do throws(SignedDataError) {
-            return try SignedDataVerifier(policy: policy, trust: trust)
-        } catch {
-            throw .signedData(error)
-        }
-    }
-
-    private func accepted(_ environmentsOfStoreKitTesting: Set<ReceiptEnvironment>) -> Set<ReceiptEnvironment> {
-        if case .storeKitTesting = trust { return environmentsOfStoreKitTesting }
-        return environments.isEmpty ? [.production, .sandbox] : environments
+        return policy
     }
 }

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import StrictText
 
 /// `receipt verify`
 struct VerifyCommand: Command {
@@ -40,10 +41,10 @@ struct VerifyCommand: Command {
 
     func run(_ console: inout Console) -> ExitStatus {
         guard let verifier = verifierOptions.makeVerifier(&console) else { return .unusable }
-        return format == .verifyReceipt ? answer(verifier.receipts, &console) : report(verifier, &console)
+        return format == .verifyReceipt ? answer(verifier, &console) : report(verifier, &console)
     }
 
-    private func report(_ verifier: EvidenceVerifier, _ console: inout Console) -> ExitStatus {
+    private func report(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
         let report = TextReport(
             style: console.style,
             verification: .init(
@@ -53,10 +54,10 @@ struct VerifyCommand: Command {
         for (index, input) in inputs.enumerated() {
             if index > 0, format == .text { console.print() }
             guard let bytes = input.read(asJSON: format == .json, &console, &status) else { continue }
-            let result = Result { () throws(EvidenceError) in try verifier.verify(anyEvidence: bytes) }
+            let result = Result { () throws(VerificationError) in try verifier.verify(bytes) }
             status.formMaximum(ExitStatus(result))
             if format == .json {
-                writer.verdict(result, file: input.name)
+                writer.verdict(result, file: input.name, advice: \.commandAdvice)
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
             } else {
@@ -67,9 +68,9 @@ struct VerifyCommand: Command {
     }
 
     /// Prints what verifyReceipt would answer.
-    private func answer(_ verifier: ReceiptVerifier, _ console: inout Console) -> ExitStatus {
+    private func answer(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
         let responder: VerifyReceiptResponder
-        do throws(ReceiptError) {
+        do throws(VerificationError) {
             responder = try VerifyReceiptResponder(policy: verifier.policy, trust: verifier.trust)
         } catch {
             console.report("\(error.code): \(error)")
@@ -79,7 +80,7 @@ struct VerifyCommand: Command {
         for input in inputs {
             guard let bytes = input.read(asJSON: false, &console, &status) else { continue }
             let answer = responder.answer(toAnyReceipt: bytes)
-            status.formMaximum(ExitStatus(answer.result.mapError(EvidenceError.receipt)))
+            status.formMaximum(ExitStatus(answer.result))
             console.print(utf8: answer.body)
         }
         return status
@@ -88,16 +89,9 @@ struct VerifyCommand: Command {
 
 extension ExitStatus {
     /// A host that cannot do the work is no refusal.
-    init(_ error: ReceiptError) { self = error.stage == .verifier ? .unusable : .refused }
+    init(_ error: VerificationError) { self = error.stage == .verifier ? .unusable : .refused }
 
-    init(_ error: EvidenceError) {
-        switch error {
-        case .receipt(let error): self.init(error)
-        case .signedData(let error): self = error.stage == .verifier ? .unusable : .refused
-        }
-    }
-
-    init<Value>(_ result: Result<Value, EvidenceError>) {
+    init<Value>(_ result: Result<Value, VerificationError>) {
         switch result {
         case .success: self = .passed
         case .failure(let error): self.init(error)

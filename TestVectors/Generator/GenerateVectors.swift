@@ -5,7 +5,7 @@ import Foundation
 /// Writes the test vectors, or checks that the tree holds what it would write.
 @main
 struct GenerateVectors {
-    static let folders = ["asn1", "pkcs7", "receipts", "certificates", "requests", "jws"]
+    static let folders = ["asn1", "pkcs7", "receipts", "certificates", "requests", "jws", "cms"]
 
     static func main() throws {
         var arguments = CommandLine.arguments.dropFirst()
@@ -76,6 +76,9 @@ struct GenerateVectors {
         let signed = try JWSVector.generate(with: forge, anchors)
         files.merge(signed.files) { _, new in new }
         problems += signed.problems
+        let messages = try CMSVector.generate(with: forge, anchors)
+        files.merge(messages.files) { _, new in new }
+        problems += messages.problems
         return (files, problems)
     }
 
@@ -128,7 +131,8 @@ struct GenerateVectors {
 
 extension Vector {
     static var all: [Vector] {
-        asn1 + ber + containers + signedAttributes + algorithms + certificates + chains + payloads + dates + policies
+        asn1 + ber + containers + signedAttributes + algorithms + keyKinds + certificates + chains + payloads + dates
+            + policies
             + receipts + requests
     }
 }

@@ -106,6 +106,9 @@ extension JWSVector {
                     "bundleId": .string(VerifierOptions.bundleID), "tokenCreationDate": .integer(date),
                 ])),
         accepted(
+            "header-after-white-space", .transaction, why: "JSON may begin so; its base64url does not begin with e.",
+            [.parts(JWSStep.recoding(0) { $0 = "\r\n " + $0 })]),
+        accepted(
             "line-break-at-the-end", .transaction, why: "Whitespace around it is passed over.", [.text { $0 += "\n" }]),
         accepted(
             "kid-and-typ", .transaction, why: "Beside a chain they decide nothing.",
@@ -120,7 +123,7 @@ extension JWSVector {
             ]),
         accepted(
             "signer-expired-since", .transaction, why: "Judged at the date of signing.",
-            [.leaf { $0.notAfter = Timestamp(millisecondsSince1970: date + 1000) }]),
+            [.leaf { $0.notAfter = Instant(millisecondsSince1970: date + 1000) }]),
         accepted(
             "xcode", .transaction, why: "In a verifier for Xcode's.", JWSStep.xcode("Xcode") + [.inVerifierForXcode]),
         accepted(

@@ -16,13 +16,13 @@ struct JWSVector: Sendable {
     var fault: [JWSStep] = []
 
     static func accepted(
-        _ name: String, _ kinds: SignedPart.Kind..., why: String, _ base: [JWSStep]
+        _ name: String, _ kinds: JWSPart.Kind..., why: String, _ base: [JWSStep]
     ) -> JWSVector {
         JWSVector(name: name, expected: .accepted(kinds: kinds.map(\.rawValue)), why: why, base: base)
     }
 
     static func refused(
-        _ name: String, _ stage: SignedDataError.Stage, _ code: String, in part: SignedDataError.Part? = nil,
+        _ name: String, _ stage: VerificationError.Stage, _ code: String, in part: VerificationError.Part? = nil,
         _ why: String, base: [JWSStep] = [], _ fault: JWSStep...
     ) -> JWSVector {
         JWSVector(
@@ -41,7 +41,7 @@ struct JWSVector: Sendable {
             func judge(_ steps: [JWSStep]) throws -> (text: [UInt8], options: VerifierOptions, verdict: JWSVerdict) {
                 let text = Array(try forge.jws(steps).utf8)
                 let options = forge.options(steps)
-                let verifier = try options.signedDataVerifier { anchors[$0] ?? [] }
+                let verifier = try options.verifier(defaultRoot: "ec-root.der") { anchors[$0] ?? [] }
                 return (text, options, JWSVerdict(text, verifier))
             }
             let (text, options, verdict) = try judge(vector.base + vector.fault)
@@ -68,9 +68,10 @@ enum JWSVerdict: Hashable {
     case accepted(kinds: [String])
     case refused(code: String, stage: String, part: String?)
 
-    init(_ text: [UInt8], _ verifier: SignedDataVerifier) {
-        do throws(SignedDataError) {
-            self = .accepted(kinds: try verifier.verifyAny(text).signedParts.map(\.kind.rawValue))
+    init(_ text: [UInt8], _ verifier: AppStoreVerifier) {
+        do throws(VerificationError) {
+            self = .accepted(
+                kinds: try verifier.verifyJWS(String(decoding: text, as: UTF8.self)).signedParts.map(\.kind.rawValue))
         } catch {
             self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
         }
@@ -108,23 +109,5 @@ struct JWSExpectation: Codable {
     var expectedVerdict: JWSVerdict {
         verdict == "accepted"
             ? .accepted(kinds: kinds ?? []) : .refused(code: code ?? "", stage: stage ?? "", part: part)
-    }
-}
-
-extension VerifierOptions {
-    /// For signed data; what is not said is as for receipts, with `authority/ec-root.der` as trust.
-    func signedDataVerifier(certificate: (_ file: String) throws -> [UInt8]) throws -> SignedDataVerifier {
-        func anchors(_ names: [String]) throws -> [TrustAnchor] {
-            try names.map { try TrustAnchor(der: certificate($0)) }
-        }
-        let names = environments ?? (storeKitTesting == nil ? ["production"] : ["xcode", "local-testing"])
-        var policy = SignedDataPolicy(
-            bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID], appAppleID: appAppleID,
-            environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
-        if let validationDate { policy.validationDate = .date(try date(validationDate)) }
-        return try SignedDataVerifier(
-            policy: policy,
-            trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
-                ?? .roots(try anchors(roots ?? ["ec-root.der"])))
     }
 }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import StrictText
 
 // Steps that change one part.
 extension Step {
@@ -126,7 +127,7 @@ extension AttributeType {
 }
 
 /// A point in time from RFC 3339, which only this source writes.
-func date(_ text: String) throws -> Timestamp {
-    guard let date = Timestamp(rfc3339: text) else { throw VerifierOptions.Fault.unreadable(text) }
+func date(_ text: String) throws -> Instant {
+    guard let date = Instant(rfc3339: text) else { throw VerifierOptions.Fault.unreadable(text) }
     return date
 }

@@ -18,7 +18,7 @@ struct Vector: Sendable {
 
     enum Expected: Sendable {
         case accepted(purchases: Int)
-        case refused(ReceiptError.Stage, String, Place)
+        case refused(VerificationError.Stage, String, Place)
     }
 
     static func accepted(
@@ -29,7 +29,8 @@ struct Vector: Sendable {
     }
 
     static func refused(
-        _ file: String, _ pitfall: String?, _ stage: ReceiptError.Stage, _ code: String, _ place: Place, _ why: String,
+        _ file: String, _ pitfall: String?, _ stage: VerificationError.Stage, _ code: String, _ place: Place,
+        _ why: String,
         base: [Step] = [], _ fault: Step...
     ) -> Vector {
         Vector(

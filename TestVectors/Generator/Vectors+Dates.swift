@@ -92,7 +92,7 @@ extension Vector {
 
     private static let forms: [Vector] = [
         purchase(
-            "cancellation-date-unreadable", .ia5String(.cancellationDate, "2025-06-10"),
+            "cancellation-date-unreadable", .ia5String(.revocationDate, "2025-06-10"),
             "A cancellation that cannot be read must not become no cancellation."),
         purchase(
             "expires-date-unreadable", .ia5String(.expiresDate, "never"), "An expiry that cannot be read."),

@@ -187,7 +187,7 @@ extension Vector {
         repeatedInPurchase("product-id", .utf8String(.productID, "com.example.app.everything")),
         repeatedInPurchase("transaction-id", .utf8String(.transactionID, "9")),
         repeatedInPurchase("original-transaction-id", .utf8String(.originalTransactionID, "9")),
-        repeatedInPurchase("cancellation-date", .date(.cancellationDate, ReceiptBuilder.defaultPurchaseDate)),
+        repeatedInPurchase("cancellation-date", .date(.revocationDate, ReceiptBuilder.defaultPurchaseDate)),
         accepted(
             "receipts/unknown-attributes-twice.der", "13", "What has no meaning may be repeated; all of it is kept.",
             .adding(.utf8String(.init(9999), "one"), .utf8String(.init(9999), "two")),

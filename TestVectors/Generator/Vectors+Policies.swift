@@ -103,6 +103,16 @@ extension Vector {
             ],
             .receipt { $0.creationDate = try date("2025-06-15T11:59:59Z") }),
         policy(
+            "age-below-zero", nil, "receipt-from-the-future",
+            "Made a second more than five minutes from now, where an age is asked for.",
+            base: [
+                .verifier { options in
+                    options.now = "2025-06-15T12:00:00Z"
+                    options.maximumAge = 86_400_000
+                }
+            ],
+            .receipt { $0.creationDate = try date("2025-06-15T12:05:01Z") }),
+        policy(
             "creation-date-in-the-future", nil, "receipt-from-the-future", "Made a second from now.",
             base: [
                 .verifier { options in

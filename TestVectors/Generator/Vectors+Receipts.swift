@@ -5,8 +5,8 @@ import AppStoreReceiptTesting
 extension Vector {
     private static let subscriptions: [ReceiptBuilder.Purchase] = {
         let first = ReceiptBuilder.defaultPurchaseDate
-        func days(_ count: Int64) -> Timestamp {
-            Timestamp(millisecondsSince1970: first.millisecondsSince1970 + count * 86_400_000)
+        func days(_ count: Int64) -> Instant {
+            Instant(millisecondsSince1970: first.millisecondsSince1970 + count * 86_400_000)
         }
         var trial = ReceiptBuilder.Purchase.autoRenewable(
             "com.example.app.monthly", transactionID: "340000000000100", purchaseDate: first, expiresDate: days(7),
@@ -31,7 +31,7 @@ extension Vector {
                 .nonConsumable(
                     "com.example.app.stickers", transactionID: "340000000000003",
                     purchaseDate: try date("2025-05-20T07:02:55Z")
-                ).cancelled(at: try date("2025-05-22T10:15:00Z"), reason: 1),
+                ).revoked(at: try date("2025-05-22T10:15:00Z"), reason: 1),
             ] + subscriptions
         receipt.applicationVersion = "2.4.1"
     }
@@ -79,7 +79,7 @@ extension Vector {
             .receipt { receipt in
                 receipt.expirationDate = try date("2026-06-15T12:00:00Z")
                 receipt.preorderDate = try date("2023-01-02T03:04:05Z")
-                var purchase = subscriptions[1].cancelled(at: try date("2025-06-12T00:00:00Z"), reason: 1)
+                var purchase = subscriptions[1].revoked(at: try date("2025-06-12T00:00:00Z"), reason: 1)
                 purchase.isInIntroOfferPeriod = true
                 purchase.itemID = 1_297_233_222
                 receipt.purchases.append(purchase)
@@ -87,7 +87,7 @@ extension Vector {
         accepted(
             "receipts/cancelled.der", "18", purchases: 1, "A refunded purchase.",
             .receipt { receipt in
-                receipt.purchases = [receipt.purchases[0].cancelled(at: try date("2025-06-12T00:00:00Z"))]
+                receipt.purchases = [receipt.purchases[0].revoked(at: try date("2025-06-12T00:00:00Z"))]
             }),
         accepted(
             "receipts/subscriptions.der", nil, purchases: 2, "A trial and its renewal.",

@@ -1,8 +1,9 @@
 import AppStoreReceipt
 import Foundation
 import SignatureTrust
+import StrictText
 
-/// The verifier that a vector is for; what is not said is as in ``ReceiptVerifier/init(bundleID:environments:trust:)`` for the app
+/// The verifier that a vector is for; what is not said is as in ``AppStoreVerifier/init(bundleID:environments:trust:)`` for the app
 /// `com.example.app` in production, with `authority/root.der` as trust.
 struct VerifierOptions: Codable, Hashable, Sendable {
     static let bundleID = "com.example.app"
@@ -33,15 +34,19 @@ struct VerifierOptions: Codable, Hashable, Sendable {
 
     enum Fault: Error { case unreadable(String) }
 
-    /// - Parameter certificate: gives that of a file in `authority/`.
-    func verifier(certificate: (_ file: String) throws -> [UInt8]) throws -> ReceiptVerifier {
+    /// - Parameters:
+    ///   - defaultRoot: the file in `authority/` to trust if nothing is said.
+    ///   - certificate: gives that of a file in `authority/`.
+    func verifier(
+        defaultRoot: String = "root.der", certificate: (_ file: String) throws -> [UInt8]
+    ) throws -> AppStoreVerifier {
         func anchors(_ names: [String]) throws -> [TrustAnchor] {
             try names.map { try TrustAnchor(der: certificate($0)) }
         }
-        let names = environments ?? [storeKitTesting == nil ? "production" : "xcode"]
-        var policy = ReceiptPolicy(
-            bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID],
-            environments: Set(names.compactMap(ReceiptEnvironment.init(rawValue:))))
+        let names = environments ?? (storeKitTesting == nil ? ["production"] : ["xcode", "local-testing"])
+        var policy = VerificationPolicy(
+            bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID], appAppleID: appAppleID.map { String($0) },
+            environments: Set(names.compactMap(AppStoreEnvironment.init(rawValue:))))
         if let validationDate {
             policy.validationDate = validationDate == "now" ? .now : .date(try date(validationDate))
         }
@@ -50,32 +55,32 @@ struct VerifierOptions: Codable, Hashable, Sendable {
             policy.clock = { time }
         }
         if let allowsSHA1 { policy.algorithms.allowsSHA1 = allowsSHA1 }
-        policy.maximumAge = maximumAge
+        policy.maximumAge = maximumAge.map { .milliseconds($0) }
         policy.rejectsFutureDates = rejectsFutureDates ?? false
         policy.distrusted = Set(
             try (distrusted ?? []).map { text in
                 guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
                 return fingerprint
             })
-        return try ReceiptVerifier(
+        return try AppStoreVerifier(
             policy: policy,
             trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
-                ?? .roots(try anchors(roots ?? ["root.der"])))
+                ?? .roots(try anchors(roots ?? [defaultRoot])))
     }
 
-    func date(_ text: String) throws -> Timestamp {
-        guard let date = Timestamp(rfc3339: text) else { throw Fault.unreadable(text) }
+    func date(_ text: String) throws -> Instant {
+        guard let date = Instant(rfc3339: text) else { throw Fault.unreadable(text) }
         return date
     }
 
-    func verify(_ input: [UInt8], with verifier: ReceiptVerifier) -> Verdict {
+    func verify(_ input: [UInt8], with verifier: AppStoreVerifier) -> Verdict {
         let device = deviceIdentifier.map { text in
             stride(from: 0, to: text.count, by: 2).compactMap { index in
                 UInt8(text.dropFirst(index).prefix(2), radix: 16)
             }
         }
-        do throws(ReceiptError) {
-            let receipt = try verifier.verify(
+        do throws(VerificationError) {
+            let receipt = try verifier.verifyReceipt(
                 input, applicationVersion: applicationVersion, deviceIdentifier: device)
             return .accepted(purchases: receipt.inAppPurchases.count)
         } catch {

@@ -6,18 +6,16 @@ import Testing
 // The code of the article TestYourBackendWithoutApple, word for word; the last test here compares them.
 
 struct Store {
-    let verifier: ReceiptVerifier
+    let verifier: AppStoreVerifier
     var granted: [String: String] = [:]
 
     /// Grants each purchase once, and says which products are new.
-    mutating func redeem(receiptData: String, at now: Timestamp = .now) throws(ReceiptError) -> [String] {
-        let receipt = try verifier.verify(base64: receiptData)
+    mutating func redeem(receiptData: String, at now: Instant = .now) throws(VerificationError) -> [String] {
+        let receipt = try verifier.verifyReceipt(receiptData)
         var products: [String] = []
         for purchase in receipt.purchases where purchase.grants(at: now) {
-            guard let product = purchase.productID, let transaction = purchase.transactionID,
-                granted.updateValue(product, forKey: transaction) == nil
-            else { continue }
-            products.append(product)
+            guard granted.updateValue(purchase.productID, forKey: purchase.transactionID) == nil else { continue }
+            products.append(purchase.productID)
         }
         return products
     }
@@ -30,7 +28,7 @@ struct Store {
     init() throws {
         authority = try TestCertificateAuthority()
         store = Store(
-            verifier: try ReceiptVerifier(
+            verifier: try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor])))
     }
 
@@ -46,7 +44,7 @@ struct Store {
 
     @Test mutating func `a refunded purchase is not granted`() throws {
         let purchase = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1000")
-        let refunded = try mint(purchase.cancelled(at: ReceiptBuilder.defaultCreationDate))
+        let refunded = try mint(purchase.revoked(at: ReceiptBuilder.defaultCreationDate))
         #expect(try store.redeem(receiptData: Data(refunded).base64EncodedString()) == [])
     }
 
@@ -61,31 +59,33 @@ struct Store {
     @Test mutating func `a receipt that was tampered with is refused`() throws {
         var receipt = try mint(.consumable("coins", transactionID: "1000"))
         receipt[700] ^= 1
-        #expect(throws: ReceiptError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
+        #expect(throws: VerificationError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
         #expect(store.granted.isEmpty)
     }
 
     @Test mutating func `a receipt of another app is refused`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.other").signed(by: authority)
-        #expect(throws: ReceiptError.policy(.bundleIDMismatch)) {
+        let error = #expect(throws: VerificationError.self) {
             try store.redeem(receiptData: Data(receipt).base64EncodedString())
         }
+        #expect(error?.code == "bundle-id-mismatch")
+        #expect(error?.found == "com.example.other")
     }
 
     @Test mutating func `a receipt signed by someone else is refused`() throws {
         let stranger = try TestCertificateAuthority()
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: stranger)
-        #expect(throws: ReceiptError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
+        #expect(throws: VerificationError.self) { try store.redeem(receiptData: Data(receipt).base64EncodedString()) }
     }
 }
 
 @Suite struct TransactionTests {
     let authority: TestCertificateAuthority
-    let verifier: SignedDataVerifier
+    let verifier: AppStoreVerifier
 
     init() throws {
         authority = try TestCertificateAuthority(.ellipticCurve)
-        verifier = try SignedDataVerifier(
+        verifier = try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
     }
 
@@ -94,14 +94,15 @@ struct Store {
     @Test func `a transaction grants its product`() throws {
         let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
         #expect(transaction.productID == "pro")
-        #expect(transaction.grants(at: .now))
+        #expect(transaction.purchase?.grants(at: .now) == true)
     }
 
     @Test(arguments: ["revocationDate", "expiresDate"])
     func `a transaction that was refunded or has expired grants nothing`(member: String) throws {
         var builder = builder
         builder.payload[member] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
-        #expect(try !verifier.verifyTransaction(builder.signed(by: authority)).grants(at: .now))
+        let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
+        #expect(transaction.purchase?.grants(at: .now) == false)
     }
 
     @Test func `a refund comes as a notification`() throws {
@@ -116,31 +117,29 @@ struct Store {
 
     @Test func `a transaction signed by someone else is refused`() throws {
         let stranger = try TestCertificateAuthority(.ellipticCurve)
-        #expect(throws: SignedDataError.self) { try verifier.verifyTransaction(builder.signed(by: stranger)) }
+        #expect(throws: VerificationError.self) { try verifier.verifyTransaction(builder.signed(by: stranger)) }
     }
 }
 
 func makeVerifier(
     receipts: TestCertificateAuthority, transactions: TestCertificateAuthority
-) throws -> EvidenceVerifier {
-    EvidenceVerifier(
-        receipts: try ReceiptVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: .roots([receipts.trustAnchor])),
-        signedData: try SignedDataVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: .roots([transactions.trustAnchor])))
+) throws -> AppStoreVerifier {
+    try AppStoreVerifier(
+        bundleID: "com.example.app", environments: [.production],
+        trust: .roots([receipts.trustAnchor, transactions.trustAnchor]))
 }
 
 @Test func `a verifier with a root for each takes receipts and transactions`() throws {
     let (receipts, transactions) = (try TestCertificateAuthority(), try TestCertificateAuthority(.ellipticCurve))
     let verifier = try makeVerifier(receipts: receipts, transactions: transactions)
     let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: receipts)
-    guard case .receipt = try verifier.verify(anyEvidence: receipt) else {
+    guard case .receipt = try verifier.verify(receipt) else {
         Issue.record("not taken for a receipt")
         return
     }
     let jws = try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
         .signed(by: transactions)
-    guard case .transaction(let transaction) = try verifier.verify(anyEvidence: jws) else {
+    guard case .transaction(let transaction) = try verifier.verify(jws) else {
         Issue.record("not taken for a transaction")
         return
     }

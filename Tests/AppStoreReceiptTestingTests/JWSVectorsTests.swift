@@ -4,14 +4,16 @@ import Testing
 
 @testable import generate_vectors
 
-@Suite("Vectors of signed data")
+@Suite("Vectors of JWS")
 struct JWSVectorsTests {
     private static let expectations = Result {
         try JSONDecoder().decode([JWSExpectation].self, from: Tree.contents("jws/expectations.json"))
     }
 
-    private static func verifier(_ options: VerifierOptions?) throws -> SignedDataVerifier {
-        try (options ?? VerifierOptions()).signedDataVerifier { Array(try Tree.contents("authority/" + $0)) }
+    private static func verifier(_ options: VerifierOptions?) throws -> AppStoreVerifier {
+        try (options ?? VerifierOptions()).verifier(defaultRoot: "ec-root.der") {
+            Array(try Tree.contents("authority/" + $0))
+        }
     }
 
     @Test(
@@ -28,19 +30,19 @@ struct JWSVectorsTests {
         #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "warm")
     }
 
-    @Test func `every kind of signed data is among those accepted, and three in four are refused`() throws {
+    @Test func `every kind of JWS is among those accepted, and three in four are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
-        for kind in SignedPart.Kind.allCases {
+        for kind in JWSPart.Kind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
         #expect(expectations.count >= accepted.count * 4)
-        print("\(expectations.count) vectors of signed data, \(accepted.count) of them accepted")
+        print("\(expectations.count) vectors of JWS, \(accepted.count) of them accepted")
     }
 
     @Test func `nothing is accepted that is not made for Apple's roots`() throws {
-        let verifier = try SignedDataVerifier(
-            policy: SignedDataPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
         for expectation in try Self.expectations.get() {
             guard case .refused = JWSVerdict(Array(try Tree.contents(expectation.file)), verifier) else {
                 Issue.record("\(expectation.file) is accepted under Apple's roots")

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 /// An authority and a signer made once for all tests.
@@ -7,22 +8,34 @@ enum Shared {
     static let authority = Result { try TestCertificateAuthority() }
     static let storeKit = Result { try StoreKitTestingSigner() }
 
-    static func verifier(_ environments: Set<ReceiptEnvironment> = [.production]) throws -> ReceiptVerifier {
-        try ReceiptVerifier(
+    static func verifier(_ environments: Set<AppStoreEnvironment> = [.production]) throws -> AppStoreVerifier {
+        try AppStoreVerifier(
             bundleID: "com.example.app", environments: environments, trust: .roots([authority.get().trustAnchor]))
     }
 }
 
-func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: text)) }
+func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text)) }
 
 @Suite struct ReceiptBuilderTests {
     @Test func `a receipt with one purchase is verified in a few lines`() throws {
         let receipt = try ReceiptBuilder(
             bundleID: "com.example.app", purchases: [.nonConsumable("com.example.app.pro", transactionID: "1000")]
         ).signed(by: Shared.authority.get())
-        let verified = try Shared.verifier().verify(receipt)
+        let verified = try Shared.verifier().verifyReceipt(receipt)
         #expect(verified.inAppPurchases.map(\.productID) == ["com.example.app.pro"])
-        #expect(verified.trust.authority == .customRoot)
+        #expect(verified.verification.authority == .customRoot)
+    }
+
+    @Test func `an authority on elliptic curves signs receipts and transactions under one root`() throws {
+        let authority = try TestCertificateAuthority(.ellipticCurve)
+        let verifier = try AppStoreVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)
+        let transaction = try JWSBuilder.transaction(
+            bundleID: "com.example.app", productID: "pro", transactionID: "1000"
+        ).signed(by: authority)
+        #expect(throws: Never.self) { try verifier.verify(receipt) }
+        #expect(throws: Never.self) { try verifier.verify(transaction) }
     }
 
     @Test func `every typed field comes back as it was given`() throws {
@@ -50,7 +63,7 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
             "product", transactionID: "t", originalTransactionID: "o", purchaseDate: try date("2025-01-02T00:00:01Z"),
             originalPurchaseDate: try date("2024-01-02T00:00:01Z"), expiresDate: try date("2025-02-02T00:00:01Z"),
             isTrialPeriod: true
-        ).cancelled(at: try date("2025-01-03T00:00:00Z"), reason: 1)
+        ).revoked(at: try date("2025-01-03T00:00:00Z"), reason: 1)
         purchase.quantity = 7
         purchase.itemID = 1710
         purchase.webOrderLineItemID = 1711
@@ -59,9 +72,9 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         purchase.additionalAttributes = [.init(.init(rawValue: 1777), version: 2, value: [])]
         builder.purchases = [purchase]
 
-        let receipt = try Shared.verifier().verify(builder.signed(by: Shared.authority.get()))
+        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
         #expect(receipt.receiptType == builder.receiptType)
-        #expect(receipt.appItemID == builder.appItemID)
+        #expect(receipt.appItemID == "1")
         #expect(receipt.bundleID == builder.bundleID)
         #expect(receipt.applicationVersion == builder.applicationVersion)
         #expect(receipt.opaqueValue == builder.opaqueValue)
@@ -69,11 +82,11 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         #expect(receipt.originalCreationDate == builder.originalCreationDate)
         #expect(receipt.serverBuild == builder.serverBuild)
         #expect(receipt.ageRating == builder.ageRating)
-        #expect(receipt.sellerID == builder.sellerID)
+        #expect(receipt.sellerID == "11")
         #expect(receipt.creationDate == builder.creationDate)
         #expect(receipt.clientVersion == builder.clientVersion)
-        #expect(receipt.downloadID == builder.downloadID)
-        #expect(receipt.versionExternalIdentifier == builder.versionExternalIdentifier)
+        #expect(receipt.downloadID == "15")
+        #expect(receipt.versionExternalIdentifier == "16")
         #expect(receipt.originalPurchaseDate == builder.originalPurchaseDate)
         #expect(receipt.originalApplicationVersion == builder.originalApplicationVersion)
         #expect(receipt.expirationDate == builder.expirationDate)
@@ -83,7 +96,7 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         #expect(unknown.version == 3 && unknown.value == [7])
 
         let minted = try #require(receipt.inAppPurchases.first)
-        #expect(minted.quantity == purchase.quantity)
+        #expect(minted.quantity == 7)
         #expect(minted.productID == purchase.productID)
         #expect(minted.transactionID == purchase.transactionID)
         #expect(minted.purchaseDate == purchase.purchaseDate)
@@ -91,12 +104,12 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         #expect(minted.originalPurchaseDate == purchase.originalPurchaseDate)
         #expect(minted.productType == .autoRenewableSubscription)
         #expect(minted.expiresDate == purchase.expiresDate)
-        #expect(minted.itemID == purchase.itemID)
-        #expect(minted.webOrderLineItemID == purchase.webOrderLineItemID)
-        #expect(minted.cancellationDate == purchase.cancellationDate)
+        #expect(minted.itemID == "1710")
+        #expect(minted.webOrderLineItemID == "1711")
+        #expect(minted.revocationDate == purchase.revocationDate)
         #expect(minted.isTrialPeriod == true)
         #expect(minted.isInIntroOfferPeriod == true)
-        #expect(minted.cancellationReason == 1)
+        #expect(minted.revocationReason == .appIssue)
         #expect(minted.promotionalOfferID == "offer")
         #expect(minted.unknownAttributes.contains { $0.type.rawValue == 1777 && $0.version == 2 && $0.value.isEmpty })
     }
@@ -112,19 +125,19 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         #expect(purchase.productID == nil && purchase.quantity == nil && purchase.attributes.map(\.type).isEmpty)
     }
 
-    @Test(arguments: ReceiptBuilder.Environment.allCases)
-    func `each environment makes receipts of its own`(_ environment: ReceiptBuilder.Environment) throws {
+    @Test(arguments: ReceiptBuilder.ReceiptType.allCases)
+    func `each environment makes receipts of its own`(_ environment: ReceiptBuilder.ReceiptType) throws {
         let builder = ReceiptBuilder(
             bundleID: "com.example.app", environment: environment,
             purchases: [.consumable("coins", transactionID: "1")])
         if environment == .xcode {
-            let verifier = try ReceiptVerifier(
+            let verifier = try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.xcode],
                 trust: .storeKitTesting([Shared.storeKit.get().trustAnchor]))
-            let receipt = try verifier.verify(builder.signed(by: Shared.storeKit.get()))
+            let receipt = try verifier.verifyReceipt(builder.signed(by: Shared.storeKit.get()))
             #expect(receipt.environment == .xcode)
         } else {
-            let receipt = try Shared.verifier([.production, .sandbox]).verify(
+            let receipt = try Shared.verifier([.production, .sandbox]).verifyReceipt(
                 builder.signed(by: Shared.authority.get()))
             #expect(receipt.receiptType == environment.rawValue)
         }
@@ -162,9 +175,9 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.deviceIdentifier = [1, 2, 3, 4, 5, 6]
         let receipt = try builder.signed(by: Shared.authority.get())
-        _ = try Shared.verifier().verify(receipt, deviceIdentifier: [1, 2, 3, 4, 5, 6])
-        #expect(throws: ReceiptError.policy(.deviceMismatch)) {
-            try Shared.verifier().verify(receipt, deviceIdentifier: [6, 5, 4, 3, 2, 1])
+        _ = try Shared.verifier().verifyReceipt(receipt, deviceIdentifier: [1, 2, 3, 4, 5, 6])
+        #expect(throws: VerificationError.policy(.deviceMismatch)) {
+            try Shared.verifier().verifyReceipt(receipt, deviceIdentifier: [6, 5, 4, 3, 2, 1])
         }
     }
 
@@ -172,8 +185,8 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
     func `a receipt is signed with the digest asked for`(_ digest: SigningDigest) throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
-        let receipt = try Shared.verifier().verify(builder.signed(by: Shared.authority.get()))
-        #expect(receipt.trust.digest.rawValue == digest.rawValue)
+        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
+        #expect(receipt.verification.digest.rawValue == digest.rawValue)
     }
 
     @Test(arguments: [1, 7, 1000, nil])
@@ -183,14 +196,14 @@ func date(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: 
         builder.encoding = .ber(segmentSize: segmentSize)
         let ber = try builder.signed(by: Shared.authority.get())
         #expect(ber != der)
-        #expect(try Shared.verifier().verify(ber).receipt == Shared.verifier().verify(der).receipt)
+        #expect(try Shared.verifier().verifyReceipt(ber).receipt == Shared.verifier().verifyReceipt(der).receipt)
     }
 
     @Test func `a receipt of 10,000 purchases has them all`() throws {
         let builder = ReceiptBuilder(
             bundleID: "com.example.app",
             purchases: (0..<10_000).map { .consumable("coins", transactionID: String($0)) })
-        let receipt = try Shared.verifier().verify(builder.signed(by: Shared.authority.get()))
+        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
         #expect(Set(receipt.inAppPurchases.map(\.transactionID)).count == 10_000)
     }
 }

@@ -37,15 +37,15 @@ import Testing
 
     @Test func `two authorities do not trust each other, though all names are the same`() throws {
         let stranger = try TestCertificateAuthority()
-        #expect { try Shared.verifier().verify(Self.receipt.signed(by: stranger)) } throws: { error in
-            (error as? ReceiptError)?.code == "untrusted-chain"
+        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: stranger)) } throws: { error in
+            (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
     @Test func `nothing minted verifies under Apple's roots`() throws {
-        let verifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
-        #expect { try verifier.verify(Self.receipt.signed(by: Shared.authority.get())) } throws: { error in
-            (error as? ReceiptError)?.code == "untrusted-chain"
+        let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
+        #expect { try verifier.verifyReceipt(Self.receipt.signed(by: Shared.authority.get())) } throws: { error in
+            (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
@@ -53,8 +53,9 @@ import Testing
         let authority = try Shared.authority.get()
         var shape = TestCertificateAuthority.Shape()
         shape.leaf.removeExtensions(.receiptSigningMarker)
-        #expect { try Shared.verifier().verify(Self.receipt.signed(by: authority.reissued(shape))) } throws: { error in
-            (error as? ReceiptError)?.code == "missing-leaf-marker"
+        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: authority.reissued(shape))) } throws: {
+            error in
+            (error as? VerificationError)?.code == "missing-leaf-marker"
         }
     }
 
@@ -71,7 +72,7 @@ import Testing
             try SigningKey(generating: .rsa(bits: 2048, publicExponent: 4))
         }
         var shape = TestCertificateAuthority.Shape()
-        shape.leaf.notAfter = Timestamp(millisecondsSince1970: 1)
+        shape.leaf.notAfter = Instant(millisecondsSince1970: 1)
         #expect(throws: MintingError.inexpressibleValue) { try Shared.authority.get().reissued(shape) }
         let garbled = SigningIdentity(certificate: [0x30, 0x00], key: try Shared.authority.get().leaf.key)
         #expect(throws: MintingError.malformedCertificate) {

@@ -18,13 +18,13 @@ enum Tree {
         try Data(contentsOf: directory.appendingPathComponent(file))
     }
 
-    static func verifier(_ options: VerifierOptions) throws -> ReceiptVerifier {
+    static func verifier(_ options: VerifierOptions) throws -> AppStoreVerifier {
         try options.verifier { Array(try contents("authority/" + $0)) }
     }
 
     /// Verifiers that have seen all receipts they accept, so that whatever their caches of chains could know they know.
     static let warmVerifiers = Result {
-        var verifiers: [VerifierOptions: ReceiptVerifier] = [:]
+        var verifiers: [VerifierOptions: AppStoreVerifier] = [:]
         let all = try expectations.get()
         for options in Set(all.map { $0.verifier ?? VerifierOptions() }) {
             let verifier = try verifier(options)
@@ -67,8 +67,8 @@ struct TestVectorsTests {
     }
 
     @Test func `nothing is accepted that is not made for Apple's roots`() throws {
-        let verifier = try ReceiptVerifier(
-            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox]))
         for expectation in try Tree.expectations.get() {
             let verdict = VerifierOptions().verify(Array(try Tree.contents(expectation.file)), with: verifier)
             guard case .refused = verdict else {

@@ -57,11 +57,11 @@ private enum Corpus {
 
 @Suite(.enabled(if: Corpus.folder != nil, "RECEIPT_CORPUS names no folder of receipts"))
 struct ReceiptCorpusTests {
-    private static func verifier(_ change: (inout ReceiptPolicy) -> Void = { _ in }) throws -> ReceiptVerifier {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production, .sandbox])
+    private static func verifier(_ change: (inout VerificationPolicy) -> Void = { _ in }) throws -> AppStoreVerifier {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
         policy.rejectsFutureDates = true
         change(&policy)
-        return try ReceiptVerifier(policy: policy)
+        return try AppStoreVerifier(policy: policy)
     }
 
     @Test func `the corpus has 20 receipts by Apple, 4 by Xcode, and 3 that are truncated`() {
@@ -73,32 +73,34 @@ struct ReceiptCorpusTests {
     func `what Apple signed verifies against Apple's root, cold and warm`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
         let verifier = try Self.verifier()
-        let receipt = try verifier.verify(bytes)
-        let warm = try verifier.verify(bytes)
+        let receipt = try verifier.verifyReceipt(bytes)
+        let warm = try verifier.verifyReceipt(bytes)
         #expect(receipt == warm)
-        #expect(receipt.trust.authority == .apple)
-        #expect(receipt.trust.anchor.description == "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
-        #expect(receipt.trust.digest == (file.lastPathComponent.contains("sha256") ? .sha256 : .sha1))
-        #expect(receipt.trust.validationDate == receipt.creationDate)
-        #expect(receipt.trust.signerExpiry > receipt.trust.validationDate)
-        let environment: ReceiptEnvironment = file.lastPathComponent.hasPrefix("prod") ? .production : .sandbox
+        #expect(receipt.verification.authority == .apple)
+        #expect(
+            receipt.verification.anchor.description
+                == "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
+        #expect(receipt.verification.digest == (file.lastPathComponent.contains("sha256") ? .sha256 : .sha1))
+        #expect(receipt.verification.validationDate == receipt.creationDate)
+        #expect(receipt.verification.signerExpiry > receipt.verification.validationDate)
+        let environment: AppStoreEnvironment = file.lastPathComponent.hasPrefix("prod") ? .production : .sandbox
         #expect(receipt.environment == environment)
         // For this app and environment, and no other.
         let bundleID = try #require(receipt.bundleID)
-        #expect(try ReceiptVerifier(bundleID: bundleID, environments: [environment]).code(bytes) == nil)
+        #expect(try AppStoreVerifier(bundleID: bundleID, environments: [environment]).code(bytes) == nil)
         #expect(
-            try ReceiptVerifier(bundleID: "com.example.app", environments: [environment]).code(bytes)
+            try AppStoreVerifier(bundleID: "com.example.app", environments: [environment]).code(bytes)
                 == "bundle-id-mismatch")
-        let other: ReceiptEnvironment = environment == .production ? .sandbox : .production
-        #expect(try ReceiptVerifier(bundleID: bundleID, environments: [other]).code(bytes) == "environment-mismatch")
-        #expect(try !receipt.isMade(forDevice: [1, 2, 3, 4, 5, 6]))
+        let other: AppStoreEnvironment = environment == .production ? .sandbox : .production
+        #expect(try AppStoreVerifier(bundleID: bundleID, environments: [other]).code(bytes) == "environment-mismatch")
+        #expect(try !receipt.matches(deviceIdentifier: [1, 2, 3, 4, 5, 6]))
     }
 
     @Test(arguments: Corpus.apple)
     func `a receipt with any one of some bits flipped does not verify`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
         let verifier = try Self.verifier()
-        let genuine = try verifier.verify(bytes)
+        let genuine = try verifier.verifyReceipt(bytes)
         let message = try SignedData(ContentInfo(bytes.span))
         var certificates = message.certificates
         var root = 0..<0
@@ -107,7 +109,7 @@ struct ReceiptCorpusTests {
         for index in stride(from: 0, to: bytes.count, by: step) {
             var flipped = bytes
             flipped[index] ^= 1 << UInt8(index / step % 8)
-            guard let receipt = try? verifier.verify(flipped) else { continue }
+            guard let receipt = try? verifier.verifyReceipt(flipped) else { continue }
             // Nothing covers the embedded root and the set of digest algorithms, and nothing relies on them.
             #expect(receipt == genuine)
             #expect(root.contains(index) || index < 60, "byte \(index)")
@@ -117,9 +119,9 @@ struct ReceiptCorpusTests {
     @Test(arguments: Corpus.apple)
     func `a receipt whose signer has expired is refused at a later date`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
-        let expiry = try Self.verifier().verify(bytes).trust.signerExpiry
+        let expiry = try Self.verifier().verifyReceipt(bytes).verification.signerExpiry
         for (offset, isAccepted) in [(-1000, true), (0, false), (1000, false)] as [(Int64, Bool)] {
-            let date = Timestamp(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
+            let date = Instant(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
             let code = try Self.verifier { $0.validationDate = .date(date) }.code(bytes)
             // The intermediate may have expired before its leaf.
             #expect(isAccepted ? [nil, "certificate-expired"].contains(code) : code == "certificate-expired")
@@ -129,7 +131,7 @@ struct ReceiptCorpusTests {
     @Test(arguments: Corpus.apple)
     func `a distrusted leaf is refused, and SHA-1 where it is switched off`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
-        let leaf = try Self.verifier().verify(bytes).trust.signer
+        let leaf = try Self.verifier().verifyReceipt(bytes).verification.signer
         #expect(try Self.verifier { $0.distrusted = [leaf] }.code(bytes) == "distrusted-certificate")
         let code = try Self.verifier { $0.algorithms.allowsSHA1 = false }.code(bytes)
         #expect(
@@ -142,11 +144,11 @@ struct ReceiptCorpusTests {
         #expect(try Self.verifier().code(bytes) == "untrusted-chain")
         let certificate = try Corpus.certificate(in: bytes)
         #expect(try Fingerprint(of: certificate.der.span).description.hasPrefix("ff0ba36e"))
-        let policy = ReceiptPolicy(bundleIDs: nil, environments: [.xcode])
-        let receipt = try ReceiptVerifier(policy: policy, trust: .storeKitTesting([certificate])).verify(bytes)
-        #expect(receipt.environment == .xcode && receipt.trust.authority == .storeKitTesting)
+        let policy = VerificationPolicy(bundleIDs: nil, environments: [.xcode])
+        let receipt = try AppStoreVerifier(policy: policy, trust: .storeKitTesting([certificate])).verifyReceipt(bytes)
+        #expect(receipt.environment == .xcode && receipt.verification.authority == .storeKitTesting)
         for apple in Corpus.apple.prefix(2) {
-            let verifier = try ReceiptVerifier(policy: policy, trust: .storeKitTesting([certificate]))
+            let verifier = try AppStoreVerifier(policy: policy, trust: .storeKitTesting([certificate]))
             #expect(try verifier.code(Corpus.bytes(apple)) == "untrusted-chain")
         }
     }
@@ -154,7 +156,7 @@ struct ReceiptCorpusTests {
     @Test(arguments: Corpus.files("malformed"))
     func `a truncated receipt is refused, at an offset within it`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
-        let error = #expect(throws: ReceiptError.self) { try Self.verifier().verify(bytes) }
+        let error = #expect(throws: VerificationError.self) { try Self.verifier().verifyReceipt(bytes) }
         #expect(error?.stage == .container && error?.code == "truncated")
         #expect(error?.offset.map { 0..<bytes.count ~= $0 } == true)
     }
@@ -164,7 +166,7 @@ struct ReceiptCorpusTests {
         let bytes = try Corpus.bytes(file)
         let verifier = try Self.verifier()
         for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 200)) {
-            let error = #expect(throws: ReceiptError.self) { try verifier.verify(Array(bytes[..<count])) }
+            let error = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(Array(bytes[..<count])) }
             #expect(error?.offset.map { 0...count ~= $0 } == true)
         }
     }
@@ -192,8 +194,9 @@ struct ReceiptCorpusTests {
         for type in types {
             let text = expected[String(type)]
             switch fields[type] {
-            case nil: #expect(text == nil || text == "")
-            case .text(let value): #expect(value == text)
+            // Attribute 1711 is 0 where there is no such id.
+            case nil: #expect(text == nil || text == "" || type == 1711 && text == "0")
+            case .text(let value), .id(let value): #expect(value == text)
             case .number(let value): #expect(String(value) == text)
             case .flag(let value): #expect(text == (value ? "1" : "0"))
             case .octets(let value): #expect("hex:" + value.map { String(format: "%02x", $0) }.joined() == text)

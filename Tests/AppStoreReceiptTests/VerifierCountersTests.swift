@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
@@ -8,20 +9,21 @@ struct VerifierCountersTests {
         let verifier = try MintedReceipts.verifier()
         #expect(verifier.counts == VerifierCounts())
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        for _ in 0..<3 { _ = try verifier.verify(receipt) }
-        _ = try verifier.verify(binary: receipt)
-        _ = try verifier.verify(base64: Base64.encode(receipt.span))
-        for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verify(Array(input)) }
-        _ = try? verifier.verify(base64: "?")
-        _ = try? verifier.verify(binary: receipt, applicationVersion: "none")
+        for _ in 0..<3 { _ = try verifier.verifyReceipt(receipt) }
+        _ = try verifier.verifyReceipt(receipt)
+        _ = try verifier.verifyReceipt(Base64.encode(receipt.span))
+        for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verifyReceipt(Array(input)) }
+        for text in ["?", "MII?"] { _ = try? verifier.verifyReceipt(text) }
+        _ = try? verifier.verifyReceipt(receipt, applicationVersion: "none")
         let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
-        _ = try? verifier.verify(stranger)
+        _ = try? verifier.verifyReceipt(stranger)
 
         let counts = verifier.counts
         #expect(counts.verified == 5)
         #expect(
             counts.refused == [
-                "empty-input": 1, "truncated": 2, "invalid-base64": 1, "application-version-mismatch": 1,
+                "empty-input": 1, "truncated": 2, "unrecognized-form": 1, "invalid-base64": 1,
+                "application-version-mismatch": 1,
                 "untrusted-chain": 1,
             ])
         #expect(counts.chainCacheHits == 5)
@@ -35,7 +37,7 @@ struct VerifierCountersTests {
         await withTaskGroup { group in
             for task in 0..<8 {
                 group.addTask {
-                    for _ in 0..<50 { _ = try? verifier.verify(task % 2 == 0 ? receipt : [0x30]) }
+                    for _ in 0..<50 { _ = try? verifier.verifyReceipt(task % 2 == 0 ? receipt : [0x30]) }
                 }
             }
         }

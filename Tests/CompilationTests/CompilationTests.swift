@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: snippets)
     func `a snippet that breaks a rule does not compile, one that keeps it does`(name: String) throws {
         let file = Self.folder.appending(path: "Snippets/\(name)")
-        let control = try compile(file, ["-D", "CONTROL"])
+        let control = try Compiler.compile(file, ["-D", "CONTROL"])
         #expect(control.status == 0 && control.errors.isEmpty, "\(control.errors)")
 
         let lines = try String(contentsOf: file, encoding: .utf8).split(
@@ -27,42 +27,10 @@ import Testing
         let message = try #require(lines[note].components(separatedBy: marker).last)
         // Lines count from 1.
         let expected = note + 2
-        let broken = try compile(file, [])
+        let broken = try Compiler.compile(file)
         #expect(broken.status != 0)
         #expect(broken.errors.contains { $0.line == expected && $0.message.contains(message) }, "\(broken.errors)")
         // No other mistake is what keeps it from compiling.
         #expect(broken.errors.allSatisfy { $0.line == expected }, "\(broken.errors)")
-    }
-
-    private typealias Outcome = (status: Int32, errors: [(line: Int, message: String)])
-
-    /// Lifetimes are checked when SIL is made, not by the type checker.
-    private func compile(_ file: URL, _ options: [String]) throws -> Outcome {
-        let package = Self.folder.deletingLastPathComponent().deletingLastPathComponent()
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let modules = try #require(
-            [tests, CommandLine.arguments[0]].map {
-                URL(filePath: $0).deletingLastPathComponent().appending(path: "Modules")
-            }.first { FileManager.default.fileExists(atPath: $0.appending(path: "SpanASN1.swiftmodule").path) })
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            [
-                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", modules.path, "-Xcc",
-                "-fmodule-map-file=\(package.path)/Sources/CLibcryptoShims/module.modulemap",
-            ] + options + [file.path]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        // `FILE:LINE:COLUMN: error: MESSAGE`
-        let errors = text.split(separator: "\n").compactMap { line -> (Int, String)? in
-            guard line.hasPrefix(file.path + ":"), let range = line.range(of: ": error: ") else { return nil }
-            let number = line.dropFirst(file.path.count + 1).prefix { $0 != ":" }
-            return Int(number).map { ($0, String(line[range.upperBound...])) }
-        }
-        return (process.terminationStatus, errors)
     }
 }

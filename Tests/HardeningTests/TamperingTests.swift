@@ -54,21 +54,21 @@ import Testing
 
     /// Changes are tried on a verifier that knows the chain and on one that has verified nothing.
     final class Verifiers {
-        let warm: ReceiptVerifier
+        let warm: AppStoreVerifier
         let original: VerifiedReceipt
         private let authority: TestCertificateAuthority
-        private var cold: ReceiptVerifier
+        private var cold: AppStoreVerifier
 
         init(_ authority: TestCertificateAuthority, _ bytes: [UInt8]) throws {
             self.authority = authority
             warm = try Self.verifier(authority)
-            original = try warm.verify(binary: bytes)
+            original = try warm.verifyReceipt(bytes)
             cold = try Self.verifier(authority)
         }
 
-        static func verifier(_ authority: TestCertificateAuthority) throws -> ReceiptVerifier {
-            try ReceiptVerifier(
-                policy: ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production]),
+        static func verifier(_ authority: TestCertificateAuthority) throws -> AppStoreVerifier {
+            try AppStoreVerifier(
+                policy: VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production]),
                 trust: .roots([authority.trustAnchor]))
         }
 
@@ -79,13 +79,13 @@ import Testing
             _ bytes: [UInt8], skipsUnreadable: Bool = false, _ change: @autoclosure () -> String
         ) throws -> VerifiedReceipt? {
             let start = ContinuousClock.now
-            let warm = Result { () throws(ReceiptError) in try self.warm.verify(binary: bytes) }
+            let warm = Result { () throws(VerificationError) in try self.warm.verifyReceipt(bytes) }
             if skipsUnreadable, case .failure(let error) = warm, error.stage == .container { return nil }
-            let verdict = Result { () throws(ReceiptError) in try cold.verify(binary: bytes) }
+            let verdict = Result { () throws(VerificationError) in try cold.verifyReceipt(bytes) }
             if warm != verdict { Issue.record("\(change()): warm \(warm), cold \(verdict)") }
             // What came as far as its chain may have left it behind.
             if case .success = verdict { cold = try Self.verifier(authority) }
-            let isEarly = { (error: ReceiptError) in [.input, .container, .signature].contains(error.stage) }
+            let isEarly = { (error: VerificationError) in [.input, .container, .signature].contains(error.stage) }
             if case .failure(let error) = verdict, !isEarly(error) { cold = try Self.verifier(authority) }
             // Ten thousand times what it takes.
             if ContinuousClock.now - start > .seconds(5) { Issue.record("\(change()) takes too long") }

@@ -14,13 +14,13 @@ import Testing
     @Test func `eight tasks that share a verifier get the verdicts of one`() async throws {
         let authorities = try (0..<3).map { _ in try TestCertificateAuthority() }
         // Two of the three are trusted.
-        let trust = ReceiptTrust.roots([try authorities[0].trustAnchor, try authorities[1].trustAnchor])
-        let policy = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-        let verifier = try ReceiptVerifier(policy: policy, trust: trust)
+        let trust = AppStoreTrust.roots([try authorities[0].trustAnchor, try authorities[1].trustAnchor])
+        let policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+        let verifier = try AppStoreVerifier(policy: policy, trust: trust)
 
         var cases: [Case] = []
         for bytes in try authorities.flatMap({ try Self.receipts(of: $0) }) {
-            let alone = try ReceiptVerifier(policy: policy, trust: trust)
+            let alone = try AppStoreVerifier(policy: policy, trust: trust)
             cases.append(Case(bytes: bytes, code: Self.code(alone, bytes)))
         }
         #expect(Set(cases.map { $0.code ?? "verified" }).count >= 5)
@@ -92,9 +92,9 @@ import Testing
         return receipts
     }
 
-    private static func code(_ verifier: ReceiptVerifier, _ bytes: [UInt8]) -> String? {
-        do throws(ReceiptError) {
-            _ = try verifier.verify(binary: bytes)
+    private static func code(_ verifier: AppStoreVerifier, _ bytes: [UInt8]) -> String? {
+        do throws(VerificationError) {
+            _ = try verifier.verifyReceipt(bytes)
             return nil
         } catch {
             return error.code

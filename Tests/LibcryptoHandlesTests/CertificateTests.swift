@@ -3,9 +3,24 @@ import LibcryptoHandles
 import Testing
 
 struct CertificateTests {
-    @Test func `a certificate has the key it was issued for`() throws {
-        let key = try #require(try TestChain().leafCertificate().publicKey)
-        #expect(try key.subjectPublicKeyInfo() == TestKeys.leaf.get().publicKey.subjectPublicKeyInfo())
+    @Test func `a certificate is signed by the one whose key signed it, whatever its names say`() throws {
+        let chain = TestChain()
+        let (root, intermediate, leaf) = try (
+            chain.rootCertificate(), chain.intermediateCertificate(), chain.leafCertificate()
+        )
+        #expect(try leaf.isSigned(by: intermediate) && intermediate.isSigned(by: root) && root.isSigned(by: root))
+        #expect(try !leaf.isSigned(by: root) && !leaf.isSigned(by: leaf))
+        #expect(leaf.mayBeIssued(by: intermediate) && !leaf.mayBeIssued(by: root))
+        #expect(root.isSelfIssued && !intermediate.isSelfIssued && !leaf.isSelfIssued)
+        // The same name, another key; and a key that may not sign certificates.
+        var impostor = chain.intermediate
+        impostor.extensions = [CertificateRequest.digitalSignature]
+        let other = try Certificate(impostor.der(signedBy: TestKeys.root.get(), for: TestKeys.p256.get().publicKey))
+        let same = try Certificate(
+            impostor.der(signedBy: TestKeys.root.get(), for: TestKeys.stranger.get().publicKey))
+        #expect(!leaf.mayBeIssued(by: other))
+        #expect(leaf.mayBeIssued(by: same))
+        #expect(try !leaf.isSigned(by: other) && !leaf.isSigned(by: same))
         #expect(LibcryptoError.isQueueEmpty)
     }
 
@@ -22,7 +37,7 @@ struct CertificateTests {
         }
     }
 
-    @Test func `a certificate whose key is unreadable has none`() throws {
+    @Test func `a certificate whose key is unreadable has signed nothing`() throws {
         let der = try TestChain().leafDER()
         let info = try TestKeys.leaf.get().publicKey.subjectPublicKeyInfo()
         let start = try #require((0..<der.count - info.count).first { Array(der[$0..<$0 + info.count]) == info })
@@ -30,7 +45,7 @@ struct CertificateTests {
         // The tag of the modulus (RFC 8017, A.1.1), after the header of the BIT STRING.
         altered[start + 28] = 0x04
         let certificate = try Certificate(altered)
-        #expect(certificate.publicKey == nil)
+        #expect(try !certificate.isSigned(by: certificate))
         #expect(LibcryptoError.isQueueEmpty)
     }
 
@@ -46,7 +61,8 @@ struct CertificateTests {
                         in: 0...255, using: &generator)
                 }
                 do {
-                    _ = try Certificate(altered).publicKey?.subjectPublicKeyInfo()
+                    let certificate = try Certificate(altered)
+                    _ = try certificate.isSigned(by: certificate)
                 } catch let error as LibcryptoError {
                     #expect(error.kind == .malformedCertificate, "\(hex(altered))")
                 }

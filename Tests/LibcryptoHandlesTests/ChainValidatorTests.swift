@@ -10,13 +10,13 @@ struct ChainValidatorTests {
         revocationScope: ChainValidator.RevocationScope = .chain, maximumIntermediates: Int = 1
     ) throws -> ChainResult {
         defer { #expect(LibcryptoError.isQueueEmpty) }
-        return try ChainValidator(anchors: [chain.rootCertificate()]).validate(
+        return try ChainValidator(anchor: chain.rootCertificate()).validate(
             leaf: chain.leafCertificate(), untrusted: [chain.intermediateCertificate()], secondsSince1970: seconds,
             revocationLists: revocationLists, revocationScope: revocationScope,
             maximumIntermediates: maximumIntermediates)
     }
 
-    static let path = ChainResult.valid(path: [.leaf, .untrusted(0), .anchor(0)])
+    static let path = ChainResult.valid(path: [.leaf, .untrusted(0), .anchor])
 
     @Test func `a good chain is valid, and its path is named`() throws {
         #expect(try validate() == Self.path)
@@ -88,7 +88,7 @@ struct ChainValidatorTests {
     @Test func `a signature by another key is bad`() throws {
         let chain = TestChain()
         let leaf = try Certificate(chain.leaf.der(signedBy: TestKeys.root.get(), for: TestKeys.leaf.get().publicKey))
-        let result = try ChainValidator(anchors: [chain.rootCertificate()]).validate(
+        let result = try ChainValidator(anchor: chain.rootCertificate()).validate(
             leaf: leaf, untrusted: [chain.intermediateCertificate()], secondsSince1970: date, maximumIntermediates: 1)
         #expect(result == .invalid(.badSignature, depth: 0))
         #expect(LibcryptoError.isQueueEmpty)
@@ -100,10 +100,8 @@ struct ChainValidatorTests {
             chain.rootCertificate(), chain.intermediateCertificate(), chain.leafCertificate()
         )
         let copy = try chain.rootCertificate()
-        let stranger = try Certificate(
-            CertificateRequest(issuer: "stranger", subject: "stranger").der(
-                signedBy: TestKeys.stranger.get(), for: TestKeys.stranger.get().publicKey))
-        let validator = try ChainValidator(anchors: [stranger, root])
+        let stranger = try Self.stranger()
+        let validator = try ChainValidator(anchor: root)
         for (untrusted, place) in [
             ([leaf, intermediate, root], 1), ([root, intermediate, leaf], 1), ([copy, stranger, intermediate], 2),
             ([intermediate, intermediate, copy, copy], 0),
@@ -111,31 +109,38 @@ struct ChainValidatorTests {
             #expect(
                 try validator.validate(
                     leaf: leaf, untrusted: untrusted, secondsSince1970: date, maximumIntermediates: 1)
-                    == .valid(path: [.leaf, .untrusted(place), .anchor(1)]))
+                    == .valid(path: [.leaf, .untrusted(place), .anchor]))
         }
+    }
+
+    private static func stranger() throws -> Certificate {
+        try Certificate(
+            CertificateRequest(issuer: "stranger", subject: "stranger").der(
+                signedBy: TestKeys.stranger.get(), for: TestKeys.stranger.get().publicKey))
     }
 
     @Test func `only a pinned root is trusted`() throws {
         let chain = TestChain()
+        let stranger = try Self.stranger()
         let (root, intermediate, leaf) = try (
             chain.rootCertificate(), chain.intermediateCertificate(), chain.leafCertificate()
         )
-        func validate(anchors: [Certificate], untrusted: [Certificate]) throws -> ChainResult {
-            try ChainValidator(anchors: anchors).validate(
+        func validate(anchor: Certificate, untrusted: [Certificate]) throws -> ChainResult {
+            try ChainValidator(anchor: anchor).validate(
                 leaf: leaf, untrusted: untrusted, secondsSince1970: date, maximumIntermediates: 1)
         }
-        #expect(try validate(anchors: [], untrusted: [intermediate, root]) == .invalid(.noIssuer, depth: 2))
-        #expect(try validate(anchors: [root], untrusted: []) == .invalid(.noIssuer, depth: 0))
+        #expect(try validate(anchor: stranger, untrusted: [intermediate, root]) == .invalid(.noIssuer, depth: 2))
+        #expect(try validate(anchor: root, untrusted: []) == .invalid(.noIssuer, depth: 0))
         // An intermediate that is pinned does not end a path.
-        #expect(try validate(anchors: [intermediate], untrusted: []) == .invalid(.noIssuer, depth: 1))
+        #expect(try validate(anchor: intermediate, untrusted: []) == .invalid(.noIssuer, depth: 1))
         // A root of the same name with another key.
         let impostor = try Certificate(
             chain.root.der(signedBy: TestKeys.leaf.get(), for: TestKeys.leaf.get().publicKey))
-        #expect(try validate(anchors: [impostor], untrusted: [intermediate, root]) != Self.path)
+        #expect(try validate(anchor: impostor, untrusted: [intermediate, root]) != Self.path)
         #expect(
-            try validate(anchors: [root], untrusted: [impostor, intermediate])
+            try validate(anchor: root, untrusted: [impostor, intermediate])
                 == .valid(
-                    path: [.leaf, .untrusted(1), .anchor(0)]))
+                    path: [.leaf, .untrusted(1), .anchor]))
     }
 
     @Test func `a self-signed leaf is trusted if it is pinned itself`() throws {
@@ -144,18 +149,18 @@ struct ChainValidatorTests {
         let der = try request.der(signedBy: key, for: key.publicKey)
         let (leaf, anchor) = try (Certificate(der), Certificate(der))
         #expect(
-            try ChainValidator(anchors: [anchor]).validate(
+            try ChainValidator(anchor: anchor).validate(
                 leaf: leaf, untrusted: [], secondsSince1970: date, maximumIntermediates: 0)
-                == .valid(path: [.anchor(0)]))
+                == .valid(path: [.anchor]))
         #expect(
-            try ChainValidator(anchors: [TestChain().rootCertificate()]).validate(
+            try ChainValidator(anchor: TestChain().rootCertificate()).validate(
                 leaf: leaf, untrusted: [leaf], secondsSince1970: date, maximumIntermediates: 0)
                 == .invalid(.noIssuer, depth: 0))
     }
 
     @Test func `strictness asks for key identifiers`() throws {
         let chain = TestChain()
-        let result = try ChainValidator(anchors: [chain.rootCertificate()], isStrict: true).validate(
+        let result = try ChainValidator(anchor: chain.rootCertificate(), isStrict: true).validate(
             leaf: chain.leafCertificate(), untrusted: [chain.intermediateCertificate()], secondsSince1970: date,
             maximumIntermediates: 1)
         guard case .invalid(.other, _) = result else {
@@ -178,7 +183,7 @@ struct ChainValidatorTests {
         let forgery = try Certificate(
             forged.der(signedBy: TestKeys.leaf.get(), for: TestKeys.stranger.get().publicKey))
         func validate(_ chain: TestChain) throws -> ChainResult {
-            try ChainValidator(anchors: [chain.rootCertificate()]).validate(
+            try ChainValidator(anchor: chain.rootCertificate()).validate(
                 leaf: forgery, untrusted: [chain.leafCertificate(), chain.intermediateCertificate()],
                 secondsSince1970: date, maximumIntermediates: 2)
         }
@@ -187,7 +192,7 @@ struct ChainValidatorTests {
         issuing.leaf.extensions = [CertificateRequest.authority(), CertificateRequest.certificateSigning]
         #expect(try validate(issuing) == .invalid(.pathLengthExceeded, depth: 2))
         issuing.intermediate.extensions = [CertificateRequest.authority(), CertificateRequest.certificateSigning]
-        #expect(try validate(issuing) == .valid(path: [.leaf, .untrusted(0), .untrusted(1), .anchor(0)]))
+        #expect(try validate(issuing) == .valid(path: [.leaf, .untrusted(0), .untrusted(1), .anchor]))
     }
 
     @Test func `revocation lists are honoured when given`() throws {
@@ -222,7 +227,7 @@ struct ChainValidatorTests {
 
     @Test func `one validator serves many threads`() async throws {
         let chain = TestChain()
-        let validator = try ChainValidator(anchors: [chain.rootCertificate()])
+        let validator = try ChainValidator(anchor: chain.rootCertificate())
         let (leaf, intermediate) = try (chain.leafCertificate(), chain.intermediateCertificate())
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {

@@ -44,7 +44,7 @@ import Testing
         let result = try batch(lines.joined(separator: "\n") + "\n", "--jobs", jobs, "--brief")
         #expect(result.status == 1 && result.errorOutput.isEmpty)
         let objects = try result.objects()
-        #expect(objects.map { $0["id"] as? Int } == Array(0..<600))
+        #expect(objects.map { ($0["input"] as? [String: Any])?["id"] as? Int } == Array(0..<600))
         #expect(objects.enumerated().allSatisfy { $1["verified"] as? Bool == ($0 % 5 == 0 || $0 % 5 == 4) })
     }
 

@@ -23,7 +23,8 @@ import Testing
     }
 
     private func id(_ line: some StringProtocol) throws -> Int? {
-        (try JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary)?["id"] as? Int
+        ((try JSONSerialization.jsonObject(with: Data(line.utf8)) as? NSDictionary)?["input"] as? NSDictionary)?["id"]
+            as? Int
     }
 
     /// Starts the command with pipes for what is not given.
@@ -90,6 +91,51 @@ import Testing
         #expect(process.terminationReason == .exit && process.terminationStatus == 130)
         #expect(try output.readToEnd() ?? Data() == Data())
         #expect(text(process.standardError) == "")
+    }
+
+    /// An empty line has an answer of 300 bytes: a few thousand fill every pipe, and leave room in that of the input.
+    @Test(arguments: [SIGINT, SIGTERM], [true, false])
+    func `a signal ends it while nobody takes its output, with the input at its end or not`(
+        signal: Int32, isAtEnd: Bool
+    ) throws {
+        let input = Pipe()
+        let (process, output) = try start(input: input)
+        try input.fileHandleForWriting.write(contentsOf: Data(repeating: UInt8(ascii: "\n"), count: 8000))
+        if isAtEnd { try input.fileHandleForWriting.close() }
+        #expect(try readLine(output).contains("empty-input"))
+        // Until the pipe is full, so that the write of the rest waits.
+        Thread.sleep(forTimeInterval: 1)
+        #expect(process.isRunning && kill(process.processIdentifier, signal) == 0)
+        expectEnd(of: process, within: .seconds(10))
+        #expect(process.terminationReason == .exit && process.terminationStatus == 130)
+        #expect(text(process.standardError) == "")
+    }
+
+    /// Ends it by force when it does not end by itself.
+    private func expectEnd(of process: Process, within limit: Duration) {
+        let deadline = ContinuousClock.now + limit
+        while process.isRunning, .now < deadline { Thread.sleep(forTimeInterval: 0.02) }
+        #expect(!process.isRunning)
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    @Test func `a signal ends it after a whole line, however slowly its output is taken`() throws {
+        let (process, output) = try start(input: file(lines(3000)))
+        #expect(try id(readLine(output)) == 0)
+        Thread.sleep(forTimeInterval: 0.3)
+        process.interrupt()
+        var rest = Data()
+        // What is in the pipe and on its way there takes some seconds.
+        while let part = try output.read(upToCount: 1 << 13), !part.isEmpty {
+            rest += part
+            Thread.sleep(forTimeInterval: 0.2)
+        }
+        expectEnd(of: process, within: .seconds(10))
+        #expect(process.terminationReason == .exit && process.terminationStatus == 130)
+        let lines = String(decoding: rest, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.last == "" && lines.count < 2000)
+        #expect(try lines.dropLast().map { try id($0) } == Array(1..<lines.count))
     }
 
     @Test func `a signal ends it at work, after a whole line`() throws {

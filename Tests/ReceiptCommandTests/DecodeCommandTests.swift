@@ -13,8 +13,8 @@ import Testing
     init() throws {
         folder = try TemporaryFolder()
         var purchase = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "007")
-        purchase.cancellationDate = purchase.purchaseDate
-        purchase.cancellationReason = 1
+        purchase.revocationDate = purchase.purchaseDate
+        purchase.revocationReason = 1
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase])
         builder.writesEmptyAttributes = false
         builder.additionalAttributes = [

@@ -16,7 +16,7 @@ enum CMSMessages {
     }
 
     /// Within the validity of all certificates.
-    static let date = Timestamp(millisecondsSince1970: 1_780_000_000_000)
+    static let date = Instant(millisecondsSince1970: 1_780_000_000_000)
     static let text = Array("Whoever signs this signs only a test.".utf8)
 
     /// A message by the leaf of the authority, with signed attributes.

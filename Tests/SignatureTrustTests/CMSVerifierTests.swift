@@ -22,7 +22,7 @@ import Testing
     // MARK: What is known of a verified message
 
     @Test func `the result has the content, its type, and all of each signer`() throws {
-        let signed = Timestamp(millisecondsSince1970: 1_750_000_000_000)
+        let signed = Instant(millisecondsSince1970: 1_750_000_000_000)
         var builder = builder
         builder.contentType = try #require(ASN1ObjectIdentifier("1.2.3.4"))
         builder.signers = [CMSMessages.signer(authority.leaf, .required + [.signingTime(signed)], digest: .sha384)]
@@ -124,8 +124,8 @@ import Testing
     // MARK: Dates
 
     @Test func `the date of validation is given, or what every signer says`() throws {
-        let early = Timestamp(millisecondsSince1970: 1_300_000_000_000)
-        let late = Timestamp(millisecondsSince1970: 1_500_000_000_000)
+        let early = Instant(millisecondsSince1970: 1_300_000_000_000)
+        let late = Instant(millisecondsSince1970: 1_500_000_000_000)
         let shortLived = try authority.leaf(serial: 3) { $0.notAfter = late }
         var builder = builder
         builder.certificates?.append(shortLived.certificate)
@@ -136,7 +136,7 @@ import Testing
         let message = try CMSMessages.verify(bytes, policy, at: .signingTime(latest: CMSMessages.date))
         #expect(message.signers[0].validationDate == early)
         #expect(try CMSMessages.verify(bytes, policy, at: .signingTime(latest: early)).signers.count == 1)
-        let before = Timestamp(millisecondsSince1970: early.millisecondsSince1970 - 1)
+        let before = Instant(millisecondsSince1970: early.millisecondsSince1970 - 1)
         #expect(
             try CMSMessages.refusal(bytes, policy, at: .signingTime(latest: before))?.code == "future-signing-time")
         builder.signers.append(CMSMessages.signer(authority.leaf))
@@ -169,7 +169,7 @@ import Testing
                 "two signing times",
                 [
                     .contentType(nil), .messageDigest(nil), .signingTime(CMSMessages.date),
-                    .signingTime(Timestamp(millisecondsSince1970: 0)),
+                    .signingTime(Instant(millisecondsSince1970: 0)),
                 ], "invalid-signed-attributes"
             ),
             (

@@ -9,7 +9,7 @@ import Testing
 
 struct NotAMail: Error {}
 
-func open(_ message: [UInt8], root: [UInt8], at now: Timestamp) throws -> ArraySlice<UInt8> {
+func open(_ message: [UInt8], root: [UInt8], at now: Instant) throws -> ArraySlice<UInt8> {
     var policy = CMSPolicy(anchors: [try TrustAnchor(der: root)])
     policy.purposes = [.emailProtection]
     let verified = try CMSVerifier(policy: policy).verify(message, at: .date(now))

@@ -64,7 +64,7 @@ extension PinnedChainVerifier {
         return try PinnedChainVerifier(policy: policy, cacheCapacity: cacheCapacity)
     }
 
-    func verdict(_ bytes: [UInt8], at date: Timestamp = .midsummer) -> Verdict {
+    func verdict(_ bytes: [UInt8], at date: Instant = .midsummer) -> Verdict {
         let message: SignedData
         do throws(ASN1DecodingError) {
             message = try SignedData(ContentInfo(bytes.span), maximumCertificateCount: 16)
@@ -80,14 +80,14 @@ extension PinnedChainVerifier {
         }
     }
 
-    func verdict(_ builder: SignedDataBuilder, at date: Timestamp = .midsummer) throws -> Verdict {
+    func verdict(_ builder: SignedDataBuilder, at date: Instant = .midsummer) throws -> Verdict {
         verdict(try builder.encoded(), at: date)
     }
 }
 
-extension Timestamp {
+extension Instant {
     /// 2024-07-01T00:00:00Z, within every minted certificate's validity.
-    static let midsummer = Timestamp(millisecondsSince1970: 1_719_792_000_000)
+    static let midsummer = Instant(millisecondsSince1970: 1_719_792_000_000)
 
-    static func seconds(_ seconds: Int64) -> Timestamp { Timestamp(millisecondsSince1970: seconds * 1000) }
+    static func seconds(_ seconds: Int64) -> Instant { Instant(millisecondsSince1970: seconds * 1000) }
 }

@@ -19,7 +19,7 @@ enum OpenSSLVectors {
     static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: bytes(name)) }
 
     /// The date at which the script has everything judged.
-    static let date = Timestamp(year: 2026, month: 6, day: 1) ?? Timestamp(millisecondsSince1970: 0)
+    static let date = Instant(year: 2026, month: 6, day: 1) ?? Instant(millisecondsSince1970: 0)
 
     static let verdicts: [Verdict] = {
         let text = (try? String(contentsOf: directory.appendingPathComponent("verdicts.tsv"), encoding: .utf8)) ?? ""
@@ -74,11 +74,11 @@ enum OpenSSLVectors {
             return policy
         }
 
-        func date() throws -> Timestamp {
+        func date() throws -> Instant {
             guard let digits = values("at").first else { return OpenSSLVectors.date }
             func number(_ range: Range<Int>) -> Int { Int(String(Array(digits)[range])) ?? 0 }
             return try #require(
-                Timestamp(
+                Instant(
                     year: number(0..<4), month: number(4..<6), day: number(6..<8), hour: number(8..<10),
                     minute: number(10..<12), second: number(12..<14)))
         }

@@ -70,7 +70,7 @@ import Testing
         var accepted = 0
         for round in 0..<400 {
             let message = try pool.message(&generator)
-            let date = Timestamp.seconds(Int64(dates[Int.random(in: 0..<dates.count, using: &generator)]))
+            let date = Instant.seconds(Int64(dates[Int.random(in: 0..<dates.count, using: &generator)]))
             let expected = try PinnedChainVerifier.make(anchors: anchors).verdict(message, at: date)
             for verifier in [warm, crowded] {
                 switch (verifier.verdict(message, at: date), expected) {
@@ -250,11 +250,85 @@ import Testing
             (.max, .certificateExpired),
         ]
         for (milliseconds, kind) in rows {
-            let date = Timestamp(millisecondsSince1970: milliseconds)
+            let date = Instant(millisecondsSince1970: milliseconds)
             let cold = try PinnedChainVerifier.make(anchors: [authority.root.certificate])
             for verifier in [cold, warm] {
                 let verdict = verifier.verdict(message, at: date)
                 if let kind { #expect(verdict == .refused(kind)) } else { #expect(verdict.isAccepted) }
+            }
+        }
+    }
+
+    /// A root, the same renewed for later years, and one of its name that a stranger has.
+    private struct Roots {
+        let authority: TestCertificateAuthority
+        let old: [UInt8]
+        let renewed: [UInt8]
+        let stranger: [UInt8]
+
+        init() throws {
+            authority = try MintedChain.authority { $0.shape.root.notAfter = .seconds(1_700_000_000) }
+            old = authority.root.certificate
+            renewed = try MintedChain.authority { $0.shape.root.notBefore = .seconds(1_600_000_000) }.root.certificate
+            stranger = try MintedChain.authority { $0.rootKey = try MintedChain.strangerKey }.root.certificate
+        }
+    }
+
+    private func anchor(
+        _ verifier: PinnedChainVerifier, _ builder: SignedDataBuilder, at seconds: Int64
+    ) throws -> [UInt8]? {
+        let bytes = try builder.encoded()
+        let message = try SignedData(ContentInfo(bytes.span))
+        do throws(SignatureTrustError) {
+            let signature = try verifier.verifySignature(of: message)
+            return try verifier.chain(of: signature, in: message, at: .seconds(seconds)).anchor.der
+        } catch {
+            return nil
+        }
+    }
+
+    @Test func `of several anchors that complete a path the first is named, whatever was verified before`() throws {
+        let roots = try Roots()
+        let builder = SignedDataBuilder(by: roots.authority)
+        let moments = [1_500_000_000, 1_650_000_000, 1_750_000_000] as [Int64]
+        let rows: [([[UInt8]], [[UInt8]])] = [
+            ([roots.old, roots.renewed], [roots.old, roots.old, roots.renewed]),
+            ([roots.renewed, roots.old], [roots.old, roots.renewed, roots.renewed]),
+            ([roots.stranger, roots.old, roots.renewed], [roots.old, roots.old, roots.renewed]),
+        ]
+        for (anchors, expected) in rows {
+            for first in moments.indices {
+                let verifier = try PinnedChainVerifier.make(anchors: anchors)
+                _ = try anchor(verifier, builder, at: moments[first])
+                for (moment, expected) in zip(moments, expected) {
+                    #expect(try anchor(verifier, builder, at: moment) == expected)
+                }
+            }
+        }
+    }
+
+    @Test func `an intermediate under a later anchor does not hide one under an earlier`() throws {
+        // Two certificates of one intermediate, each under another root.
+        let first = try MintedChain.authority { _ in }
+        let second = try MintedChain.authority {
+            $0.shape.root.subject = DistinguishedName(.commonName("Another Root"))
+            $0.rootKey = try MintedChain.strangerKey
+        }
+        let verifier = try PinnedChainVerifier.make(anchors: [first.root.certificate, second.root.certificate])
+        let leaf = first.leaf.certificate
+        var builder = SignedDataBuilder(by: first)
+        let rows: [([[UInt8]], [UInt8])] = [
+            ([leaf, second.intermediate.certificate], second.root.certificate),
+            ([leaf, second.intermediate.certificate, first.intermediate.certificate], first.root.certificate),
+            ([leaf, first.intermediate.certificate, second.intermediate.certificate], first.root.certificate),
+            ([leaf, first.intermediate.certificate], first.root.certificate),
+            ([leaf, second.intermediate.certificate], second.root.certificate),
+        ]
+        for (certificates, expected) in rows {
+            builder.certificates = certificates
+            let cold = try PinnedChainVerifier.make(anchors: [first.root.certificate, second.root.certificate])
+            for verifier in [verifier, cold] {
+                #expect(try anchor(verifier, builder, at: 1_719_792_000) == expected)
             }
         }
     }
@@ -265,7 +339,7 @@ import Testing
         var generator = SeededGenerator()
         let anchors = [pool.authority.root.certificate]
         let messages = try (0..<40).map { _ in try pool.message(&generator) }
-        let dates = [1_350_000_000, 1_500_000_000, 1_700_000_000].map { Timestamp.seconds($0) }
+        let dates = [1_350_000_000, 1_500_000_000, 1_700_000_000].map { Instant.seconds($0) }
         var expected: [[Bool]] = []
         for message in messages {
             expected.append(

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PinnedChainVerifierTests {
     /// The verdict of a verifier that trusts the root of the changed chain.
     private func verdict(
-        algorithms: AlgorithmPolicy = AlgorithmPolicy(), at date: Timestamp = .midsummer,
+        algorithms: AlgorithmPolicy = AlgorithmPolicy(), at date: Instant = .midsummer,
         message: (inout SignedDataBuilder) throws -> Void = { _ in }, _ change: (inout MintedChain) throws -> Void
     ) throws -> Verdict {
         let authority = try MintedChain.authority(change)
@@ -252,7 +252,9 @@ import Testing
             guard kind != .invalidSignature else { continue }
             #expect(try verdict { $0.shape.intermediate.subjectPublicKeyInfo = info } == .refused(kind))
         }
-        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p256) } == .refused(.unsupportedKey))
+        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p521) } == .refused(.unsupportedKey))
+        // Bare rsaEncryption, with a key that makes no such signature.
+        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p256) } == .refused(.algorithmMismatch))
         #expect(try verdict { $0.leafKey = try SigningKey(generating: .rsa(bits: 1024)) } == .refused(.weakKey))
         #expect(try verdict { $0.leafKey = try SigningKey(generating: .rsa(bits: 3072)) }.isAccepted)
         let small = AlgorithmPolicy(rsaKeySizes: 1024...4096)

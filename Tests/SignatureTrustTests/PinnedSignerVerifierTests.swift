@@ -8,7 +8,7 @@ import Testing
     private static let signer = Result { try StoreKitTestingSigner(key: MintedChain.strangerKey) }
 
     private func verdict(
-        trusting certificates: [[UInt8]], _ signer: SigningIdentity, at date: Timestamp = .midsummer,
+        trusting certificates: [[UInt8]], _ signer: SigningIdentity, at date: Instant = .midsummer,
         _ change: (inout SignedDataBuilder) -> Void = { _ in }
     ) throws -> SignatureTrustError.Kind? {
         let anchors = try certificates.map { try TrustAnchor(der: $0) }
@@ -71,7 +71,7 @@ import Testing
             (2_208_988_799_000, .certificateExpired), (.min, .certificateNotYetValid), (.max, .certificateExpired),
         ]
         for (milliseconds, kind) in rows {
-            let date = Timestamp(millisecondsSince1970: milliseconds)
+            let date = Instant(millisecondsSince1970: milliseconds)
             #expect(try verdict(trusting: [signer.certificate], signer, at: date) == kind)
         }
         for (usage, kind) in [
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `a given certificate must have a key that may sign`() throws {
-        for kind in [SigningKey.Kind.rsa(bits: 1024), .p256] {
+        for kind in [SigningKey.Kind.rsa(bits: 1024), .p521] {
             var specification = StoreKitTestingSigner.specification
             specification.keyKind = kind
             let certificate = try specification.issue().certificate

@@ -73,7 +73,7 @@ import Testing
                 == ASN1DecodingError(.tooManyElements, offset: 106))
         #expect(walk(nested, .der, ASN1Limits(maximumByteCount: 8)).error == nil)
         #expect(
-            walk(nested, .der, ASN1Limits(maximumByteCount: 7)).error == ASN1DecodingError(.inputTooLarge, offset: 100))
+            walk(nested, .der, ASN1Limits(maximumByteCount: 7)).error == ASN1DecodingError(.inputTooLarge, offset: 107))
         #expect(walk(nested, .der, ASN1Limits(maximumByteCount: 7)).elements.isEmpty)
         let bomb = [UInt8](repeating: 0, count: 1 << 20).indices.map { $0 % 2 == 0 ? 0x30 : 0x80 } as [UInt8]
         #expect(walk(bomb, .ber).error == ASN1DecodingError(.nestingTooDeep, offset: 228))

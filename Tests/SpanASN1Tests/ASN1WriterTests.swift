@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func `times are encoded as DER demands, within what their type can say`() {
-        func times(_ time: Timestamp) -> [[UInt8]?] {
+        func times(_ time: Instant) -> [[UInt8]?] {
             [
                 try? written { (writer) throws(ASN1EncodingError) in try writer.writeUTCTime(time) }.get(),
                 try? written { (writer) throws(ASN1EncodingError) in try writer.writeGeneralizedTime(time) }.get(),
@@ -124,20 +124,20 @@ import Testing
             ]
         }
         let utc = tlv(0x17, "200401040739Z")
-        #expect(times(Timestamp(millisecondsSince1970: 1_585_714_059_000)) == [utc, tlv(0x18, "20200401040739Z"), utc])
+        #expect(times(Instant(millisecondsSince1970: 1_585_714_059_000)) == [utc, tlv(0x18, "20200401040739Z"), utc])
         #expect(
-            times(Timestamp(millisecondsSince1970: 1_585_714_059_120)) == [nil, tlv(0x18, "20200401040739.12Z"), nil])
+            times(Instant(millisecondsSince1970: 1_585_714_059_120)) == [nil, tlv(0x18, "20200401040739.12Z"), nil])
         #expect(
-            times(Timestamp(millisecondsSince1970: 1_585_714_059_007)) == [nil, tlv(0x18, "20200401040739.007Z"), nil])
+            times(Instant(millisecondsSince1970: 1_585_714_059_007)) == [nil, tlv(0x18, "20200401040739.007Z"), nil])
         for (year, isUTC) in [(1949, false), (1950, true), (2049, true), (2050, false), (0, false), (9999, false)] {
-            guard let time = Timestamp(year: year, month: 1, day: 2) else { continue }
+            guard let time = Instant(year: year, month: 1, day: 2) else { continue }
             #expect((times(time)[0] != nil) == isUTC)
             #expect(times(time)[1] != nil)
             #expect(times(time)[2] == times(time)[isUTC ? 0 : 1])
         }
-        #expect(times(Timestamp(millisecondsSince1970: 253_402_300_800_000)) == [nil, nil, nil])
-        #expect(times(Timestamp(millisecondsSince1970: -62_167_219_200_001)) == [nil, nil, nil])
-        #expect(times(Timestamp(millisecondsSince1970: .min)) == [nil, nil, nil])
+        #expect(times(Instant(millisecondsSince1970: 253_402_300_800_000)) == [nil, nil, nil])
+        #expect(times(Instant(millisecondsSince1970: -62_167_219_200_001)) == [nil, nil, nil])
+        #expect(times(Instant(millisecondsSince1970: .min)) == [nil, nil, nil])
     }
 
     @Test func `lengths around every boundary are minimal, nested or not`() {

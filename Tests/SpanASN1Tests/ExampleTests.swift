@@ -40,7 +40,7 @@ struct CertificateRequest {
     }
 }
 
-func encode(label: String?, tags: [String], at time: Timestamp) throws(ASN1EncodingError) -> [UInt8] {
+func encode(label: String?, tags: [String], at time: Instant) throws(ASN1EncodingError) -> [UInt8] {
     try ASN1Writer.encode { (file) throws(ASN1EncodingError) in
         try file.write(.sequence) { (record) throws(ASN1EncodingError) in
             record.writeInteger(1)
@@ -101,7 +101,7 @@ func outline(of bytes: Span<UInt8>) throws(ASN1DecodingError) -> [String] {
     }
 
     @Test func `a record is written, and outlined`() throws {
-        let time = try #require(Timestamp(year: 2024, month: 2, day: 29, millisecond: 500))
+        let time = try #require(Instant(year: 2024, month: 2, day: 29, millisecond: 500))
         let bytes = try encode(label: "Käse", tags: ["b", "a"], at: time)
         #expect(
             bytes

@@ -40,6 +40,22 @@ import Testing
         #expect(name.serialNumber.range == places["s.serial"])
     }
 
+    @Test func `an empty set of unsigned attributes is none where that is let pass, and signed ones never are`() throws
+    {
+        let empty = Self.message.changed(.content("s.unsignedAttrs", "")).encoded().bytes
+        let message = try SignedData(ContentInfo(empty.span), allowing: .emptyUnsignedAttributes)
+        var signers = message.signerInfos
+        let signer = try signers.next()
+        let hasSigner = signer != nil
+        let hasAttributes = signer?.unsignedAttributes != nil
+        #expect(hasSigner && !hasAttributes)
+        let unsigned = Self.message.changed(.content("s.signedAttrs", "")).encoded().bytes
+        let error = #expect(throws: ASN1DecodingError.self) {
+            _ = try SignedData(ContentInfo(unsigned.span), allowing: .emptyUnsignedAttributes)
+        }
+        #expect(error?.kind == .missingElement)
+    }
+
     @Test func `attributes and parameters may be absent`() throws {
         var node = Self.message
         for name in ["s.signedAttrs", "s.unsignedAttrs", "s.digest.parameters", "s.algorithm.parameters"] {

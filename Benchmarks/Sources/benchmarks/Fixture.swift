@@ -5,26 +5,26 @@ import AppStoreReceiptTesting
 final class Fixture {
     let authority: TestCertificateAuthority
     /// Knows the authority's chain from its first receipt on.
-    private let warmVerifier: ReceiptVerifier
+    private let warmVerifier: AppStoreVerifier
     /// Sees new chains only, which would drive the known one out of the other's cache.
-    private let coldVerifier: ReceiptVerifier
+    private let coldVerifier: AppStoreVerifier
     /// Knows the authority's intermediate from the first chain on, and sees new leaves under it.
-    private let newLeafVerifier: ReceiptVerifier
+    private let newLeafVerifier: AppStoreVerifier
     let responder: VerifyReceiptResponder
     let baselines: Baselines
     private var chainCount: UInt32 = 0
 
     init() throws {
         authority = try TestCertificateAuthority()
-        let trust = try ReceiptTrust.roots([authority.trustAnchor])
-        warmVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        coldVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        newLeafVerifier = try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        responder = try VerifyReceiptResponder(environment: .production, trust: trust)
+        let trust = try AppStoreTrust.roots([authority.trustAnchor])
+        warmVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        coldVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        newLeafVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        responder = try VerifyReceiptResponder(bundleIDs: nil, environments: [.production], trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
     }
 
-    func verifier(for task: BenchmarkTask) -> ReceiptVerifier {
+    func verifier(for task: BenchmarkTask) -> AppStoreVerifier {
         switch task {
         case .verifyCold: coldVerifier
         case .verifyNewLeaf: newLeafVerifier

@@ -17,7 +17,7 @@ extension ReceiptBuilder.Purchase {
         let product = "com.example.app." + productNames[Int.random(in: productNames.indices, using: &generator)]
         let transaction = String(700_001_000_000_000 + index)
         // From 2019 up to June 2025, whole seconds.
-        let bought = Timestamp(
+        let bought = Instant(
             millisecondsSince1970: Int64.random(in: 1_546_300_800...1_748_736_000, using: &generator) * 1000)
         var purchase: Self
         switch index % 10 {
@@ -28,14 +28,14 @@ extension ReceiptBuilder.Purchase {
             purchase = .autoRenewable(
                 product, transactionID: transaction, originalTransactionID: String(700_000_000_000_000 + first),
                 purchaseDate: bought,
-                originalPurchaseDate: Timestamp(
+                originalPurchaseDate: Instant(
                     millisecondsSince1970: bought.millisecondsSince1970 - first * 86_400_000),
-                expiresDate: Timestamp(millisecondsSince1970: bought.millisecondsSince1970 + 30 * 86_400_000),
+                expiresDate: Instant(millisecondsSince1970: bought.millisecondsSince1970 + 30 * 86_400_000),
                 isTrialPeriod: first == 0)
             purchase.webOrderLineItemID = 700_000_400_000_000 + Int64(index)
         }
         purchase.itemID = 1_400_000_000 + Int64(product.utf8.count)
-        if index % 50 == 49 { purchase = purchase.cancelled(at: bought) }
+        if index % 50 == 49 { purchase = purchase.revoked(at: bought) }
         return purchase
     }
 

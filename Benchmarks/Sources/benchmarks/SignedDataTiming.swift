@@ -17,9 +17,9 @@ enum SignedDataTask: String, CaseIterable {
 /// Signed transactions beside the floor, in turns.
 struct SignedDataTiming {
     private let authority: TestCertificateAuthority
-    private let verifier: SignedDataVerifier
+    private let verifier: AppStoreVerifier
     /// Sees new chains only, which would drive the known one out of the other's cache.
-    private let coldVerifier: SignedDataVerifier
+    private let coldVerifier: AppStoreVerifier
     private let baselines: Baselines
     private let jws: String
     private let signed: [UInt8]
@@ -27,9 +27,9 @@ struct SignedDataTiming {
 
     init() throws {
         authority = try TestCertificateAuthority(.ellipticCurve)
-        let trust = try ReceiptTrust.roots([authority.trustAnchor])
-        verifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        coldVerifier = try SignedDataVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        let trust = try AppStoreTrust.roots([authority.trustAnchor])
+        verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
+        coldVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
         jws = try Self.transaction.signed(by: authority)
         signed = Array(Self.transaction.signingInput(certificates: authority.certificates).utf8)
@@ -107,7 +107,7 @@ struct SignedDataTiming {
         for text in [
             info.transactionID, info.originalTransactionID, info.webOrderLineItemID, info.appTransactionID,
             info.bundleID, info.productID, info.subscriptionGroupID, info.storefront, info.storefrontID, info.currency,
-            info.type?.rawValue, info.ownershipType?.rawValue, info.reason?.rawValue,
+            info.productType?.rawValue, info.ownershipType?.rawValue, info.reason?.rawValue,
         ] { sum += text?.utf8.count ?? 0 }
         for date in [info.purchaseDate, info.originalPurchaseDate, info.expiresDate, info.signedDate] {
             sum += Int(truncatingIfNeeded: date?.millisecondsSince1970 ?? 0) & 1

@@ -71,11 +71,11 @@ final class Workload {
         case .decode, .decodeShuffled:
             return try checked(UnverifiedReceipt(decoding: input), task)
         case .verify, .verifyCold, .verifyNewLeaf:
-            return try checked(fixture.verifier(for: task).verify(binary: input), task)
+            return try checked(fixture.verifier(for: task).verifyReceipt( input), task)
         case .verifyBase64:
-            return try checked(fixture.verifier(for: task).verify(base64: base64), task)
+            return try checked(fixture.verifier(for: task).verifyReceipt( base64), task)
         case .readAll:
-            let receipt = try fixture.verifier(for: task).verify(binary: input)
+            let receipt = try fixture.verifier(for: task).verifyReceipt( input)
             _ = try checked(receipt, task)
             return receipt.inAppPurchases.reduce(0) { $0 &+ Self.readAll($1) }
         case .response:
@@ -96,9 +96,9 @@ final class Workload {
         var sum = 0
         func read(_ text: String?) { sum &+= text?.utf8.count ?? 0 }
         func read(_ number: Int64?) { sum &+= Int(truncatingIfNeeded: number ?? 0) }
-        func read(_ date: Timestamp?) { read(date?.millisecondsSince1970) }
+        func read(_ date: Instant?) { read(date?.millisecondsSince1970) }
         func read(_ flag: Bool?) { sum &+= flag == true ? 1 : 0 }
-        read(purchase.quantity)
+        read(purchase.quantity.map { Int64($0) })
         read(purchase.productID)
         read(purchase.transactionID)
         read(purchase.purchaseDate)
@@ -108,10 +108,10 @@ final class Workload {
         read(purchase.expiresDate)
         read(purchase.itemID)
         read(purchase.webOrderLineItemID)
-        read(purchase.cancellationDate)
+        read(purchase.revocationDate)
         read(purchase.isTrialPeriod)
         read(purchase.isInIntroOfferPeriod)
-        read(purchase.cancellationReason)
+        read(purchase.revocationReason?.rawValue)
         read(purchase.promotionalOfferID)
         return sum
     }

@@ -2,7 +2,7 @@ import LibcryptoHandles
 
 /// The results of work on the elements of an asynchronous sequence, in their order, done on the executor's threads.
 ///
-/// ``EvidenceVerifier/verifyAll(_:window:)`` makes it. Each iteration reads `Base` ahead of the consumer, by a window of elements that are
+/// ``AppStoreVerifier/verifyAll(_:concurrency:)`` makes it. Each iteration reads `Base` ahead of the consumer, by a window of elements that are
 /// under way, or done and not yet taken; a result is there as soon as it and those before it are, however slowly `Base` goes on. It ends when
 /// the consumer's task is cancelled, and nothing is read any more once its iterator is released.
 public struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
@@ -15,9 +15,9 @@ where Base.Element: Sendable, Base.Failure: Sendable {
     private let window: Int
     private let transform: @Sendable (Base.Element) -> Output
 
-    init(_ base: Base, window: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
+    init(_ base: Base, concurrency: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
         self.base = base
-        self.window = Swift.min(Swift.max(window ?? 4 * processorCount(), 1), 1 << 16)
+        self.window = Swift.min(Swift.max(concurrency ?? 4 * processorCount(), 1), 1 << 16)
         self.transform = transform
     }
 

@@ -4,35 +4,35 @@ import Synchronization
 
 /// The results of work on the elements of a sequence, in their order, done on several threads.
 ///
-/// ``EvidenceVerifier/verifyAll(_:jobs:)`` makes it. Each iteration has threads of its own, which read `Base` in turn and work ahead of the
-/// consumer: at most four elements for each thread are under way, or done and not yet taken. Nothing else is kept, however long it is.
+/// Each iteration has threads of its own, which read `Base` in turn and work ahead of the consumer: at most four elements for each thread are
+/// under way, or done and not yet taken. Nothing else is kept, however long it is.
 ///
-/// `next()` blocks until the next result is there, and after the last one until the threads are gone. An iterator that is released stops the
-/// work; an element that is being read or worked on then is the last of its thread. Who ends the process right after that should do it by
-/// `_exit`: libcrypto's exit handler does not expect threads that are on their way out.
-public struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
+/// `next()` blocks until the next result is there, and after the last one until the threads have ended. An iterator that is released stops the
+/// work; an element that is being read or worked on then is the last of its thread. A process that ends right after that must call `_exit`:
+/// libcrypto's exit handler does not expect threads that are still running.
+package struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
 where Base.Element: Sendable {
     private let base: Base
-    private let jobs: Int
+    private let concurrency: Int
     private let transform: @Sendable (Base.Element) -> Output
 
     /// - Parameters:
-    ///   - jobs: how many threads there are; one for each processor when left out; at most 1024.
+    ///   - concurrency: the number of threads; one for each processor unless given; at most 1024.
     ///   - transform: the work on one element.
-    package init(_ base: Base, jobs: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
+    package init(_ base: Base, concurrency: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
         self.base = base
-        self.jobs = Swift.min(Swift.max(jobs ?? processorCount(), 1), 1024)
+        self.concurrency = Swift.min(Swift.max(concurrency ?? processorCount(), 1), 1024)
         self.transform = transform
     }
 
     /// Begins the work anew, with threads of its own.
-    public func makeIterator() -> Iterator {
-        let work = Work(base, slotCount: jobs * 4, transform)
-        return Iterator(work, threads: (0..<jobs).map { _ in WorkerThread { work.run() } })
+    package func makeIterator() -> Iterator {
+        let work = Work(base, slotCount: concurrency * 4, transform)
+        return Iterator(work, threads: (0..<concurrency).map { _ in WorkerThread { work.run() } })
     }
 
     /// Takes the results in their order; to be used by one thread at a time.
-    public final class Iterator: IteratorProtocol {
+    package final class Iterator: IteratorProtocol {
         private let work: Work
         private let threads: [WorkerThread]
         private var position: Int? = 0
@@ -45,7 +45,7 @@ where Base.Element: Sendable {
         deinit { work.cancel() }
 
         /// The next result, once it is there; `nil` after the last one, when all threads are gone.
-        public func next() -> Output? {
+        package func next() -> Output? {
             guard let current = position else { return nil }
             if let output = work.output(at: current) {
                 position = current + 1
@@ -55,6 +55,14 @@ where Base.Element: Sendable {
             // One that is cancelled may wait for an element for ever.
             if !work.isCancelled { for thread in threads { thread.join() } }
             return nil
+        }
+
+        /// Ends the sequence, and waits for the threads: each ends after the element that it is reading or working on.
+        package func end() {
+            guard position != nil else { return }
+            position = nil
+            work.cancel()
+            for thread in threads { thread.join() }
         }
 
         /// Ends the sequence after the results that are there in order, also while ``next()`` waits. To be called from any thread.

@@ -1,8 +1,10 @@
+import StrictText
+
 extension BatchVerdict {
-    /// The object of ``VerifiedEvidence/json`` or ``EvidenceError/json``, and before its members the other ones as they came; one line, which
-    /// `receipt batch` prints too.
+    /// The object of ``VerifiedEvidence/json`` or ``VerificationError/json`` on one line, which `receipt batch` prints too. Where the piece had
+    /// ``otherMembers``, they are the value of its first member, `input`: nothing that a sender wrote stands beside the verdict.
     ///
-    /// - Parameter isBrief: whether it says only whether it is verified, and `bundle_id`, `environment` (as ``ReceiptEnvironment``) and
+    /// - Parameter isBrief: whether it says only whether it is verified, and `bundle_id`, `environment` (as ``AppStoreEnvironment``) and
     ///   `transaction_ids`, where it has them.
     public func json(isBrief: Bool = false) -> String {
         var writer = JSONWriter()

@@ -12,7 +12,7 @@ extension VerifiedEvidence {
     }
 
     /// Where it comes from.
-    public var environment: ReceiptEnvironment? {
+    public var environment: AppStoreEnvironment? {
         switch self {
         case .receipt(let receipt): receipt.environment
         case .transaction(let info): info.environment
@@ -34,6 +34,6 @@ extension VerifiedEvidence {
     }
 }
 
-extension [SignedSubject] {
+extension [JWSSubject] {
     fileprivate var firstBundleID: String? { lazy.compactMap(\.bundleID).first }
 }

@@ -1,8 +1,10 @@
-/// The forms in which a receipt is accepted.
-public enum InputForm: String, Sendable, CaseIterable {
+import StrictText
+
+/// The accepted forms of a receipt.
+package enum InputForm: String, Sendable, CaseIterable {
     /// The PKCS #7 container itself, in DER or BER.
     case binary
-    /// Its base64, in the standard or the URL-safe alphabet.
+    /// The base64 of the container, in the standard or the URL-safe alphabet.
     case base64
     /// A PEM file with the label `PKCS7` or `CMS` (RFC 7468).
     case pem
@@ -10,37 +12,35 @@ public enum InputForm: String, Sendable, CaseIterable {
     case json
 }
 
-/// Why an input is none of the forms of a receipt, and where. Made without allocating.
-public struct InputError: Error, Hashable, Sendable {
-    /// What is wrong. The raw values are stable words that programs may compare.
-    public enum Kind: String, Sendable, CaseIterable {
-        /// Nothing, or nothing but whitespace.
+/// The reason the text around a receipt could not be read, and the place of the fault. Creating one allocates nothing.
+package struct InputError: Error, Hashable, Sendable {
+    /// The kinds of faults. The raw values are stable; programs may compare them.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// The input is empty or has only whitespace.
         case emptyInput = "empty-input"
-        /// More than the allowed number of bytes.
+        /// The input has more bytes than the limit.
         case inputTooLarge = "input-too-large"
-        /// Neither of the forms can begin like this.
+        /// The input does not begin like any of the forms.
         case unrecognizedForm = "unrecognized-form"
-        /// A character that does not belong, or characters missing, in base64, also in that of a PEM file or of a JSON member.
+        /// The base64 has an invalid character or is incomplete, by itself or in a PEM file or a JSON member.
         case invalidBase64 = "invalid-base64"
-        /// The lines around the base64 are wrong: another label, no end, or anything after it.
+        /// The PEM file has a wrong label, no end line, or text after its end.
         case invalidPEM = "invalid-pem"
-        /// Not a JSON object, or one with a `receipt-data` that is repeated or no string.
+        /// The text is not a JSON object, or the member with the evidence is repeated or not a string.
         case invalidJSON = "invalid-json"
-        /// A JSON object without `receipt-data`.
+        /// The JSON object has no member with evidence.
         case missingReceiptData = "missing-receipt-data"
-        /// In a batch, a member besides the evidence that has a name of the verdict's own (`verified`, `receipt`, …).
-        case reservedMember = "reserved-member"
     }
 
-    /// What is wrong.
-    public let kind: Kind
-    /// The form that the input was taken for; `nil` when it looks like none.
-    public let form: InputForm?
-    /// Bytes from the start of the text, or of the binary input.
-    public let offset: Int
+    /// The kind of fault.
+    package let kind: Kind
+    /// The form that the input begins like; `nil` if there is none.
+    package let form: InputForm?
+    /// The position of the fault, in bytes from the start of the text or of the binary input.
+    package let offset: Int
 
-    /// An error of input, made by hand: for tests of code that handles errors.
-    public init(_ kind: Kind, form: InputForm?, offset: Int) {
+    /// Creates an error.
+    package init(_ kind: Kind, form: InputForm?, offset: Int) {
         self.kind = kind
         self.form = form
         self.offset = offset
@@ -48,8 +48,8 @@ public struct InputError: Error, Hashable, Sendable {
 }
 
 extension InputError: CustomStringConvertible {
-    /// What is wrong, in which form, and where.
-    public var description: String {
+    /// The explanation and the place of the fault.
+    package var description: String {
         switch form {
         case nil: "\(kind.explanation) at byte \(offset)"
         case .binary: "\(kind.explanation) at byte \(offset) of the binary input"
@@ -59,17 +59,16 @@ extension InputError: CustomStringConvertible {
 }
 
 extension InputError.Kind {
-    /// What is wrong, as a clause of a sentence.
-    public var explanation: String {
+    /// A clause that says what is wrong.
+    package var explanation: String {
         switch self {
-        case .emptyInput: "an empty input"
-        case .inputTooLarge: "an input larger than allowed"
-        case .unrecognizedForm: "neither DER, nor base64 of it, nor PEM, nor a JSON object"
-        case .invalidBase64: "invalid base64"
-        case .invalidPEM: "an invalid PEM file"
-        case .invalidJSON: "an invalid JSON request"
-        case .missingReceiptData: "a JSON object without receipt-data"
-        case .reservedMember: "a member with a name that is the verdict's"
+        case .emptyInput: "the input is empty"
+        case .inputTooLarge: "the input is larger than the limit"
+        case .unrecognizedForm: "the input is not binary PKCS#7, base64, PEM or a JSON object"
+        case .invalidBase64: "the base64 has an invalid character or is incomplete"
+        case .invalidPEM: "the PEM file has a wrong label, no end line, or text after its end"
+        case .invalidJSON: "the JSON is malformed, or the member with the evidence is repeated or not a string"
+        case .missingReceiptData: "the JSON object has no member with evidence, such as `receipt-data`"
         }
     }
 }

@@ -1,3 +1,5 @@
+import StrictText
+
 /// The binary receipt in an input of any form.
 ///
 /// The form is recognised by the first bytes:
@@ -20,7 +22,7 @@ package struct ReceiptInput: Sendable {
     /// Recognises and decodes an input.
     ///
     /// - Parameter maximumByteCount: the most bytes that the binary receipt may have. A text may have twice as many characters and
-    ///   64 KiB, which is checked before anything is decoded.
+    ///   64 KiB, which is checked before anything is read.
     package init(
         _ input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
     ) throws(InputError) {
@@ -31,6 +33,7 @@ package struct ReceiptInput: Sendable {
             self.init(form: .binary, decoded: [])
             return
         }
+        try Self.checkCount(ofText: input, maximumByteCount)
         let text = TextInput(input)
         switch text.first {
         case nil: throw InputError(.emptyInput, form: nil, offset: input.count)
@@ -50,6 +53,7 @@ package struct ReceiptInput: Sendable {
     package init(
         base64 input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
     ) throws(InputError) {
+        try Self.checkCount(ofText: input.count, .base64, maximumByteCount)
         let text = TextInput(input)
         guard text.first != nil else { throw InputError(.emptyInput, form: .base64, offset: input.count) }
         let decoded = try text.base64(maximumByteCount)
@@ -58,6 +62,10 @@ package struct ReceiptInput: Sendable {
 
     /// Decodes the member `receipt-data` of a JSON text.
     init(receiptData string: borrowing JSONString, maximumByteCount: Int) throws(InputError) {
+        let limit = Self.maximumTextByteCount(maximumByteCount)
+        guard string.raw.count <= limit else {
+            throw InputError(.inputTooLarge, form: .json, offset: string.offset + 1 + limit)
+        }
         var beginning = Base64.Beginning(of: string.raw)
         self.init(form: .json, decoded: try TextInput.decode(string, after: &beginning, maximumByteCount))
     }
@@ -77,13 +85,29 @@ package struct ReceiptInput: Sendable {
         }
     }
 
-    /// Proves that a text is not too large to be decoded.
-    static func checkCount(ofText count: Int, _ form: InputForm, _ maximumByteCount: Int) throws(InputError) {
-        let (doubled, overflow) = maximumByteCount.multipliedReportingOverflow(by: 2)
-        guard !overflow, doubled <= Int.max - 1 << 16 else { return }
-        guard count <= doubled + 1 << 16 else {
-            throw InputError(.inputTooLarge, form: form, offset: doubled + 1 << 16)
-        }
+    /// How many bytes a text may have, around a binary receipt that may have so many.
+    static func maximumTextByteCount(_ maximumByteCount: Int) -> Int {
+        let (doubled, isDoubledTooFar) = max(maximumByteCount, 0).multipliedReportingOverflow(by: 2)
+        let (limit, isTooFar) = doubled.addingReportingOverflow(1 << 16)
+        return isDoubledTooFar || isTooFar ? .max : limit
+    }
+
+    /// Proves that a text is not too large to be read.
+    static func checkCount(ofText count: Int, _ form: InputForm?, _ maximumByteCount: Int) throws(InputError) {
+        let limit = maximumTextByteCount(maximumByteCount)
+        guard count <= limit else { throw InputError(.inputTooLarge, form: form, offset: limit) }
+    }
+
+    /// Proves that a text is not too large to be read. Its form, for the error, is what its first character shows.
+    static func checkCount(ofText text: Span<UInt8>, _ maximumByteCount: Int) throws(InputError) {
+        let form: InputForm? =
+            switch text.isEmpty ? 0 : text[0] {
+            case UInt8(ascii: "M"): .base64
+            case UInt8(ascii: "{"): .json
+            case UInt8(ascii: "-"): .pem
+            default: nil
+            }
+        try checkCount(ofText: text.count, form, maximumByteCount)
     }
 
     private init(form: InputForm, decoded: [UInt8]) {
@@ -108,7 +132,7 @@ package struct ReceiptInput: Sendable {
 
     /// A SEQUENCE with a length in the long or the indefinite form, or with a length of one byte that is that of the input. (A text
     /// could begin with `0` too.)
-    private static func isBinary(_ input: Span<UInt8>) -> Bool {
+    static func isBinary(_ input: Span<UInt8>) -> Bool {
         guard input.count >= 2, input[0] == 0x30 else { return false }
         return input[1] >= 0x80 || Int(input[1]) == input.count - 2
     }
@@ -133,14 +157,9 @@ private struct TextInput: ~Escapable {
 
     func hasPrefix(_ prefix: String) -> Bool { text.hasBytes(prefix, at: start) }
 
-    private func checkCount(_ form: InputForm, _ maximumByteCount: Int) throws(InputError) {
-        try ReceiptInput.checkCount(ofText: text.count, form, maximumByteCount)
-    }
-
     /// Decodes all of the text; whitespace in front is base64's business, for it could be a `+`.
     func base64(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
-        try checkCount(.base64, maximumByteCount)
-        return try Self.decode(
+        try Self.decode(
             text.extracting(markEnd..<text.count), at: markEnd, as: .transported, .base64, maximumByteCount)
     }
 
@@ -172,7 +191,6 @@ private struct TextInput: ~Escapable {
 
     /// Decodes the one block of a PEM file: the label, the base64, the same label (RFC 7468, 3; strict but for the lines' lengths).
     func pemBody(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
-        try checkCount(.pem, maximumByteCount)
         var position = start
         func pass(_ expected: String) throws(InputError) {
             guard text.hasBytes(expected, at: position) else {
@@ -208,7 +226,6 @@ private struct TextInput: ~Escapable {
 
     /// Decodes the member `receipt-data` of a JSON object; the others are checked for syntax only.
     func receiptData(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
-        try checkCount(.json, maximumByteCount)
         var receipt: Result<[UInt8], InputError>?
         do throws(JSONError) {
             try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
@@ -260,5 +277,29 @@ extension Span<UInt8> {
         let expected = expected.utf8Span.span
         guard count - position >= expected.count else { return false }
         return extracting(position..<position + expected.count).hasSameBytes(as: expected)
+    }
+}
+
+extension ReceiptInput {
+    /// The binary receipt in an input of any form; a binary input is handed on, not copied.
+    static func binary(of input: [UInt8], _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
+        try binary(of: input.span, limits) { input }
+    }
+
+    /// The binary receipt in an input of any form; a binary input is copied.
+    static func binary(of input: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
+        try binary(of: input, limits) { [UInt8](copying: input) }
+    }
+
+    /// - Parameter bytes: the input, in case it is binary.
+    static func binary(
+        of input: Span<UInt8>, _ limits: VerificationLimits, bytes: () -> [UInt8]
+    ) throws(VerificationError) -> [UInt8] {
+        do throws(InputError) {
+            let recognized = try ReceiptInput(input, maximumByteCount: limits.maximumByteCount)
+            return recognized.form == .binary ? bytes() : recognized.decoded
+        } catch {
+            throw .input(error)
+        }
     }
 }

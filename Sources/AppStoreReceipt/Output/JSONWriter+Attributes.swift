@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 // The attributes of a receipt by number, whatever they mean.
 extension JSONWriter {

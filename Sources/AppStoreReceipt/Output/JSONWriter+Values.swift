@@ -1,8 +1,9 @@
 import SpanASN1
+import StrictText
 
 extension JSONWriter {
-    /// A string in RFC 3339, as ``Timestamp/description``: with milliseconds only where there are any.
-    package mutating func date(_ value: Timestamp) {
+    /// A string in RFC 3339, as ``Instant/description``: with milliseconds only where there are any.
+    package mutating func date(_ value: Instant) {
         let parts = value.components
         guard 0...9999 ~= parts.year else { return string(value.description) }
         string(capacity: 24) { output in

@@ -1,61 +1,56 @@
 import SignatureTrust
 import SpanASN1
+import StrictText
 
 // What became of one input: one JSON object, which the command prints on a line of its own.
 extension JSONWriter {
-    /// `{"file":…,"verified":true,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"error":{…}}`.
+    /// `{"file":…,"verified":true,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"error":{…}}`. A JWS stands under the name of its
+    /// kind, and the parts of a notification after it under theirs:
+    /// `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+    ///
+    /// - Parameters:
+    ///   - otherMembers: the value of the member `input`, an object; nothing where it is empty.
+    ///   - advice: what to do about the error, where that is not the error's own advice.
     package mutating func verdict(
-        _ result: Result<VerifiedReceipt, ReceiptError>, file: String?, otherMembers: [UInt8] = []
+        _ result: Result<VerifiedEvidence, VerificationError>, file: String?, otherMembers: [UInt8] = [],
+        advice: ((VerificationError) -> String)? = nil
     ) {
         switch result {
-        case .success(let receipt):
+        case .success(let evidence):
             beginVerdict(isVerified: true, file, otherMembers)
-            name("trust")
-            evidence(receipt.trust)
-            name("receipt")
-            self.receipt(receipt.receipt)
+            write(evidence)
         case .failure(let error):
             beginVerdict(isVerified: false, file, otherMembers)
             name("error")
-            self.error(error)
+            self.error(error, advice: advice?(error) ?? error.advice)
         }
         endObject()
     }
 
-    /// The same of evidence of either kind. Signed data stands under the name of its kind, and the parts of a notification after it under
-    /// theirs: `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
-    ///
-    /// - Parameter otherMembers: an object whose members come before those of the verdict; or nothing.
-    package mutating func verdict(
-        _ result: Result<VerifiedEvidence, EvidenceError>, file: String?, otherMembers: [UInt8] = []
-    ) {
-        switch result {
-        case .success(.receipt(let receipt)):
-            verdict(Result<_, ReceiptError>.success(receipt), file: file, otherMembers: otherMembers)
-        case .failure(.receipt(let error)):
-            verdict(Result<VerifiedReceipt, _>.failure(error), file: file, otherMembers: otherMembers)
-        case .success(let evidence):
-            beginVerdict(isVerified: true, file, otherMembers)
-            for (index, part) in evidence.signedParts.enumerated() {
-                if index == 0 {
-                    name("trust")
-                    self.evidence(part.trust)
-                }
-                let kind = part.kind.rawValue
-                name(utf8: kind.utf8Span.span)
-                part.write(to: &self)
+    /// The members that say what was verified, and how.
+    private mutating func write(_ evidence: VerifiedEvidence) {
+        if case .receipt(let receipt) = evidence {
+            name("trust")
+            verification(receipt.verification)
+            name("receipt")
+            self.receipt(receipt.receipt)
+            return
+        }
+        for (index, part) in evidence.signedParts.enumerated() {
+            if index == 0 {
+                name("trust")
+                verification(part.verification)
             }
-            endObject()
-        case .failure(.signedData(let error)):
-            beginVerdict(isVerified: false, file, otherMembers)
-            name("error")
-            self.error(error)
-            endObject()
+            name(utf8: part.kind.rawValue.utf8Span.span)
+            part.write(to: &self)
         }
     }
 
     /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. An error is as in a verdict.
-    package mutating func decoding(_ result: Result<UnverifiedReceipt, ReceiptError>, file: String?) {
+    package mutating func decoding(
+        _ result: Result<UnverifiedReceipt, VerificationError>, file: String?,
+        advice: ((VerificationError) -> String)? = nil
+    ) {
         beginVerdict(isVerified: false, file)
         switch result {
         case .success(let receipt):
@@ -63,7 +58,7 @@ extension JSONWriter {
             self.receipt(receipt.receipt)
         case .failure(let error):
             name("error")
-            self.error(error)
+            self.error(error, advice: advice?(error) ?? error.advice)
         }
         endObject()
     }
@@ -83,8 +78,11 @@ extension JSONWriter {
 
     mutating func beginVerdict(isVerified: Bool, _ file: String?, _ otherMembers: [UInt8] = []) {
         beginObject()
-        // Between the braces.
-        if otherMembers.count > 2 { raw(otherMembers.span.extracting(1..<otherMembers.count - 1)) }
+        // Under a name of ours: a sender's member beside the verdict's could be taken for one of them.
+        if !otherMembers.isEmpty {
+            name("input")
+            raw(otherMembers.span)
+        }
         if let file {
             name("file")
             string(file)
@@ -93,31 +91,28 @@ extension JSONWriter {
         bool(isVerified)
     }
 
-    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"offset":…,"offset_in":…,"form":…,"path":…}`: whose fault it is, and at the
-    /// end what is known of the place.
-    package mutating func error(_ error: ReceiptError) {
-        beginError(error.code, error.stage.rawValue, error.category, error.explanation, error.advice)
-        if let offset = error.offset {
-            name("offset")
-            integer(Int64(offset))
-            name("offset_in")
-            string(error.isOffsetIntoText ? "text" : "binary")
+    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
+    /// what is not known is left out.
+    package mutating func error(_ error: VerificationError, advice: String) {
+        beginObject()
+        name("code")
+        string(error.code)
+        name("stage")
+        string(error.stage.rawValue)
+        name("category")
+        string(error.category.rawValue)
+        name("message")
+        string(error.explanation)
+        name("advice")
+        string(advice)
+        if let found = error.found {
+            name("found")
+            string(found)
         }
-        if case .input(let error) = error, let form = error.form {
-            name("form")
-            string(form.rawValue)
+        if let expected = error.expected {
+            name("expected")
+            string(expected)
         }
-        if let path = error.path {
-            name("path")
-            string(path)
-        }
-        endObject()
-    }
-
-    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"part":…,"offset":…,"offset_in":…}`: whose fault it is, and at the
-    /// end what is known of the place.
-    private mutating func error(_ error: SignedDataError) {
-        beginError(error.code, error.stage.rawValue, error.category, error.explanation, error.advice)
         if let part = error.part {
             name("part")
             string(part.rawValue)
@@ -128,26 +123,18 @@ extension JSONWriter {
             name("offset_in")
             string(base.rawValue)
         }
+        if let form = error.inputForm {
+            name("form")
+            string(form.rawValue)
+        }
+        if let path = error.path {
+            name("path")
+            string(path)
+        }
         endObject()
     }
 
-    private mutating func beginError(
-        _ code: String, _ stage: String, _ category: ReceiptError.Category, _ explanation: String, _ advice: String
-    ) {
-        beginObject()
-        name("code")
-        string(code)
-        name("stage")
-        string(stage)
-        name("category")
-        string(category.rawValue)
-        name("message")
-        string(explanation)
-        name("advice")
-        string(advice)
-    }
-
-    mutating func evidence(_ trust: ReceiptEvidence) {
+    mutating func verification(_ trust: Verification) {
         beginObject()
         name("authority")
         string(trust.authority.rawValue)
@@ -166,12 +153,5 @@ extension JSONWriter {
             string("StoreKit Testing: everyone who has Xcode can sign this, so it authenticates nobody")
         }
         endObject()
-    }
-}
-
-extension ReceiptError {
-    /// Whether ``offset`` counts in the text around the receipt, and not in the binary receipt.
-    package var isOffsetIntoText: Bool {
-        if case .input(let error) = self { error.form != .binary } else { false }
     }
 }

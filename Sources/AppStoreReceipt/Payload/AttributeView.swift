@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 /// One attribute of a receipt or of a purchase in it, and its value in the form that is asked for.
 struct AttributeView: ~Escapable {
@@ -60,10 +61,10 @@ struct AttributeView: ~Escapable {
     }
 
     /// An IA5String with a date; `nil` when it is empty.
-    func date() throws(ASN1DecodingError) -> Timestamp? {
+    func date() throws(ASN1DecodingError) -> Instant? {
         let element = try element(.ia5String)
         if element.contentCount == 0 { return nil }
-        guard let date = Timestamp(rfc3339: element.content) else { throw element.error(.invalidTime) }
+        guard let date = Instant(rfc3339: element.content) else { throw element.error(.invalidTime) }
         return date
     }
 }

@@ -43,8 +43,8 @@ struct PayloadDecoder: ~Escapable {
     /// The creation date alone: what must be known to judge the signer of a payload that is not worth decoding before.
     ///
     /// Allocates nothing. Of a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it gives the same date.
-    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(ReceiptError) -> Timestamp {
-        var found: Timestamp?
+    static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(VerificationError) -> Instant {
+        var found: Instant?
         var isSeen = false
         do throws(ASN1DecodingError) {
             var cursor = ASN1Cursor(payload, baseOffset: baseOffset)
@@ -62,10 +62,12 @@ struct PayloadDecoder: ~Escapable {
                 }
             }
         } catch {
-            guard error.path.field?.attributeType == .creationDate else { throw .payload(error) }
-            throw .creationDate(error.kind == .duplicateElement ? .repeated : .unreadable, offset: error.offset)
+            guard error.path.field?.attributeType == .creationDate else { throw VerificationError(.payload(error)) }
+            let isRepeated = error.kind == .duplicateElement
+            throw VerificationError(
+                .date(isRepeated ? .repeatedCreationDate : .unreadableCreationDate, offset: error.offset))
         }
-        guard let found else { throw .creationDate(.missing, offset: baseOffset) }
+        guard let found else { throw VerificationError(.date(.missingCreationDate, offset: baseOffset)) }
         return found
     }
 }
@@ -139,54 +141,19 @@ extension PayloadDecoder {
     }
 
     private mutating func store(_ attribute: AttributeView) throws(ASN1DecodingError) {
-        guard attribute.type.form != nil, 0..<64 ~= attribute.type.rawValue else { return }
-        let bit: UInt64 = 1 << UInt64(attribute.type.rawValue)
+        let type = attribute.type
+        guard 0..<Int64(ReceiptTable.placeCount) ~= type.rawValue, let row = type.row else { return }
+        let bit: UInt64 = 1 << UInt64(type.rawValue)
         guard seen & bit == 0 else { throw ASN1DecodingError(.duplicateElement, offset: attribute.offset) }
         seen |= bit
-        do throws(ASN1DecodingError) {
-            if try storeValue(of: attribute) { table.present |= bit }
-        } catch {
-            guard attribute.type.isInferred else { throw error }
-        }
-    }
-
-    /// Whether there is a value: an empty string is none.
-    private mutating func storeValue(of attribute: AttributeView) throws(ASN1DecodingError) -> Bool {
-        switch attribute.type {
-        case .receiptType: return try store(attribute.utf8(), in: \.receiptType)
-        case .appItemID: table.appItemID = try attribute.integer()
-        case .bundleID:
+        if type == .bundleID {
             table.encodedBundleID = ByteRange(attribute.value.contentRange.shifted(by: -baseOffset))
-            return try store(attribute.utf8(), in: \.bundleID)
-        case .applicationVersion: return try store(attribute.utf8(), in: \.applicationVersion)
-        case .opaqueValue: return store(attribute.value.contentRange, in: \.opaqueValue)
-        case .sha1Hash: return store(attribute.value.contentRange, in: \.sha1Hash)
-        case .originalCreationDate: return try store(attribute.date(), in: \.originalCreationDate)
-        case .serverBuild: table.serverBuild = try attribute.integer()
-        case .ageRating: return try store(attribute.ia5(), in: \.ageRating)
-        case .sellerID: table.sellerID = try attribute.integer()
-        case .creationDate: return try store(attribute.date(), in: \.creationDate)
-        case .clientVersion: table.clientVersion = try attribute.integer()
-        case .downloadID: table.downloadID = try attribute.integer()
-        case .versionExternalIdentifier: table.versionExternalIdentifier = try attribute.integer()
-        case .originalPurchaseDate: return try store(attribute.date(), in: \.originalPurchaseDate)
-        case .originalApplicationVersion: return try store(attribute.utf8(), in: \.originalApplicationVersion)
-        case .expirationDate: return try store(attribute.date(), in: \.expirationDate)
-        case .platform: table.platform = try attribute.integer()
-        case .preorderDate: return try store(attribute.date(), in: \.preorderDate)
-        default: return false
         }
-        return true
-    }
-
-    private mutating func store(_ range: Range<Int>, in field: WritableKeyPath<ReceiptTable, ByteRange>) -> Bool {
-        table[keyPath: field] = ByteRange(range.shifted(by: -baseOffset))
-        return !range.isEmpty
-    }
-
-    private mutating func store(_ date: Timestamp?, in field: WritableKeyPath<ReceiptTable, Int64>) -> Bool {
-        table[keyPath: field] = date?.millisecondsSince1970 ?? 0
-        return date != nil
+        do throws(ASN1DecodingError) {
+            if let bits = try attribute.bits(row.form, baseOffset: baseOffset) { table.set(type, bits) }
+        } catch {
+            guard row.source == .inferred else { throw error }
+        }
     }
 }
 

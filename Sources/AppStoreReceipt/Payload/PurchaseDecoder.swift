@@ -75,7 +75,7 @@ struct PurchaseDecoder: ~Escapable {
                     continue attributes
                 }
                 guard valueCount == 20,
-                    let date = Timestamp(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
+                    let date = Instant(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
                 else { break attributes }
                 entry[field] = UInt64(bitPattern: date.millisecondsSince1970)
             }
@@ -98,36 +98,20 @@ struct PurchaseDecoder: ~Escapable {
             var cursor = ASN1Cursor(bytes.extracting(position..<end), baseOffset: baseOffset + position)
             let attribute = try AttributeView(&cursor)
             type = attribute.type
-            if let form = attribute.type.form, let field = PurchaseField(attribute.type) {
+            if let row = attribute.type.row, let field = PurchaseField(attribute.type) {
                 guard seen & field.bit == 0 else {
                     throw ASN1DecodingError(.duplicateElement, offset: attribute.offset)
                 }
                 seen |= field.bit
                 do throws(ASN1DecodingError) {
-                    try store(attribute, form, in: field, of: &entry)
+                    if let bits = try attribute.bits(row.form, baseOffset: baseOffset) { entry.set(field, bits) }
                 } catch {
-                    guard attribute.type.isInferred else { throw error }
+                    guard row.source == .inferred else { throw error }
                 }
             }
             return end - cursor.remainingCount
         } catch {
             throw error.within(type ?? .inAppPurchase, index: index)
-        }
-    }
-
-    /// An empty string is no value.
-    private func store(
-        _ attribute: AttributeView, _ form: AttributeType.Form, in field: PurchaseField, of entry: inout PurchaseEntry
-    ) throws(ASN1DecodingError) {
-        switch form {
-        case .integer: entry.set(field, UInt64(bitPattern: try attribute.integer()))
-        case .boolean: entry.set(field, try attribute.flag() ? 1 : 0)
-        case .date:
-            if let date = try attribute.date() { entry.set(field, UInt64(bitPattern: date.millisecondsSince1970)) }
-        case .utf8String:
-            let string = try attribute.utf8()
-            if !string.isEmpty { entry.set(field, ByteRange(string.shifted(by: -baseOffset)).bits) }
-        case .ia5String, .octets, .purchase: break
         }
     }
 }

@@ -1,37 +1,26 @@
 /// One in-app purchase, as ``ReceiptTable`` keeps it: integers, dates, and where the strings are. One fixed size.
-struct PurchaseEntry: Sendable {
+struct PurchaseEntry: AttributeValues, Sendable {
     /// The content of the purchase's SET.
     var record = ByteRange()
     /// Bit *n* for attribute 1701 + *n*: whether it has a value.
     var present: UInt32 = 0
     /// The values of the attributes with a known meaning, at their ``PurchaseField/slot``.
     private var values = InlineArray<16, UInt64>(repeating: 0)
+    /// How many there can be.
+    static let placeCount = 16
 
+    @inline(__always)
     init(record: ByteRange) { self.record = record }
 
-    func has(_ type: AttributeType) -> Bool {
-        PurchaseField(type).map { present & $0.bit != 0 } ?? false
-    }
-
-    /// See ``ReceiptTable/shows(_:)``.
-    func shows(_ type: AttributeType) -> Bool {
-        guard PurchaseField(type) != nil, type.form != nil else { return false }
-        return !type.isInferred || has(type)
-    }
-
-    /// An integer; a date in milliseconds since 1970; 0 or 1 for a flag.
-    func number(_ type: AttributeType) -> Int64? {
-        bits(type).map { Int64(bitPattern: $0) }
-    }
-
-    /// Where a string is.
-    func string(_ type: AttributeType) -> ByteRange? {
-        bits(type).map(ByteRange.init(bits:))
-    }
-
-    private func bits(_ type: AttributeType) -> UInt64? {
+    func bits(_ type: AttributeType) -> UInt64? {
         guard let field = PurchaseField(type), present & field.bit != 0 else { return nil }
         return self[field]
+    }
+
+    /// See ``AttributeValues/shows(_:)``.
+    func shows(_ type: AttributeType) -> Bool {
+        guard PurchaseField(type) != nil, let row = type.row else { return false }
+        return shows(row)
     }
 
     /// The bits of a value, whether it is there or not.
@@ -61,6 +50,16 @@ struct PurchaseField {
         self.index = index
     }
 
+    private init(offset: UInt8) { index = offset }
+
+    // Those that every purchase has that Apple is known to have signed.
+    static let quantity = PurchaseField(offset: 0)
+    static let productID = PurchaseField(offset: 1)
+    static let transactionID = PurchaseField(offset: 2)
+    static let purchaseDate = PurchaseField(offset: 3)
+    /// Their bits.
+    static let required = quantity.bit | productID.bit | transactionID.bit | purchaseDate.bit
+
     init?(_ type: AttributeType) {
         guard let index = UInt8(exactly: type.rawValue &- 1701) else { return nil }
         self.init(index: index)
@@ -73,7 +72,8 @@ struct PurchaseField {
 
     @inline(__always)
     var form: Form {
-        // Two bits for each, from 1722 down to 1701. A word, since a table or a switch costs the hot loop a tenth of its speed.
+        // Two bits for each, from 1722 down to 1701. A word, since a table or a switch costs the hot loop a tenth of its speed;
+        // `AttributeTableTests` compares it with the table.
         let forms: UInt64 = 0b00_10_01_01_00_00_00_00_00_01_11_01_01_00_11_01_11_10_11_10_10_01
         return switch forms &>> (2 &* UInt64(index)) & 0b11 {
         case 1: .integer

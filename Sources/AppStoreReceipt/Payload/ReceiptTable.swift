@@ -19,42 +19,76 @@ struct ByteRange: Sendable {
     var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
 }
 
-/// What was read of a receipt: integers, dates, and where the strings are. One fixed size, whatever the receipt.
-///
-/// A field holds a value only where its bit in `present` is set.
-struct ReceiptTable: Sendable {
-    /// Where the content of the payload's SET begins.
-    var contentStart = 0
-    /// Bit *n* for attribute *n*.
-    var present: UInt64 = 0
-    var receiptType = ByteRange()
-    var bundleID = ByteRange()
-    /// The encoded value of attribute 2, which enters the device hash.
-    var encodedBundleID = ByteRange()
-    var applicationVersion = ByteRange()
-    var originalApplicationVersion = ByteRange()
-    var ageRating = ByteRange()
-    var opaqueValue = ByteRange()
-    var sha1Hash = ByteRange()
-    var appItemID: Int64 = 0
-    var serverBuild: Int64 = 0
-    var sellerID: Int64 = 0
-    var clientVersion: Int64 = 0
-    var downloadID: Int64 = 0
-    var versionExternalIdentifier: Int64 = 0
-    var platform: Int64 = 0
-    var originalCreationDate: Int64 = 0
-    var creationDate: Int64 = 0
-    var originalPurchaseDate: Int64 = 0
-    var expirationDate: Int64 = 0
-    var preorderDate: Int64 = 0
-    var purchases: [PurchaseEntry] = []
+/// The values of attributes, by type: integers, dates, and where strings and octets are.
+protocol AttributeValues {
+    /// The bits of a value that is there.
+    func bits(_ type: AttributeType) -> UInt64?
+}
 
-    func has(_ type: AttributeType) -> Bool { present & (1 << UInt64(type.rawValue)) != 0 }
+extension AttributeValues {
+    func has(_ type: AttributeType) -> Bool { bits(type) != nil }
+
+    /// An integer; a date in milliseconds since 1970; 0 or 1 for a flag.
+    func number(_ type: AttributeType) -> Int64? { bits(type).map { Int64(bitPattern: $0) } }
+
+    /// A date.
+    func date(_ type: AttributeType) -> Instant? { number(type).map(Instant.init(millisecondsSince1970:)) }
+
+    /// Where a string is, or octets.
+    func bytes(_ type: AttributeType) -> ByteRange? { bits(type).map(ByteRange.init(bits:)) }
 
     /// Whether a typed field says what an attribute says. The value of an inferred one may have another form than its field.
+    func shows(_ row: AttributeType.Row) -> Bool { row.source != .inferred || has(row.type) }
+}
+
+extension AttributeView {
+    /// The bits of the value, as a table keeps them; `nil` for an empty string, which is no value.
+    ///
+    /// - Parameter baseOffset: where the payload begins in the received bytes.
+    func bits(_ form: AttributeType.Form, baseOffset: Int) throws(ASN1DecodingError) -> UInt64? {
+        func bits(_ range: Range<Int>) -> UInt64? {
+            range.isEmpty ? nil : ByteRange(range.shifted(by: -baseOffset)).bits
+        }
+        switch form {
+        case .integer: return UInt64(bitPattern: try integer())
+        case .boolean: return try flag() ? 1 : 0
+        case .date: return try date().map { UInt64(bitPattern: $0.millisecondsSince1970) }
+        case .utf8String: return bits(try utf8())
+        case .ia5String: return bits(try ia5())
+        case .octets: return bits(value.contentRange)
+        case .purchase: return nil
+        }
+    }
+}
+
+/// What was read of a receipt. One fixed size, whatever the receipt, but for its purchases.
+struct ReceiptTable: AttributeValues, Sendable {
+    /// The attributes that can have a place are 0 to 39.
+    static let placeCount = 40
+
+    /// Where the content of the payload's SET begins.
+    var contentStart = 0
+    /// Bit *n* for attribute *n*: whether it has a value.
+    private var present: UInt64 = 0
+    private var values = InlineArray<40, UInt64>(repeating: 0)
+    /// The encoded value of attribute 2, which enters the device hash.
+    var encodedBundleID = ByteRange()
+    var purchases: [PurchaseEntry] = []
+
+    func bits(_ type: AttributeType) -> UInt64? {
+        guard 0..<Int64(Self.placeCount) ~= type.rawValue, present >> UInt64(type.rawValue) & 1 == 1 else { return nil }
+        return values[Int(type.rawValue)]
+    }
+
+    mutating func set(_ type: AttributeType, _ bits: UInt64) {
+        guard 0..<Int64(Self.placeCount) ~= type.rawValue else { return }
+        values[Int(type.rawValue)] = bits
+        present |= 1 << UInt64(type.rawValue)
+    }
+
+    /// See ``AttributeValues/shows(_:)``.
     func shows(_ type: AttributeType) -> Bool {
-        guard 0..<64 ~= type.rawValue, type.form != nil else { return false }
-        return !type.isInferred || has(type)
+        guard 0..<Int64(Self.placeCount) ~= type.rawValue, let row = type.row else { return false }
+        return shows(row)
     }
 }

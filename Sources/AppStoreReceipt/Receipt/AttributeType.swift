@@ -69,85 +69,21 @@ public struct AttributeType: RawRepresentable, Hashable, Sendable {
     public static let itemID = AttributeType(rawValue: 1710)
     /// ``InAppPurchase/webOrderLineItemID``.
     public static let webOrderLineItemID = AttributeType(rawValue: 1711)
-    /// ``InAppPurchase/cancellationDate``.
-    public static let cancellationDate = AttributeType(rawValue: 1712)
+    /// ``InAppPurchase/revocationDate``.
+    public static let revocationDate = AttributeType(rawValue: 1712)
     /// ``InAppPurchase/isTrialPeriod`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let isTrialPeriod = AttributeType(rawValue: 1713)
     /// ``InAppPurchase/isInIntroOfferPeriod``.
     public static let isInIntroOfferPeriod = AttributeType(rawValue: 1719)
-    /// ``InAppPurchase/cancellationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
-    public static let cancellationReason = AttributeType(rawValue: 1720)
+    /// ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    public static let revocationReason = AttributeType(rawValue: 1720)
     /// ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let promotionalOfferID = AttributeType(rawValue: 1721)
 }
 
 extension AttributeType {
-    /// What the value of an attribute is, and so what it must look like.
-    enum Form { case utf8String, date, integer, boolean, ia5String, octets, purchase }
-
-    /// The form of an attribute with a typed field; `nil` for one without.
-    var form: Form? {
-        switch rawValue {
-        case 0, 2, 3, 19, 1702, 1703, 1705, 1721: .utf8String
-        case 8, 12, 18, 21, 32, 1704, 1706, 1708, 1712: .date
-        case 1, 9, 11, 13, 15, 16, 25, 1701, 1707, 1710, 1711, 1720: .integer
-        case 1713, 1719: .boolean
-        case 10: .ia5String
-        case 4, 5: .octets
-        case 17: .purchase
-        default: nil
-        }
-    }
-
-    /// Whether the meaning is inferred and not documented: a value of another form then leaves the field `nil` and refuses nothing.
-    var isInferred: Bool {
-        switch rawValue {
-        case 9, 10, 11, 13, 25, 32, 1707, 1710: true
-        default: false
-        }
-    }
-
     /// What the attribute is called in words; `nil` where nobody outside Apple knows.
-    public var name: String? {
-        switch rawValue {
-        case 0: "receipt type"
-        case 1: "app item id"
-        case 2: "bundle id"
-        case 3: "application version"
-        case 4: "opaque value"
-        case 5: "SHA-1 hash"
-        case 8: "original creation date"
-        case 9: "server build"
-        case 10: "age rating"
-        case 11: "seller id"
-        case 12: "creation date"
-        case 13: "client version"
-        case 15: "download id"
-        case 16: "version external identifier"
-        case 17: "in-app purchase"
-        case 18: "original purchase date"
-        case 19: "original application version"
-        case 21: "expiration date"
-        case 25: "platform"
-        case 32: "pre-order date"
-        case 1701: "quantity"
-        case 1702: "product id"
-        case 1703: "transaction id"
-        case 1704: "purchase date"
-        case 1705: "original transaction id"
-        case 1706: "original purchase date"
-        case 1707: "product type"
-        case 1708: "expires date"
-        case 1710: "item id"
-        case 1711: "web order line item id"
-        case 1712: "cancellation date"
-        case 1713: "trial period"
-        case 1719: "introductory offer period"
-        case 1720: "cancellation reason"
-        case 1721: "promotional offer id"
-        default: nil
-        }
-    }
+    public var name: String? { row.map { "\($0.name)" } }
 }
 
 extension ASN1Field {

@@ -1,21 +1,5 @@
 public import SpanASN1
-
-/// What kind of product was bought (inferred).
-public struct ProductType: RawRepresentable, Hashable, Sendable {
-    public let rawValue: Int64
-    public init(rawValue: Int64) { self.rawValue = rawValue }
-
-    /// Bought once and kept.
-    public static let nonConsumable = ProductType(rawValue: 0)
-    /// Used up. A receipt holds it until the app has finished its transaction.
-    public static let consumable = ProductType(rawValue: 1)
-    /// A subscription whose length only the app knows.
-    public static let nonRenewingSubscription = ProductType(rawValue: 2)
-    /// One period of a subscription that renews itself; ``InAppPurchase/expiresDate`` ends it.
-    public static let autoRenewableSubscription = ProductType(rawValue: 3)
-    /// A free subscription, of Newsstand's days.
-    public static let freeSubscription = ProductType(rawValue: 4)
-}
+import StrictText
 
 /// One purchase in a receipt: a small handle into it, whose strings are made when asked for.
 ///
@@ -29,33 +13,35 @@ public struct InAppPurchase: Sendable {
     private var entry: PurchaseEntry { storage.table.purchases[index] }
 
     /// How many were bought [1701].
-    public var quantity: Int64? { entry.number(.quantity) }
+    public var quantity: Int? { entry.number(.quantity).map { Int($0) } }
     /// The product's identifier [1702].
     public var productID: String? { string(.productID) }
     /// The transaction's identifier: what a purchase is granted once for [1703].
     public var transactionID: String? { string(.transactionID) }
     /// When it was bought, renewed or restored [1704].
-    public var purchaseDate: Timestamp? { date(.purchaseDate) }
+    public var purchaseDate: Instant? { date(.purchaseDate) }
     /// The identifier of the first transaction of a subscription or of a restored purchase; absent in some of Xcode's records [1705].
     public var originalTransactionID: String? { string(.originalTransactionID) }
     /// The purchase date of that transaction; absent in some of Xcode's records [1706].
-    public var originalPurchaseDate: Timestamp? { date(.purchaseOriginalPurchaseDate) }
+    public var originalPurchaseDate: Instant? { date(.purchaseOriginalPurchaseDate) }
     /// What kind of product it is (inferred) [1707].
-    public var productType: ProductType? { entry.number(.productType).map(ProductType.init(rawValue:)) }
+    public var productType: ProductType? { entry.number(.productType).map(ProductType.init(receiptNumber:)) }
     /// When this period of a subscription ends [1708].
-    public var expiresDate: Timestamp? { date(.expiresDate) }
+    public var expiresDate: Instant? { date(.expiresDate) }
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
-    public var itemID: Int64? { entry.number(.itemID) }
-    /// The id of this period of a subscription; 0 for other products [1711].
-    public var webOrderLineItemID: Int64? { entry.number(.webOrderLineItemID) }
+    public var itemID: String? { id(.itemID) }
+    /// The identifier of this period of a subscription; `nil` also where it is 0, as for other products [1711].
+    public var webOrderLineItemID: String? { id(.webOrderLineItemID).flatMap { $0.hasSameBytes(as: "0") ? nil : $0 } }
     /// When Apple refunded or revoked it; such a purchase grants nothing from then on [1712].
-    public var cancellationDate: Timestamp? { date(.cancellationDate) }
+    public var revocationDate: Instant? { date(.revocationDate) }
     /// Whether this period is a free trial [1713].
     public var isTrialPeriod: Bool? { flag(.isTrialPeriod) }
     /// Whether this period is at an introductory price [1719].
     public var isInIntroOfferPeriod: Bool? { flag(.isInIntroOfferPeriod) }
-    /// 1 when cancelled for a problem within the app, 0 for another reason [1720].
-    public var cancellationReason: Int64? { entry.number(.cancellationReason) }
+    /// Why Apple refunded or revoked it [1720].
+    public var revocationReason: RevocationReason? {
+        entry.number(.revocationReason).map(RevocationReason.init(rawValue:))
+    }
     /// The identifier of the promotional offer [1721].
     public var promotionalOfferID: String? { string(.promotionalOfferID) }
 
@@ -70,11 +56,27 @@ public struct InAppPurchase: Sendable {
         return attributes.filter { !entry.shows($0.type) }
     }
 
-    private func string(_ type: AttributeType) -> String? { entry.string(type).map(storage.string) }
+    /// Whether it has a product, a transaction id, a purchase date and a quantity.
+    var isComplete: Bool { entry.present & PurchaseField.required == PurchaseField.required }
 
-    private func date(_ type: AttributeType) -> Timestamp? {
-        entry.number(type).map { Timestamp(millisecondsSince1970: $0) }
+    /// The values of a record that is complete.
+    var requiredValues: (productID: String, transactionID: String, purchaseDate: Instant, quantity: Int) {
+        let entry = entry
+        return (
+            storage.string(ByteRange(bits: entry[.productID])), storage.string(ByteRange(bits: entry[.transactionID])),
+            Instant(millisecondsSince1970: Int64(bitPattern: entry[.purchaseDate])),
+            Int(truncatingIfNeeded: entry[.quantity])
+        )
     }
+
+    private func id(_ type: AttributeType) -> String? { entry.number(type).map { String($0) } }
+
+    private func string(_ type: AttributeType) -> String? { entry.bytes(type).map(storage.string) }
+
+    /// A string of the purchase, to be compared.
+    func key(_ type: AttributeType) -> UTF8Bytes? { entry.bytes(type).map { UTF8Bytes(storage.octets($0)) } }
+
+    private func date(_ type: AttributeType) -> Instant? { entry.date(type) }
 
     private func flag(_ type: AttributeType) -> Bool? { entry.number(type).map { $0 != 0 } }
 }
@@ -84,7 +86,7 @@ extension InAppPurchase: Hashable {
         lhs.record == rhs.record
     }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(record) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(record.span) }
 
     private var record: ArraySlice<UInt8> { storage.octets(entry.record) }
 }

@@ -1,4 +1,5 @@
 public import SpanASN1
+import StrictText
 
 extension Receipt: Codable {
     /// The payload as one base64 string: everything that the receipt says, byte for byte.
@@ -10,6 +11,9 @@ extension Receipt: Codable {
     ///
     /// Nothing is verified by this: whoever could write where the string was kept decides what it says. To trust a receipt again, keep the
     /// receipt itself and verify it again.
+    ///
+    /// - Throws: `DecodingError.dataCorrupted` with the reason in its `underlyingError`; an ``InputError`` for more than 64 MiB, the default of
+    ///   ``VerificationLimits/maximumByteCount``.
     public init(from decoder: any Decoder) throws {
         self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
     }
@@ -40,15 +44,12 @@ extension InAppPurchase: Codable {
 
 extension Receipt.Storage {
     fileprivate convenience init(payload: [UInt8], _ decoder: any Decoder) throws {
-        guard payload.count <= ReceiptLimits().maximumByteCount else {
-            throw decoder.corrupted(InputError(.inputTooLarge, form: .base64, offset: 0))
-        }
         let table: ReceiptTable
         do throws(ASN1DecodingError) {
             table = try PayloadDecoder.decode(
-                payload.span, baseOffset: 0, maximumPurchaseCount: ReceiptLimits().maximumPurchaseCount)
+                payload.span, baseOffset: 0, maximumPurchaseCount: VerificationLimits().maximumPurchaseCount)
         } catch {
-            throw decoder.corrupted(ReceiptError.payload(error))
+            throw decoder.corrupted(VerificationError(.payload(error)))
         }
         self.init(bytes: payload, payload: 0..<payload.count, table: table)
     }
@@ -64,11 +65,19 @@ extension Encoder {
 extension Decoder {
     fileprivate func decodeBase64() throws -> [UInt8] {
         let text = try singleValueContainer().decode(String.self)
+        let maximumByteCount = VerificationLimits().maximumByteCount
+        // What so many bytes take in base64, padded.
+        let limit = (maximumByteCount + 2) / 3 * 4
+        let tooLarge = InputError(.inputTooLarge, form: .base64, offset: limit)
+        guard text.utf8.count <= limit else { throw corrupted(tooLarge) }
+        let decoded: [UInt8]
         do throws(Base64Error) {
-            return try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
+            decoded = try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
         } catch {
             throw corrupted(error)
         }
+        guard decoded.count <= maximumByteCount else { throw corrupted(tooLarge) }
+        return decoded
     }
 
     fileprivate func corrupted(_ error: any Error) -> DecodingError {
@@ -77,7 +86,7 @@ extension Decoder {
     }
 }
 
-extension Timestamp: Codable {
+extension Instant: Codable {
     /// Milliseconds since 1970, a number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
@@ -89,5 +98,5 @@ extension Timestamp: Codable {
     }
 }
 
-extension ReceiptEnvironment: Codable {}
+extension AppStoreEnvironment: Codable {}
 extension ProductType: Codable {}

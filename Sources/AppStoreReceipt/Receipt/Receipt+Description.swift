@@ -28,7 +28,7 @@ extension InAppPurchase: CustomStringConvertible {
         if let quantity, quantity != 1 { parts.append("\(quantity) times") }
         if let purchaseDate { parts.append("bought \(purchaseDate)") }
         if let expiresDate { parts.append("expires \(expiresDate)") }
-        if let cancellationDate { parts.append("cancelled \(cancellationDate)") }
+        if let revocationDate { parts.append("cancelled \(revocationDate)") }
         return parts.joined(separator: ", ")
     }
 }

@@ -8,12 +8,12 @@ extension ReceiptContents {
     ///
     /// - Throws: a host error: this libcrypto does not compute SHA-256.
     public var fingerprint: Fingerprint {
-        get throws(ReceiptError) {
+        get throws(VerificationError) {
             let storage = receipt.storage
             do throws(SignatureTrustError) {
                 return try Fingerprint(of: storage.bytes[storage.payload].span)
             } catch {
-                throw ReceiptError(error) { .signature($0) }
+                throw .signature(error, of: .receipt)
             }
         }
     }

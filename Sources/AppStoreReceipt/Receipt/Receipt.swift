@@ -1,11 +1,13 @@
 import LibcryptoHandles
 public import SpanASN1
+import StrictText
+import Synchronization
 
 /// A point in time in whole milliseconds since 1970, UTC.
-public typealias Timestamp = SpanASN1.Timestamp
+public typealias Instant = SpanASN1.Instant
 
 /// Where a receipt, or data that Apple signed, comes from.
-public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
+public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `Production`, or `ProductionVPP` for volume purchases.
     case production
     /// `ProductionSandbox`, or `ProductionVPPSandbox` for volume purchases.
@@ -16,13 +18,22 @@ public enum ReceiptEnvironment: String, Hashable, Sendable, CaseIterable {
     case localTesting = "local-testing"
 
     /// From attribute 0; `nil` for a string that is none of the five.
-    public init?(receiptType: String) {
-        switch receiptType {
-        case "Production", "ProductionVPP": self = .production
-        case "ProductionSandbox", "ProductionVPPSandbox": self = .sandbox
-        case "Xcode": self = .xcode
-        default: return nil
+    public init?(receiptType: String) { self.init(name: receiptType.utf8Span.span, in: Self.receiptTypes) }
+
+    init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
+
+    private static let receiptTypes: [(String, AppStoreEnvironment)] = [
+        ("Production", .production), ("ProductionSandbox", .sandbox), ("ProductionVPP", .production),
+        ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
+    ]
+
+    /// By bytes: the name comes from whoever wrote the input.
+    init?(name: Span<UInt8>, in names: [(String, AppStoreEnvironment)]) {
+        for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
+            self = environment
+            return
         }
+        return nil
     }
 }
 
@@ -39,11 +50,26 @@ public struct Receipt: Sendable {
         /// Where the payload is in `bytes`.
         let payload: Range<Int>
         let table: ReceiptTable
+        /// ``payloadHash``, once it was asked for; 0 before.
+        private let knownHash = Atomic<Int>(0)
 
         init(bytes: [UInt8], payload: Range<Int>, table: ReceiptTable) {
             self.bytes = bytes
             self.payload = payload
             self.table = table
+        }
+
+        /// The hash of the whole payload, computed once: the same in all of this process, and in no other.
+        var payloadHash: Int {
+            let known = knownHash.load(ordering: .relaxed)
+            guard known == 0 else { return known }
+            var hasher = Hasher()
+            let bytes = bytes
+            hasher.combine(bytes.span.extracting(payload))
+            // Two threads that compute it at once store the same number.
+            let hash = hasher.finalize()
+            knownHash.store(hash, ordering: .relaxed)
+            return hash
         }
 
         func octets(_ field: ByteRange) -> ArraySlice<UInt8> {
@@ -57,6 +83,9 @@ public struct Receipt: Sendable {
 /// The fields of a receipt, the same for ``Receipt``, ``VerifiedReceipt`` and ``UnverifiedReceipt``.
 ///
 /// A field is `nil` when its attribute is absent or an empty string; nothing is made up. The numbers in brackets are the attributes'.
+///
+/// Strings are what the receipt says. Swift's `==` on them is canonical equivalence, which takes two spellings of one character for equal, and takes
+/// time in the square of their length for strings made to be slow. Compare the `utf8` of identifiers, as this library does.
 public protocol ReceiptContents {
     /// The plain value.
     var receipt: Receipt { get }
@@ -70,69 +99,58 @@ extension Receipt: ReceiptContents {
 extension ReceiptContents {
     var table: ReceiptTable { receipt.storage.table }
 
-    private func string(_ type: AttributeType, _ field: KeyPath<ReceiptTable, ByteRange>) -> String? {
-        let storage = receipt.storage
-        return storage.table.has(type) ? storage.string(storage.table[keyPath: field]) : nil
+    private func string(_ type: AttributeType) -> String? { table.bytes(type).map(receipt.storage.string) }
+    private func octets(_ type: AttributeType) -> [UInt8]? {
+        table.bytes(type).map { Array(receipt.storage.octets($0)) }
     }
+    private func id(_ type: AttributeType) -> String? { table.number(type).map { String($0) } }
 
     /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
-    public var receiptType: String? { string(.receiptType, \.receiptType) }
+    public var receiptType: String? { string(.receiptType) }
     /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
-    public var environment: ReceiptEnvironment? { receiptType.flatMap(ReceiptEnvironment.init(receiptType:)) }
+    public var environment: AppStoreEnvironment? {
+        let storage = receipt.storage
+        guard let type = storage.table.bytes(.receiptType) else { return nil }
+        return AppStoreEnvironment(receiptType: storage.octets(type).span)
+    }
     /// The app's Apple id; 0 in the sandbox [1].
-    public var appItemID: Int64? { table.has(.appItemID) ? table.appItemID : nil }
+    public var appItemID: String? { id(.appItemID) }
     /// The app's bundle identifier (`CFBundleIdentifier`) [2].
-    public var bundleID: String? { string(.bundleID, \.bundleID) }
+    public var bundleID: String? { string(.bundleID) }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
-    public var applicationVersion: String? { string(.applicationVersion, \.applicationVersion) }
+    public var applicationVersion: String? { string(.applicationVersion) }
     /// An opaque value that enters the device hash [4].
-    public var opaqueValue: [UInt8]? {
-        table.has(.opaqueValue) ? Array(receipt.storage.octets(table.opaqueValue)) : nil
-    }
+    public var opaqueValue: [UInt8]? { octets(.opaqueValue) }
     /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
-    public var sha1Hash: [UInt8]? { table.has(.sha1Hash) ? Array(receipt.storage.octets(table.sha1Hash)) : nil }
+    public var sha1Hash: [UInt8]? { octets(.sha1Hash) }
     /// When the original receipt was made; absent in the sandbox [8].
-    public var originalCreationDate: Timestamp? {
-        table.has(.originalCreationDate) ? Timestamp(millisecondsSince1970: table.originalCreationDate) : nil
-    }
+    public var originalCreationDate: Instant? { table.date(.originalCreationDate) }
     /// The version of Apple's server, ASCII packed into an integer (inferred) [9].
-    public var serverBuild: Int64? { table.has(.serverBuild) ? table.serverBuild : nil }
+    public var serverBuild: Int64? { table.number(.serverBuild) }
     /// The age rating, `4+` (inferred) [10].
-    public var ageRating: String? { string(.ageRating, \.ageRating) }
+    public var ageRating: String? { string(.ageRating) }
     /// The seller's id (inferred) [11].
-    public var sellerID: Int64? { table.has(.sellerID) ? table.sellerID : nil }
+    public var sellerID: String? { id(.sellerID) }
     /// When the receipt was made: the date at which its chain is judged [12].
-    public var creationDate: Timestamp? {
-        table.has(.creationDate) ? Timestamp(millisecondsSince1970: table.creationDate) : nil
-    }
+    public var creationDate: Instant? { table.date(.creationDate) }
     /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
-    public var clientVersion: Int64? { table.has(.clientVersion) ? table.clientVersion : nil }
+    public var clientVersion: Int64? { table.number(.clientVersion) }
     /// Apple's id of the download [15].
-    public var downloadID: Int64? { table.has(.downloadID) ? table.downloadID : nil }
+    public var downloadID: String? { id(.downloadID) }
     /// Apple's id of the app's version [16].
-    public var versionExternalIdentifier: Int64? {
-        table.has(.versionExternalIdentifier) ? table.versionExternalIdentifier : nil
-    }
+    public var versionExternalIdentifier: String? { id(.versionExternalIdentifier) }
     /// The purchases, in the order of the receipt [17].
     public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
     /// When the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
-    public var originalPurchaseDate: Timestamp? {
-        table.has(.originalPurchaseDate) ? Timestamp(millisecondsSince1970: table.originalPurchaseDate) : nil
-    }
+    public var originalPurchaseDate: Instant? { table.date(.originalPurchaseDate) }
     /// The app's version when it was first bought; absent in Xcode's receipts [19].
-    public var originalApplicationVersion: String? {
-        string(.originalApplicationVersion, \.originalApplicationVersion)
-    }
+    public var originalApplicationVersion: String? { string(.originalApplicationVersion) }
     /// When the receipt expires: volume purchases, and year 4001 in Xcode's receipts [21].
-    public var expirationDate: Timestamp? {
-        table.has(.expirationDate) ? Timestamp(millisecondsSince1970: table.expirationDate) : nil
-    }
+    public var expirationDate: Instant? { table.date(.expirationDate) }
     /// 2 for a Mac, 3 for iOS (inferred) [25].
-    public var platform: Int64? { table.has(.platform) ? table.platform : nil }
+    public var platform: Int64? { table.number(.platform) }
     /// When the app was pre-ordered (inferred) [32].
-    public var preorderDate: Timestamp? {
-        table.has(.preorderDate) ? Timestamp(millisecondsSince1970: table.preorderDate) : nil
-    }
+    public var preorderDate: Instant? { table.date(.preorderDate) }
 
     /// All attributes of the receipt, raw, in its order; those of type 17 are its purchases.
     public var attributes: ReceiptAttributes {
@@ -150,7 +168,7 @@ extension ReceiptContents {
     /// - Parameter deviceIdentifier: on iOS the 16 bytes of `identifierForVendor`, on macOS the 6 bytes of the primary network interface's
     ///   hardware address.
     /// - Throws: a host error: this libcrypto does not compute SHA-1.
-    public func isMade(forDevice deviceIdentifier: [UInt8]) throws(ReceiptError) -> Bool {
+    public func matches(deviceIdentifier: [UInt8]) throws(VerificationError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
         let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)
         do throws(LibcryptoError) {
@@ -170,11 +188,6 @@ extension Receipt: Hashable {
         return leftBytes.span.extracting(left.payload).isIdentical(to: rightBytes.span.extracting(right.payload))
     }
 
-    /// Hashes the end of the payload, where the bundle id and the opaque values are likely to be, and its length: enough to tell receipts
-    /// apart in constant time.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(storage.payload.count)
-        hasher.combine(storage.table.creationDate)
-        for octet in storage.bytes[storage.payload].suffix(128) { hasher.combine(octet) }
-    }
+    /// Hashes all of the payload, once for a value and its copies: whoever chooses the receipts of a set cannot choose their hashes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(storage.payloadHash) }
 }

@@ -1,55 +1,61 @@
 import SpanASN1
+import StrictText
 
 // A receipt in the words of verifyReceipt, key by key in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
-// forms. What is absent in the receipt is absent here.
+// forms. What is absent in the receipt is absent here, but for the ids of Apple's numbers.
 extension JSONWriter {
     /// The object `receipt`.
-    mutating func verifyReceipt(_ receipt: Receipt, requestDate: Timestamp) {
+    mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
         let storage = receipt.storage
-        let table = storage.table
         let dates = VerifyReceiptDates()
-        func string(_ name: StaticString, _ value: ByteRange, _ writer: inout JSONWriter) {
-            writer.name(name)
-            writer.string(utf8: storage.octets(value).span)
-        }
-        func number(_ name: StaticString, _ value: Int64, _ writer: inout JSONWriter) {
-            writer.name(name)
-            writer.integer(value)
-        }
-        func date(_ name: VerifyReceiptDateName, _ value: Int64, _ writer: inout JSONWriter) {
-            writer.raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
-                dates.append(value, name, to: &output)
-                output.removeLast(1)
-            }
-        }
         beginObject()
-        if table.has(.receiptType) { string("receipt_type", table.receiptType, &self) }
-        if table.has(.appItemID) {
-            number("adam_id", table.appItemID, &self)
-            number("app_item_id", table.appItemID, &self)
+        string("receipt_type", .receiptType, of: storage)
+        id("adam_id", storage.number(.appItemID), of: environment)
+        id("app_item_id", storage.number(.appItemID), of: environment)
+        string("bundle_id", .bundleID, of: storage)
+        string("application_version", .applicationVersion, of: storage)
+        id("download_id", storage.number(.downloadID), of: environment)
+        if environment == .production, storage.number(.downloadID) == nil {
+            name("download_id")
+            null()
         }
-        if table.has(.bundleID) { string("bundle_id", table.bundleID, &self) }
-        if table.has(.applicationVersion) { string("application_version", table.applicationVersion, &self) }
-        if table.has(.downloadID) { number("download_id", table.downloadID, &self) }
-        if table.has(.versionExternalIdentifier) {
-            number("version_external_identifier", table.versionExternalIdentifier, &self)
-        }
+        id("version_external_identifier", storage.number(.versionExternalIdentifier), of: environment)
         // Apple's answer has the creation date of the original receipt, where there is one.
-        if table.has(.originalCreationDate) {
-            date(.receiptCreation, table.originalCreationDate, &self)
-        } else if table.has(.creationDate) {
-            date(.receiptCreation, table.creationDate, &self)
-        }
-        date(.request, requestDate.millisecondsSince1970, &self)
-        if table.has(.originalPurchaseDate) { date(.originalPurchase, table.originalPurchaseDate, &self) }
-        if table.has(.originalApplicationVersion) {
-            string("original_application_version", table.originalApplicationVersion, &self)
-        }
-        if table.has(.preorderDate) { date(.preorder, table.preorderDate, &self) }
-        if table.has(.expirationDate) { date(.expiration, table.expirationDate, &self) }
+        date(.receiptCreation, storage.number(.originalCreationDate) ?? storage.number(.creationDate), dates)
+        date(.request, requestDate.millisecondsSince1970, dates)
+        date(.originalPurchase, storage.number(.originalPurchaseDate), dates)
+        string("original_application_version", .originalApplicationVersion, of: storage)
+        date(.preorder, storage.number(.preorderDate), dates)
+        date(.expiration, storage.number(.expirationDate), dates)
         name("in_app")
         verifyReceiptPurchases(of: receipt, nil)
         endObject()
+    }
+
+    // Not inlined: the compiler (Swift 6.3.1, CopyPropagation) crashes on the function that they would become.
+
+    @inline(never)
+    private mutating func string(_ name: StaticString, _ type: AttributeType, of storage: Receipt.Storage) {
+        guard let value = storage.table.bytes(type) else { return }
+        self.name(name)
+        string(utf8: storage.octets(value).span)
+    }
+
+    /// In the sandbox all ids are 0.
+    @inline(never)
+    private mutating func id(_ name: StaticString, _ value: Int64?, of environment: AppStoreEnvironment) {
+        guard let value = value ?? (environment == .sandbox ? 0 : nil) else { return }
+        self.name(name)
+        integer(value)
+    }
+
+    @inline(never)
+    private mutating func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ dates: VerifyReceiptDates) {
+        guard let value else { return }
+        raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
+            dates.append(value, name, to: &output)
+            output.removeLast(1)
+        }
     }
 
     /// The array `in_app`, or `latest_receipt_info`.
@@ -72,6 +78,10 @@ extension JSONWriter {
     }
 }
 
+extension Receipt.Storage {
+    fileprivate func number(_ type: AttributeType) -> Int64? { table.number(type) }
+}
+
 extension PurchaseEntry {
     /// What a purchase in an answer takes at most: its strings all escaped, and all else. (Its record holds its strings.)
     fileprivate var maximumVerifyReceiptByteCount: Int {
@@ -87,9 +97,9 @@ extension OutputSpan<UInt8> {
     ) {
         append("{")
         if let value = entry.number(.quantity) { append("\"quantity\":\"", digits: value) }
-        if let value = entry.string(.productID) { append("\"product_id\":\"", payload.extracting(value.range)) }
-        if let value = entry.string(.transactionID) { append("\"transaction_id\":\"", payload.extracting(value.range)) }
-        if let value = entry.string(.originalTransactionID) {
+        if let value = entry.bytes(.productID) { append("\"product_id\":\"", payload.extracting(value.range)) }
+        if let value = entry.bytes(.transactionID) { append("\"transaction_id\":\"", payload.extracting(value.range)) }
+        if let value = entry.bytes(.originalTransactionID) {
             append("\"original_transaction_id\":\"", payload.extracting(value.range))
         }
         if let value = entry.number(.purchaseDate) { dates.append(value, .purchase, to: &self) }
@@ -107,9 +117,9 @@ extension OutputSpan<UInt8> {
         if let value = entry.number(.isInIntroOfferPeriod) {
             append(value != 0 ? "\"is_in_intro_offer_period\":\"true\"," : "\"is_in_intro_offer_period\":\"false\",")
         }
-        if let value = entry.number(.cancellationDate) { dates.append(value, .cancellation, to: &self) }
-        if let value = entry.number(.cancellationReason) { append("\"cancellation_reason\":\"", digits: value) }
-        if let value = entry.string(.promotionalOfferID) {
+        if let value = entry.number(.revocationDate) { dates.append(value, .cancellation, to: &self) }
+        if let value = entry.number(.revocationReason) { append("\"cancellation_reason\":\"", digits: value) }
+        if let value = entry.bytes(.promotionalOfferID) {
             append("\"promotional_offer_id\":\"", payload.extracting(value.range))
         }
         if self[count - 1] == UInt8(ascii: ",") { removeLast(1) }

@@ -42,9 +42,9 @@ struct PacificTime {
         return first + Int64(2 * 3600 - standardOffset)..<last + Int64(2 * 3600 - daylightOffset)
     }
 
-    /// The start of a Sunday, in seconds since 1970 as if it were UTC; `nil` where ``Timestamp`` has no such year.
+    /// The start of a Sunday, in seconds since 1970 as if it were UTC; `nil` where ``Instant`` has no such year.
     private static func sunday(onOrAfter day: Int, _ month: Int, _ year: Int) -> Int64? {
-        guard let date = Timestamp(year: year, month: month, day: day) else { return nil }
+        guard let date = Instant(year: year, month: month, day: day) else { return nil }
         let days = date.secondsSince1970 / 86_400
         // 1970-01-04 was a Sunday.
         return (days + (3 - days % 7 + 7) % 7) * 86_400

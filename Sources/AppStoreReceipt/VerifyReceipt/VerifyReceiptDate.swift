@@ -45,7 +45,7 @@ struct VerifyReceiptDates {
     func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
         // An offset from UTC can make a date that lies outside the years of four digits.
         let seconds = max(
-            -62_167_219_200, min(Timestamp(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
+            -62_167_219_200, min(Instant(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
         let days = Int((seconds + 86_400 * 1_000_000) / 86_400 - 1_000_000)
         let date = calendar.date(days)
         let time = TimeText(secondOfDay: Int(seconds) - days * 86_400)
@@ -97,7 +97,7 @@ struct MonthTable {
         let months = Self.years.flatMap { year in (1...12).map { (year, $0) } }
         let end = [(Self.years.upperBound, 1)]
         firstDays = (months + end).compactMap { year, month in
-            Timestamp(year: year, month: month, day: 1).map { Int($0.secondsSince1970 / 86_400) }
+            Instant(year: year, month: month, day: 1).map { Int($0.secondsSince1970 / 86_400) }
         }
         texts = months.map { DateText(year: $0, month: $1, day: 1).month }
     }
@@ -105,7 +105,7 @@ struct MonthTable {
     /// The date of a day, in days since 1970. Calendar arithmetic is for what is not in the table: it takes several times as long.
     func date(_ day: Int) -> DateText {
         guard firstDays[0]..<firstDays[texts.count] ~= day else {
-            let date = Timestamp(millisecondsSince1970: Int64(day) * 86_400_000).components
+            let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
             return DateText(year: max(date.year, 0), month: date.month, day: date.day)
         }
         // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536: this is the month, or the one before or after it.

@@ -1,3 +1,5 @@
+import StrictText
+
 /// The body of a request to verifyReceipt: `{"receipt-data":"…","password":"…","exclude-old-transactions":false}`.
 struct VerifyReceiptRequest: Sendable {
     /// The binary receipt.

@@ -1,9 +1,10 @@
 public import SpanASN1
+import StrictText
 
 /// Answers requests to verifyReceipt as Apple's server does, from the receipt alone.
 ///
 /// ```swift
-/// let responder = try VerifyReceiptResponder(environment: .production)
+/// let responder = try VerifyReceiptResponder(bundleIDs: ["com.example.app"], environments: [.production])
 /// let answer = responder.answer(to: request.body)     // HTTP status 200 whatever it says, as Apple's
 /// ```
 ///
@@ -11,34 +12,13 @@ public import SpanASN1
 /// `latest_receipt` and no `pending_renewal_info`: what happened after the receipt was signed is not in it. Code that takes an absent
 /// `latest_receipt_info` for "no subscription" must be changed before it is pointed here: see <doc:ComingFromVerifyReceipt>.
 ///
-/// Like Apple's it checks no bundle id unless told to: the caller compares `receipt.bundle_id`.
 public struct VerifyReceiptResponder: Sendable {
-    /// Which receipts are answered.
-    public enum Environment: Hashable, Sendable {
-        /// As `buy.itunes.apple.com`: sandbox receipts get status 21007.
-        case production
-        /// As `sandbox.itunes.apple.com`: production receipts get status 21008.
-        case sandbox
-        /// Both at once, which saves the second request. `environment` in the answer says which one it was: check it before granting.
-        case either
-        /// Receipts of StoreKit Testing, with ``ReceiptTrust/storeKitTesting(_:)``. Apple's servers answer none.
-        case xcode
-
-        /// The environments whose receipts get status 0.
-        fileprivate var answered: Set<ReceiptEnvironment> {
-            switch self {
-            case .production: [.production]
-            case .sandbox: [.sandbox]
-            case .either: [.production, .sandbox]
-            case .xcode: [.xcode]
-            }
-        }
-    }
-
-    /// Which receipts are answered.
-    public let environment: Environment
+    /// The environments whose receipts get status 0. With ``AppStoreEnvironment/production`` alone it answers as `buy.itunes.apple.com`, and sandbox
+    /// receipts get status 21007; with ``AppStoreEnvironment/sandbox`` alone as `sandbox.itunes.apple.com`, and production receipts get 21008.
+    /// With both, `environment` in the answer says which one it was: check it before granting.
+    public let environments: Set<AppStoreEnvironment>
     /// What verifies the receipts, of either environment: not for granting.
-    package let verifier: ReceiptVerifier
+    package let verifier: AppStoreVerifier
     /// What became of the requests, for metrics.
     public var counts: VerifierCounts { verifier.counts }
     /// Whether the answer has a `latest_receipt_info` with what is in `in_app`, or with `exclude-old-transactions` the latest period of each
@@ -47,38 +27,37 @@ public struct VerifyReceiptResponder: Sendable {
     /// It is no newer than the receipt: renewals, refunds and cancellations since are missing.
     public var fillsLatestReceiptInfo = false
     /// The time of `request_date`.
-    public var clock: @Sendable () -> Timestamp = { .now }
+    public var clock: @Sendable () -> Instant = { .now }
 
-    /// - Parameters:
-    ///   - environment: which receipts are answered.
-    ///   - trust: whose signature counts; Apple's by default.
-    ///   - bundleIDs: if given, receipts of other apps get status 21003.
-    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
-    public init(
-        environment: Environment, trust: ReceiptTrust = .apple, bundleIDs: Set<String>? = nil
-    ) throws(ReceiptError) {
-        try self.init(
-            policy: ReceiptPolicy(bundleIDs: bundleIDs, environments: environment.answered), trust: trust)
-    }
-
-    /// A responder with a policy of its own.
+    /// Makes a responder.
     ///
     /// - Parameters:
-    ///   - policy: its environments are those that get status 0, and so decide ``environment``. A receipt of the other environment is verified
-    ///     all the same, by all else that the policy says: status 21007 and 21008 are for receipts that hold.
+    ///   - bundleIDs: the apps whose receipts are answered; receipts of others get status 21003. With `nil` it answers for every app, as Apple's
+    ///     server does: compare `receipt.bundle_id` before you grant anything.
+    ///   - environments: the environments whose receipts get status 0.
     ///   - trust: whose signature counts; Apple's by default.
-    /// - Throws: `.configuration` for a combination that can accept nothing, `.host` when this libcrypto cannot verify receipts.
-    public init(policy: ReceiptPolicy, trust: ReceiptTrust = .apple) throws(ReceiptError) {
+    /// - Throws: an error of the stage `verifier`: the configuration can accept nothing, or this libcrypto cannot verify receipts.
+    public init(
+        bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
+    ) throws(VerificationError) {
+        try self.init(policy: VerificationPolicy(bundleIDs: bundleIDs, environments: environments), trust: trust)
+    }
+
+    /// Makes a responder with a policy.
+    ///
+    /// - Parameters:
+    ///   - policy: its environments are those that get status 0. Receipts of the other environment are verified all the same, by all else that
+    ///     the policy says: status 21007 and 21008 are for genuine receipts.
+    ///   - trust: whose signature counts; Apple's by default.
+    /// - Throws: as ``init(bundleIDs:environments:trust:)``.
+    public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         var policy = policy
-        switch policy.environments {
-        case [.production]: environment = .production
-        case [.sandbox]: environment = .sandbox
-        case [.production, .sandbox]: environment = .either
-        // Whatever else there is goes with StoreKit Testing alone, or is refused by the verifier.
-        default: environment = .xcode
+        environments = policy.environments
+        // Whatever else there is goes with StoreKit Testing, or is refused by the verifier.
+        if !environments.isEmpty, environments.isSubset(of: [.production, .sandbox]) {
+            policy.environments = [.production, .sandbox]
         }
-        if environment != .xcode { policy.environments = [.production, .sandbox] }
-        verifier = try ReceiptVerifier(policy: policy, trust: trust)
+        verifier = try AppStoreVerifier(policy: policy, trust: trust)
     }
 
     /// The answer to a request.
@@ -86,8 +65,8 @@ public struct VerifyReceiptResponder: Sendable {
     /// - Parameter body: the JSON text as received.
     public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         var excludesOldTransactions = false
-        let result = Result { () throws(ReceiptError) in
-            try verifier.verify { () throws(ReceiptError) in
+        let result = Result { () throws(VerificationError) in
+            try verifier.verifyReceipt { () throws(VerificationError) in
                 do throws(InputError) {
                     let request = try VerifyReceiptRequest(
                         body.span, maximumByteCount: verifier.policy.limits.maximumByteCount)
@@ -103,13 +82,15 @@ public struct VerifyReceiptResponder: Sendable {
 
     /// The answer to a request, or for a receipt in any other form.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
-        if ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
-        return answer(for: Result { () throws(ReceiptError) in try verifier.verify(input) })
+        // What is too large for an object is too large for any other text, and not looked at here.
+        let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
+        if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
+        return answer(for: Result { () throws(VerificationError) in try verifier.verifyReceipt(input) })
     }
 
     /// The answer for a receipt that ``verifier`` has judged.
     package func answer(
-        for result: Result<VerifiedReceipt, ReceiptError>, excludesOldTransactions: Bool = false
+        for result: Result<VerifiedReceipt, VerificationError>, excludesOldTransactions: Bool = false
     ) -> VerifyReceiptAnswer {
         switch result {
         case .failure(let error): return refusal(VerifyReceiptStatus(error), error)
@@ -118,16 +99,17 @@ public struct VerifyReceiptResponder: Sendable {
             guard let environment = receipt.environment else {
                 return refusal(.notAuthenticated, .policy(.unknownEnvironment))
             }
-            // A receipt of the other environment holds, but whoever asked here must not grant by it.
-            switch (self.environment, environment) {
-            case (.production, .sandbox): return refusal(.sandboxReceipt, .policy(.environmentMismatch))
-            case (.sandbox, .production): return refusal(.productionReceipt, .policy(.environmentMismatch))
-            default: return answer(receipt, of: environment, excludesOldTransactions)
+            // A receipt of the other environment is genuine, but whoever asked here must not grant by it.
+            guard environments.contains(environment) else {
+                return refusal(
+                    environment == .sandbox ? .sandboxReceipt : .productionReceipt,
+                    .policy(.environmentMismatch, found: environment.rawValue))
             }
+            return answer(receipt, of: environment, excludesOldTransactions)
         }
     }
 
-    private func refusal(_ status: VerifyReceiptStatus, _ error: ReceiptError) -> VerifyReceiptAnswer {
+    private func refusal(_ status: VerifyReceiptStatus, _ error: VerificationError) -> VerifyReceiptAnswer {
         var writer = JSONWriter(capacity: 16)
         writer.beginObject()
         writer.name("status")
@@ -137,7 +119,7 @@ public struct VerifyReceiptResponder: Sendable {
     }
 
     private func answer(
-        _ receipt: VerifiedReceipt, of environment: ReceiptEnvironment, _ excludesOldTransactions: Bool
+        _ receipt: VerifiedReceipt, of environment: AppStoreEnvironment, _ excludesOldTransactions: Bool
     ) -> VerifyReceiptAnswer {
         var writer = JSONWriter(capacity: 2048 + 3 * receipt.receipt.storage.payload.count)
         writer.beginObject()
@@ -146,7 +128,7 @@ public struct VerifyReceiptResponder: Sendable {
         writer.name("environment")
         writer.string(environment.verifyReceiptName)
         writer.name("receipt")
-        writer.verifyReceipt(receipt.receipt, requestDate: clock())
+        writer.verifyReceipt(receipt.receipt, of: environment, requestDate: clock())
         if fillsLatestReceiptInfo {
             writer.name("latest_receipt_info")
             writer.verifyReceiptPurchases(
@@ -166,10 +148,10 @@ public struct VerifyReceiptAnswer: Sendable {
     /// The JSON text to send, with `Content-Type: application/json` and HTTP status 200.
     public let body: [UInt8]
     /// The receipt where ``status`` is 0; else why there is none, `environment-mismatch` for a genuine one of the other environment.
-    public let result: Result<VerifiedReceipt, ReceiptError>
+    public let result: Result<VerifiedReceipt, VerificationError>
 }
 
-extension ReceiptEnvironment {
+extension AppStoreEnvironment {
     fileprivate var verifyReceiptName: StaticString {
         switch self {
         case .production: "Production"
@@ -183,10 +165,10 @@ extension ReceiptEnvironment {
 extension VerifiedReceipt {
     /// The purchases that `exclude-old-transactions` leaves, by their index: of each subscription the latest, and all that are none.
     fileprivate var latestTransactions: [Int] {
-        var latest: [String: InAppPurchase] = [:]
+        var latest: [UTF8Bytes: InAppPurchase] = [:]
         var kept: [Int] = []
         for purchase in inAppPurchases {
-            guard purchase.expiresDate != nil, let id = purchase.subscriptionID else {
+            guard purchase.expiresDate != nil, let id = purchase.subscriptionKey else {
                 kept.append(purchase.index)
                 continue
             }

@@ -5,7 +5,7 @@ public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
     /// The request is no JSON object.
     case unreadableRequest = 21000
     /// `receipt-data` is missing or malformed. So is, for Apple's codes, a receipt that is genuine and that this library cannot read:
-    /// `ReceiptError.category` of the answer's ``VerifyReceiptAnswer/result`` is then `host`, and `client` or `forgery` otherwise.
+    /// `VerificationError.category` of the answer's ``VerifyReceiptAnswer/result`` is then `host`, and `client` or `forgery` otherwise.
     case malformedReceipt = 21002
     /// The receipt is not signed by whom it should be; or it is not one of those that the responder is to accept.
     case notAuthenticated = 21003
@@ -18,15 +18,19 @@ public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
 }
 
 extension VerifyReceiptStatus {
-    init(_ error: ReceiptError) {
+    init(_ error: VerificationError) {
         self =
-            switch error {
-            case .input(let error): error.kind == .invalidJSON ? .unreadableRequest : .malformedReceipt
-            case .container: .malformedReceipt
-            case .signature: error.stage == .container ? .malformedReceipt : .notAuthenticated
-            case .creationDate, .payload: .malformedReceipt
-            case .chain, .policy: .notAuthenticated
-            case .configuration, .host: .internalError
+            switch error.stage {
+            case .input: error.isAboutJSON ? .unreadableRequest : .malformedReceipt
+            case .container, .form, .header, .date, .payload: .malformedReceipt
+            case .signature, .chain, .policy: .notAuthenticated
+            case .verifier: .internalError
             }
+    }
+}
+
+extension VerificationError {
+    fileprivate var isAboutJSON: Bool {
+        if case .input(let error) = reason { error.kind == .invalidJSON } else { false }
     }
 }

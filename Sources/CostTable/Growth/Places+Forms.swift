@@ -1,16 +1,17 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
+import StrictText
 
 // The forms in which receipts and signed data travel, and what stands around them.
 
 extension Place {
     static func forms() throws -> [Place] {
         let purchase = ReceiptBuilder.Purchase.consumable("coins", transactionID: "1")
-        let receipt = try ReceiptBuilder(bundleID: "a", purchases: [purchase]).signed(by: FuzzAuthority.authority)
+        let receipt = try ReceiptBuilder(bundleID: "a", purchases: [purchase]).signed(by: Signers.authority)
         let base64 = Base64.encode(receipt.span)
         let jws = try JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1")
-            .signed(by: Verifiers.signer)
+            .signed(by: Signers.authority)
         return around("binary", receipt) + around("base64", Array(base64.utf8)) + around("JWS", Array(jws.utf8))
             + [
                 form("binary, all of it", .text, .all) { $0 },
@@ -104,8 +105,9 @@ extension Place {
             let pieces = filling.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
             return [
                 Operation("verifyAll") {
-                    let verdicts = Verifiers.evidence.verifyAll(pieces, jobs: 2)
-                    return Work("", verdicts.reduce(0) { $0 + Work.size($1.json()) })
+                    var count = 0
+                    Verifiers.lenient.verifyAll(pieces, concurrency: 2) { count += Work.size($0.json()) }
+                    return Work("", count)
                 }
             ]
         }
@@ -133,19 +135,19 @@ private struct FormSubject {
         let text = String(decoding: bytes, as: UTF8.self)
         return [
             Operation("UnverifiedReceipt, and its error") {
-                do throws(ReceiptError) {
+                do throws(VerificationError) {
                     return Work("accepted", try UnverifiedReceipt(decoding: bytes).inAppPurchases.count)
                 } catch {
                     let sizes = [error.description, error.json, error.excerpt(of: bytes)].map(Work.size)
                     return Work(error.code, sizes.reduce(0, +))
                 }
             },
-            Operation("EvidenceVerifier, bytes and text") {
-                _ = try? Verifiers.evidence.verify(anyEvidence: text)
-                return Work(Result { () throws(EvidenceError) in try Verifiers.evidence.verify(anyEvidence: bytes) })
+            Operation("verify, bytes and text") {
+                _ = try? Verifiers.lenient.verify(text)
+                return Work(Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) })
             },
             Operation("verdict in a batch") {
-                let verdict = Verifiers.evidence.verdict(on: bytes)
+                let verdict = Verifiers.lenient.verdict(on: bytes)
                 let work = Work(verdict.result)
                 return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
             },

@@ -33,7 +33,7 @@ extension Place {
                 let number = (0..<8).map { UInt8(truncatingIfNeeded: index >> (8 * $0)) }
                 let attributes = receipt.attributes + [.init(.opaqueValue, value: number), end]
                 let content = SignedReceipt.encoded(attributes.filter { $0.type != .opaqueValue || $0.value == number })
-                var signer = SignedDataBuilder.Signer(FuzzAuthority.authority.leaf)
+                var signer = SignedDataBuilder.Signer(Signers.authority.leaf)
                 signer.signature = [0]
                 let message = SignedDataBuilder(content: content, certificates: [], signers: [signer])
                 return try UnverifiedReceipt(decoding: message.encoded())
@@ -62,12 +62,12 @@ extension Place {
                     change(index, &purchase)
                     return purchase
                 }
-                let minted = try ReceiptBuilder(bundleID: "a", purchases: purchases).signed(by: FuzzAuthority.authority)
+                let minted = try ReceiptBuilder(bundleID: "a", purchases: purchases).signed(by: Signers.authority)
                 return ReceiptSubject(minted).operations
             }
         }
-        func date(_ seconds: Int) -> Timestamp {
-            Timestamp(millisecondsSince1970: 1_740_000_000_000 + Int64(seconds) * 1000)
+        func date(_ seconds: Int) -> Instant {
+            Instant(millisecondsSince1970: 1_740_000_000_000 + Int64(seconds) * 1000)
         }
         return [
             attributes("attributes of one unknown type") { _ in .init(AttributeType(rawValue: 99), value: []) },
@@ -109,17 +109,17 @@ struct SignedReceipt: Sendable {
     /// A period of a subscription.
     static let period = ReceiptBuilder.Purchase.autoRenewable(
         "pro", transactionID: "2", originalTransactionID: "1",
-        expiresDate: Timestamp(millisecondsSince1970: 1_760_000_000_000))
+        expiresDate: Instant(millisecondsSince1970: 1_760_000_000_000))
 
     init() throws {
         var purchase = Self.period
         (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID) = (false, "offer")
         purchase.additionalAttributes = [.utf8String(AttributeType(rawValue: 1799), "unknown")]
         var builder = ReceiptBuilder(bundleID: "a", purchases: [purchase])
-        builder.expirationDate = Timestamp(millisecondsSince1970: 2_000_000_000_000)
+        builder.expirationDate = Instant(millisecondsSince1970: 2_000_000_000_000)
         builder.preorderDate = ReceiptBuilder.defaultPurchaseDate
         builder.additionalAttributes = [.utf8String(AttributeType(rawValue: 99), "unknown")]
-        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: FuzzAuthority.authority))
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Signers.authority))
         attributes = receipt.attributes.map { .init($0.type, version: $0.version, value: $0.value) }
         self.purchase = receipt.inAppPurchases.flatMap(\.attributes).map {
             .init($0.type, version: $0.version, value: $0.value)
@@ -148,10 +148,18 @@ struct SignedReceipt: Sendable {
     }
 
     func subject(_ attributes: [ReceiptBuilder.Attribute]) throws -> [Operation] {
-        let authority = FuzzAuthority.authority
-        let message = SignedDataBuilder(
-            content: Self.encoded(attributes), certificates: authority.certificates, signers: [.init(authority.leaf)])
-        return ReceiptSubject(try message.encoded()).operations
+        ReceiptSubject(try Self.signed(attributes, by: Signers.authority)).operations
+    }
+
+    static func signed(
+        _ attributes: [ReceiptBuilder.Attribute], by authority: TestCertificateAuthority
+    ) throws -> [UInt8] {
+        var signer = SignedDataBuilder.Signer(authority.leaf)
+        // Bare, as Apple writes it, there is only RSA.
+        if !authority.leaf.key.isRSA { signer.signatureAlgorithm = nil }
+        return try SignedDataBuilder(
+            content: encoded(attributes), certificates: authority.certificates, signers: [signer]
+        ).encoded()
     }
 
     static func encoded(_ attributes: [ReceiptBuilder.Attribute]) -> [UInt8] {
@@ -191,20 +199,20 @@ extension AttributeType {
 /// What is done with a receipt.
 private final class ReceiptSubject {
     let bytes: [UInt8]
-    private lazy var decoded = Result { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) }
-    private lazy var verified = Result { () throws(ReceiptError) in try Verifiers.receipts.verify(bytes) }
+    private lazy var decoded = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
+    private lazy var verified = Result { () throws(VerificationError) in try Verifiers.lenient.verifyReceipt(bytes) }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var operations: [Operation] {
         [
             Operation("UnverifiedReceipt") { [self] in
-                Work(Result { () throws(ReceiptError) in try UnverifiedReceipt(decoding: bytes) })
+                Work(Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) })
             },
-            Operation("ReceiptVerifier") { [self] in
+            Operation("verifyReceipt") { [self] in
                 Work(
-                    Result { () throws(ReceiptError) in
-                        try Verifiers.strictReceipts.verify(
+                    Result { () throws(VerificationError) in
+                        try Verifiers.strict.verifyReceipt(
                             bytes, applicationVersion: "1.0", deviceIdentifier: ReceiptBuilder.defaultDeviceIdentifier)
                     })
             },
@@ -220,6 +228,17 @@ private final class ReceiptSubject {
                 case .failure(let error): Work(error.code, Self.read(error, bytes))
                 }
             },
+            Operation("hashes") { [self] in
+                switch (verified, decoded) {
+                case (.success(let receipt), _):
+                    Work(
+                        "hashed",
+                        Set([receipt]).count + Set(receipt.inAppPurchases).count + Set(receipt.purchases).count)
+                case (.failure(let error), .success(let receipt)):
+                    Work(error.code, Set([error]).count + Set([receipt]).count + Set(receipt.inAppPurchases).count)
+                case (.failure(let error), .failure): Work(error.code, Set([error]).count)
+                }
+            },
             Operation("VerifyReceiptResponder") { [self] in
                 let answer = Verifiers.responder.answer(toAnyReceipt: bytes)
                 let shorter = Verifiers.responder.answer(for: verified, excludesOldTransactions: true)
@@ -228,7 +247,7 @@ private final class ReceiptSubject {
         ]
     }
 
-    private static func read(_ error: ReceiptError, _ bytes: [UInt8]) -> Int {
+    private static func read(_ error: VerificationError, _ bytes: [UInt8]) -> Int {
         Work.size(error.description) + Work.size(error.json) + Work.size(error.advice) + Work.size(error.path)
             + Work.size(error.excerpt(of: bytes))
     }
@@ -245,18 +264,18 @@ private final class ReceiptSubject {
             count += Work.size(purchase.originalTransactionID) + Work.size(purchase.promotionalOfferID)
             count += purchase.unknownAttributes.count
         }
-        return count + Set(receipt.inAppPurchases).count + Set([receipt, receipt]).count
+        return count
     }
 
     private static func ask(_ receipt: VerifiedReceipt) -> Int {
-        let date = Timestamp(millisecondsSince1970: 1_750_000_000_000)
+        let date = Instant(millisecondsSince1970: 1_750_000_000_000)
         var count = Work.size(receipt.description) + Work.size(receipt.json)
         count += receipt.subscriptions(at: date).reduce(0) {
             $0 + $1.periods.count + Work.size($1.originalTransactionID)
         }
         count += receipt.originalTransactionIDs.count + receipt.ownedNonConsumables(at: date).count
         for product in ["pro", receipt.inAppPurchases.first?.productID ?? "pro"] {
-            count += receipt.purchases(of: product, at: date, includingCancelled: true).count
+            count += receipt.purchases(of: product, at: date, includingRevoked: true).count
             count += receipt.latestPurchase(of: product, at: date) == nil ? 0 : 1
             count += receipt.hasEverPurchased(product, at: date) ? 1 : 0
         }
@@ -267,7 +286,7 @@ private final class ReceiptSubject {
             count +=
                 Work.size(purchase.productID) + Work.size(purchase.transactionID) + (purchase.grants(at: date) ? 1 : 0)
         }
-        return count + Set(receipt.purchases.map(\.purchase)).count
+        return count + receipt.incompletePurchases.count
     }
 }
 
@@ -282,7 +301,5 @@ extension Work {
 
 /// An error with a stable word for programs.
 protocol CodedError: Error { var code: String { get } }
-extension ReceiptError: CodedError {}
-extension SignedDataError: CodedError {}
-extension EvidenceError: CodedError {}
+extension VerificationError: CodedError {}
 extension CMSVerificationError: CodedError {}

@@ -138,7 +138,7 @@ nonisolated(unsafe) private let store = unsafe FuzzAuthority.made {
 private let receiptVerifier = FuzzAuthority.verifier()
 
 /// 2025-06-15T12:00:00Z
-private let date = Timestamp(millisecondsSince1970: 1_749_988_800_000)
+private let date = Instant(millisecondsSince1970: 1_749_988_800_000)
 
 private let cmsVerifier = FuzzAuthority.made {
     var policy = CMSPolicy(anchors: [FuzzAuthority.anchor])
@@ -153,17 +153,18 @@ private func compareVerdicts(_ input: [UInt8], _ theirs: OpaquePointer) {
 }
 
 private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
-    do throws(ReceiptError) {
-        let receipt = try receiptVerifier.verify(binary: input)
+    do throws(VerificationError) {
+        let receipt = try receiptVerifier.verifyReceipt(input)
         guard let payload = TLVContent.payload(of: input) else { return check(false, "verified without a payload") }
-        let seconds = receipt.trust.validationDate.secondsSince1970
+        let seconds = receipt.verification.validationDate.secondsSince1970
         let isValid = unsafe oracle_verify(theirs, store, seconds, payload, payload.count) == 1
         if isValid { return Statistics.shared.count(.bothVerify) }
         let reason = lastReason()
         // libcrypto gives up when the first certificate that could be the issuer is not; we try the others. So it is asked again
         // with the leaf and each of the others alone.
         let certificates = embeddedCertificates(input)
-        let isLeaf = { (certificate: [UInt8]) in (try? Fingerprint(of: certificate.span)) == receipt.trust.signer }
+        let isLeaf = { (certificate: [UInt8]) in (try? Fingerprint(of: certificate.span)) == receipt.verification.signer
+        }
         let isValidAlone = certificates.first(where: isLeaf).map { leaf in
             certificates.contains { verifiesAlone(input, [leaf, $0], seconds, payload) }
         }

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
 import SignatureTrust
+import StrictText
 
 // Evidence of any kind, signed data above all: as it is, and signed again. What verifies was signed, by the authority's leaf, over the
 // bytes received; a verifier that knows the chain and one that has seen nothing agree; what is read of it, a simple reader reads too.
@@ -29,57 +30,50 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 // MARK: Verifiers
 
-private func evidenceVerifier() -> EvidenceVerifier {
-    EvidenceVerifier(receipts: receipts, signedData: signedDataVerifier())
-}
-
-private func signedDataVerifier() -> SignedDataVerifier {
-    FuzzAuthority.made { try SignedDataVerifier(policy: policy, trust: .roots([anchor])) }
+private func coldVerifier() -> AppStoreVerifier {
+    FuzzAuthority.made { try AppStoreVerifier(policy: policy, trust: .roots([anchor])) }
 }
 
 private let anchor = FuzzAuthority.made { try JWSSigner.authority.trustAnchor }
-private let policy = SignedDataPolicy(
-    bundleIDs: ["com.example.app"], appAppleID: 1_234_567_890, environments: [.production, .sandbox])
-/// The same for cold and warm: FuzzReceipt compares receipts.
-private let receipts = FuzzAuthority.verifier()
-private let warm = evidenceVerifier()
+private let policy = VerificationPolicy(
+    bundleIDs: ["com.example.app"], appAppleID: "1234567890", environments: [.production, .sandbox])
+private let warm = coldVerifier()
 private let signer = FuzzAuthority.made {
     let leaf = JWSSigner.authority.leaf.certificate
     return try Fingerprint(of: leaf.span)
 }
 
 private let xcode = FuzzAuthority.made {
-    try SignedDataVerifier(
-        policy: SignedDataPolicy(bundleIDs: nil, environments: [.xcode, .localTesting]),
+    try AppStoreVerifier(
+        policy: VerificationPolicy(bundleIDs: nil, environments: [.xcode, .localTesting]),
         trust: .storeKitTesting([JWSSigner.xcode.trustAnchor]))
 }
 
 // MARK: Verdicts
 
 private func verify(_ input: [UInt8]) {
-    let verdict = Result { () throws(EvidenceError) in try warm.verify(anyEvidence: input) }
+    let verdict = Result { () throws(VerificationError) in try warm.verify(input) }
     switch verdict {
     case .success(.receipt): break
     case .success(let evidence):
         checkCold(input, verdict)
         checkSigned(input, evidence)
         checkKinds(trimmed(input), evidence)
-    case .failure(.receipt): break
-    case .failure(.signedData(let error)):
-        if error.stage != .form, error.stage != .header, error.stage != .signature { checkCold(input, verdict) }
+    case .failure(let error):
+        if [.date, .chain, .payload, .policy].contains(error.stage) { checkCold(input, verdict) }
         checkError(error, input)
     }
     // Xcode sends one certificate.
-    guard case .failure(.signedData(let error)) = verdict, error.code == "certificate-count" else { return }
-    let testing = Result { () throws(SignedDataError) in try xcode.verifyAny(input) }
+    guard case .failure(let error) = verdict, error.code == "certificate-count" else { return }
+    let testing = Result { () throws(VerificationError) in try xcode.verify(input) }
     switch testing {
     case .success(let evidence): checkPayloads(trimmed(input), evidence)
     case .failure(let error): checkError(error, input)
     }
 }
 
-private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, EvidenceError>) {
-    let cold = Result { () throws(EvidenceError) in try evidenceVerifier().verify(anyEvidence: input) }
+private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, VerificationError>) {
+    let cold = Result { () throws(VerificationError) in try coldVerifier().verify(input) }
     check(cold == verdict, "warm: \(verdict)\ncold: \(cold)")
 }
 
@@ -88,7 +82,7 @@ private func trimmed(_ input: [UInt8]) -> [UInt8] {
     return Array(input.reversed().drop(while: isSpace).reversed().drop(while: isSpace))
 }
 
-private func checkError(_ error: SignedDataError, _ text: [UInt8]) {
+private func checkError(_ error: VerificationError, _ text: [UInt8]) {
     _ = error.description
     _ = error.category
     check(error.stage != .verifier, "the verifier is said to be at fault: \(error)")
@@ -113,26 +107,29 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     check(!["crit", "b64", "jku", "jwk", "x5u"].contains { header[$0] != nil }, "a header that leads elsewhere")
     let signed = parts[0] + [UInt8(ascii: ".")] + parts[1]
     check(JWSSigner.isSigned(signed, signature), "verified what was not signed")
-    let trust: ReceiptEvidence
+    let trust: Verification
     switch evidence {
     case .receipt: return
     case .transaction(let verified):
-        trust = verified.trust
+        trust = verified.verification
         check(verified.environment == .production || verified.environment == .sandbox, "another environment")
         check(verified.bundleID == "com.example.app", "another app's transaction")
-        _ = verified.grants(at: trust.validationDate)
-    case .renewalInfo(let verified): trust = verified.trust
+        _ = verified.purchase?.grants(at: trust.validationDate)
+    case .renewalInfo(let verified): trust = verified.verification
     case .appTransaction(let verified):
-        trust = verified.trust
+        trust = verified.verification
         check(verified.bundleID == "com.example.app", "another app's app transaction")
     case .notification(let verified):
-        trust = verified.notification.trust
-        for inner in [verified.transactionInfo?.trust, verified.renewalInfo?.trust, verified.appTransaction?.trust] {
+        trust = verified.notification.verification
+        for inner in [
+            verified.transactionInfo?.verification, verified.renewalInfo?.verification,
+            verified.appTransaction?.verification,
+        ] {
             check(inner.map { $0.signer == signer } ?? true, "a part by another signer")
         }
     case .realtimeRequest(let verified):
-        trust = verified.trust
-        check(verified.appAppleID == 1_234_567_890, "another app's request")
+        trust = verified.verification
+        check(verified.appAppleID == "1234567890", "another app's request")
     }
     check(trust.signer == signer, "another signer than the authority's leaf")
     checkPayloads(text, evidence)
@@ -143,7 +140,7 @@ private func checkKinds(_ text: [UInt8], _ evidence: VerifiedEvidence) {
     // The dearest: on some inputs only.
     guard text.count % 8 == 0 else { return }
     let jws = String(decoding: text, as: UTF8.self)
-    let verifier = warm.signedData
+    let verifier = warm
     var kinds = 0
     if (try? verifier.verifyTransaction(jws)) != nil { kinds += 1 }
     if (try? verifier.verifyRenewalInfo(jws)) != nil { kinds += 1 }
@@ -163,7 +160,7 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
     case .receipt: break
     case .transaction(let verified):
         checkMembers(verified.payload.members, payload)
-        _ = (verified.purchaseDate, verified.expiresDate, verified.type, verified.quantity, verified.price)
+        _ = (verified.purchaseDate, verified.expiresDate, verified.productType, verified.quantity, verified.price)
         _ = (verified.payload.commitment, verified.payload.advancedCommerceInfo?.items, verified.offerType)
         check(verified.hashValue == verified.hashValue && verified == verified, "a transaction is not itself")
     case .renewalInfo(let verified):
@@ -187,7 +184,7 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
 }
 
 /// A simple reader finds the same members, with the same text.
-private func checkMembers<Member>(_ members: SignedMembers<Member>, _ payload: [UInt8]) {
+private func checkMembers<Member>(_ members: JWSMembers<Member>, _ payload: [UInt8]) {
     guard let tree = SimpleJSON(payload, maximumDepth: 70) else {
         return check(false, "a payload that a simple reader does not read")
     }
@@ -209,6 +206,18 @@ private func checkMembers<Member>(_ members: SignedMembers<Member>, _ payload: [
 private let evidenceNames = [
     "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
 ].map { Array($0.utf8) }
+
+/// Characters that hide come back as escapes; only strings can have some.
+private func escapingHidden(_ value: ArraySlice<UInt8>) -> [UInt8] {
+    String(decoding: value, as: UTF8.self).unicodeScalars.flatMap { scalar -> [UInt8] in
+        switch scalar.value {
+        case 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069:
+            let digits = String(scalar.value, radix: 16)
+            return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).utf8)
+        default: return Array(scalar.utf8)
+        }
+    }
+}
 
 /// A value with line breaks comes back without the whitespace between its tokens.
 private func onOneLine(_ value: ArraySlice<UInt8>) -> [UInt8] {
@@ -241,12 +250,14 @@ private func checkBatch(_ piece: [UInt8]) {
         }
         check(!others.isEmpty && others.map(\.name) == received.map(\.name), "other members than were sent")
         for (one, other) in zip(others, received) {
-            let (answered, sent) = (verdict.otherMembers[one.value.range], onOneLine(piece[other.value.range]))
+            let (answered, sent) = (
+                verdict.otherMembers[one.value.range], onOneLine(escapingHidden(piece[other.value.range])[...])
+            )
             check(answered.elementsEqual(sent), "another value than was sent")
         }
     }
     guard case .success(let verified) = verdict.result, let text = evidence.first?.value.string else { return }
     // A receipt in an object may be in base64 alone, as in requests to verifyReceipt.
-    guard let alone = try? warm.verify(anyEvidence: text) else { return check(false, "verified only in an object") }
+    guard let alone = try? warm.verify(text) else { return check(false, "verified only in an object") }
     check(alone == verified, "evidence in an object is other evidence")
 }

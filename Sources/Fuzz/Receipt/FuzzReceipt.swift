@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
+import StrictText
 
 // A receipt in any form: decoded, verified by a verifier that knows the chain and by one that has never seen any, signed again as it is
 // and minted anew from its payload. All output is written.
@@ -30,7 +31,7 @@ private let warmVerifier = FuzzAuthority.made {
     for digest in [SigningDigest.sha1, .sha256] {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
-        _ = try verifier.verify(builder.signed(by: FuzzAuthority.authority))
+        _ = try verifier.verifyReceipt(builder.signed(by: FuzzAuthority.authority))
     }
     return verifier
 }
@@ -38,7 +39,7 @@ private let warmVerifier = FuzzAuthority.made {
 // MARK: Decoding
 
 private func decode(_ input: [UInt8]) -> UnverifiedReceipt? {
-    do throws(ReceiptError) {
+    do throws(VerificationError) {
         let receipt = try UnverifiedReceipt(decoding: input)
         checkContents(receipt.receipt)
         checkJSON(receipt.json)
@@ -49,10 +50,9 @@ private func decode(_ input: [UInt8]) -> UnverifiedReceipt? {
     }
 }
 
-private func checkError(_ error: ReceiptError, _ input: [UInt8]) {
+private func checkError(_ error: VerificationError, _ input: [UInt8]) {
     check(0...input.count ~= error.offset ?? 0, "\(error) lies outside the input")
-    if case .host = error { check(false, "the host is said to be at fault: \(error)") }
-    if case .configuration = error { check(false, "the verifier is said to be at fault: \(error)") }
+    check(error.stage != .verifier, "the host or the verifier is said to be at fault: \(error)")
     _ = error.path
     _ = error.stage
     checkJSON(error.json)
@@ -71,7 +71,7 @@ private func checkContents(_ receipt: Receipt) {
     let types = receipt.attributes.map(\.type)
     check(types.count { $0 == .inAppPurchase } == receipt.inAppPurchases.count, "purchases are lost")
     check(receipt.unknownAttributes.count + receipt.inAppPurchases.count <= types.count, "attributes are made up")
-    _ = try? receipt.isMade(forDevice: [1, 2, 3])
+    _ = try? receipt.matches(deviceIdentifier: [1, 2, 3])
     for purchase in receipt.inAppPurchases {
         check(purchase.unknownAttributes.count <= purchase.attributes.reduce(0) { count, _ in count + 1 }, "made up")
         _ = (purchase.productID, purchase.transactionID, purchase.originalTransactionID, purchase.promotionalOfferID)
@@ -85,14 +85,14 @@ private func checkContents(_ receipt: Receipt) {
 
 // MARK: Verification
 
-private typealias Verdict = Result<VerifiedReceipt, ReceiptError>
+private typealias Verdict = Result<VerifiedReceipt, VerificationError>
 
 extension Verdict {
-    fileprivate var stage: ReceiptError.Stage? { if case .failure(let error) = self { error.stage } else { nil } }
+    fileprivate var stage: VerificationError.Stage? { if case .failure(let error) = self { error.stage } else { nil } }
 }
 
-private func verdict(_ verifier: ReceiptVerifier, _ input: [UInt8]) -> Verdict {
-    Result { () throws(ReceiptError) in try verifier.verify(input) }
+private func verdict(_ verifier: AppStoreVerifier, _ input: [UInt8]) -> Verdict {
+    Result { () throws(VerificationError) in try verifier.verifyReceipt(input) }
 }
 
 private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
@@ -108,7 +108,7 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
     case .success(let verified):
         guard let decoded else { return check(false, "verified what cannot be decoded") }
         check(verified.receipt == decoded.receipt, "what was verified is not what is decoded")
-        check(verified.trust.signer == signer, "another signer than the authority's leaf")
+        check(verified.verification.signer == signer, "another signer than the authority's leaf")
         checkJSON(verified.json)
     case .failure(let error): checkError(error, input)
     }
@@ -123,7 +123,8 @@ private let responder = FuzzAuthority.made {
 }
 
 private let signer = FuzzAuthority.made {
-    try warmVerifier.verify(ReceiptBuilder(bundleID: "a").signed(by: FuzzAuthority.authority)).trust.signer
+    try warmVerifier.verifyReceipt(ReceiptBuilder(bundleID: "a").signed(by: FuzzAuthority.authority)).verification
+        .signer
 }
 
 // MARK: Minting

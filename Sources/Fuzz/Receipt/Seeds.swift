@@ -3,6 +3,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
 import SpanASN1
+import StrictText
 
 /// Small receipts of every kind, signed by the fuzzers' authority, to begin with.
 enum Seeds {
@@ -21,7 +22,7 @@ enum Seeds {
         try add("purchases", small(purchases: purchases))
         try add("sandbox", small(.sandbox, purchases: [purchases[0]]))
         try add(
-            "vpp", small(.productionVPP) { $0.expirationDate = Timestamp(millisecondsSince1970: 1_800_000_000_000) })
+            "vpp", small(.productionVPP) { $0.expirationDate = Instant(millisecondsSince1970: 1_800_000_000_000) })
         try add("xcode", small(.xcode, purchases: [purchases[1]]))
         try add("ber", small(purchases: [purchases[0]]) { $0.encoding = .ber() })
         try add("segments", small { $0.encoding = .ber(segmentSize: 50) })
@@ -55,7 +56,7 @@ enum Seeds {
 
     /// Without what says nothing: the smaller the receipt, the faster the fuzzer.
     private static func small(
-        _ environment: ReceiptBuilder.Environment = .production, purchases: [ReceiptBuilder.Purchase] = [],
+        _ environment: ReceiptBuilder.ReceiptType = .production, purchases: [ReceiptBuilder.Purchase] = [],
         _ change: (inout ReceiptBuilder) -> Void = { _ in }
     ) -> ReceiptBuilder {
         var builder = ReceiptBuilder(bundleID: "a.b", environment: environment, purchases: purchases)

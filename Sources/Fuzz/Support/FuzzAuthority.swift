@@ -17,14 +17,14 @@ public enum FuzzAuthority {
     public static var algorithms: AlgorithmPolicy { AlgorithmPolicy(rsaKeySizes: 512...4096) }
 
     /// Accepts any app's receipt, judged at its creation date.
-    public static var policy: ReceiptPolicy {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production, .sandbox])
+    public static var policy: VerificationPolicy {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
         policy.algorithms = algorithms
         return policy
     }
 
-    public static func verifier() -> ReceiptVerifier {
-        made { try ReceiptVerifier(policy: policy, trust: .roots([anchor])) }
+    public static func verifier() -> AppStoreVerifier {
+        made { try AppStoreVerifier(policy: policy, trust: .roots([anchor])) }
     }
 
     /// What cannot fail, or the target is broken.

@@ -2,6 +2,7 @@ import AppStoreReceipt
 public import AppStoreReceiptTesting
 import LibcryptoHandles
 import SpanASN1
+import StrictText
 
 /// Signs a mutated JWS, so that what lies behind the signature is fuzzed too; and keeps inputs small.
 public enum JWSSigner {
@@ -12,7 +13,7 @@ public enum JWSSigner {
         bare.leaf.extensions.removeLast()
         bare.intermediate.extensions.removeLast()
         var expired = shape
-        expired.leaf.notAfter = Timestamp(millisecondsSince1970: 1_500_000_000_000)
+        expired.leaf.notAfter = Instant(millisecondsSince1970: 1_500_000_000_000)
         return FuzzAuthority.made {
             let unmarked = try authority.reissued(bare)
             return try authority.certificates + [

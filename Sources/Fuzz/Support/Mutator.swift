@@ -1,5 +1,6 @@
 #if FUZZ
 import AppStoreReceipt
+import StrictText
 
 // libFuzzer looks these up by name. Half of all mutations are its own, by bytes; the others go by structure.
 

@@ -58,7 +58,7 @@ public enum StricterCode {
             ], "what a receipt's chain must be; purpose *any* asks for none of it"
         ),
         (["bundle-id-mismatch", "environment-mismatch", "unknown-environment"], "the policy"),
-        (["too-many-elements", "too-many-attributes", "input-too-large"], "limits"),
+        (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),
     ]
 
     /// Codes with which libcrypto never disagrees: what they are about, it checks too.
@@ -71,7 +71,8 @@ public enum StricterCode {
     public static let optional = [
         "application-version-mismatch", "device-mismatch", "receipt-too-old", "receipt-from-the-future",
         "missing-signing-time", "future-signing-time", "distrusted-certificate", "revoked-certificate",
-        "missing-revocation-list", "malformed-revocation-list",
+        "missing-revocation-list", "malformed-revocation-list", "delta-revocation-list", "unsupported-revocation-list",
+        "anchor-not-self-signed",
     ]
 
     private static let explained = Set(reasons.flatMap(\.codes))

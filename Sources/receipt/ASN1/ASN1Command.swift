@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
 
 /// `receipt asn1`
 struct ASN1Command: Command {

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// `receipt batch`
 struct BatchCommand: Command {
@@ -25,12 +26,11 @@ struct BatchCommand: Command {
             object with 'receipt-data', 'signedPayload', 'signedTransactionInfo',
             'signedRenewalInfo' or 'signedAppTransactionInfo', and any other members.
             For each line, also an empty one, there is one line of output, in the same order: the
-            object of 'receipt verify --format json' without 'file', and before its members the
-            other ones as they came. A line whose other members have names of that object is
-            refused (reserved-member): nobody is to put words into a verdict.
-            SIGINT and SIGTERM end the work after a whole line; the exit status is then 130, and
-            141 when the output is a pipe that nobody reads any more. Otherwise it is that of
-            'receipt verify'.
+            object of 'receipt verify --format json' without 'file'. The line's other members are
+            its first member: "input":{"id":17}. Nothing in "input" is verified.
+            SIGINT and SIGTERM end the work after a whole line, and within a line if nothing of the
+            output is taken for a second; the exit status is then 130, and 141 when the output is a
+            pipe that nobody reads any more. Otherwise it is that of 'receipt verify'.
             """)
 
     /// A receipt of some 35,000 purchases.
@@ -62,19 +62,19 @@ struct BatchCommand: Command {
         }
         let lines = LineBlocks(descriptor: descriptor, maximumLineByteCount: maximumLineByteCount)
         let worker = BatchWorker(verifier: verifier, isBrief: isBrief, maximumLineByteCount: maximumLineByteCount)
-        let results = BatchSequence(lines, jobs: jobs) { block in
+        let results = BatchSequence(lines, concurrency: jobs) { block in
             block.map { worker.work($0) }
         }.makeIterator()
 
-        let interruption = Interruption(results.cancel)
+        let interruption = Interruption(output: console.writeCounter, results.cancel)
         defer { interruption.end() }
         var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor))
         var status = ExitStatus.passed
-        while console.isOpen, let result = results.next() {
+        while console.isOpen, !interruption.hasHappened, let result = results.next() {
             switch result {
             case .success(let block):
                 progress.makeRoom()
-                console.write(block.output)
+                for part in WholeLines(of: block.output) where !interruption.hasHappened { console.write(part) }
                 progress.advance(lineCount: block.lineCount, byteCount: block.byteCount)
                 status.formMaximum(block.status)
             case .failure(let error):
@@ -88,9 +88,27 @@ struct BatchCommand: Command {
     }
 }
 
+/// A text in parts that end where a line does: a write can take as long as its reader likes.
+private struct WholeLines: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+
+    /// What a pipe takes at once.
+    private static let byteCount = 1 << 16
+
+    init(of text: [UInt8]) { rest = text[...] }
+
+    mutating func next() -> ArraySlice<UInt8>? {
+        guard !rest.isEmpty else { return nil }
+        let lineEnd = rest.dropFirst(Self.byteCount - 1).firstIndex(of: UInt8(ascii: "\n"))
+        let part = rest[..<(lineEnd.map { $0 + 1 } ?? rest.endIndex)]
+        rest = rest[part.endIndex...]
+        return part
+    }
+}
+
 /// Verifies the lines of a block.
 private struct BatchWorker: Sendable {
-    let verifier: EvidenceVerifier
+    let verifier: AppStoreVerifier
     let isBrief: Bool
     let maximumLineByteCount: Int
 
@@ -104,7 +122,7 @@ private struct BatchWorker: Sendable {
                 verdict = verifier.verdict(on: bytes.extracting(line))
             } else {
                 verdict = BatchVerdict(
-                    .failure(.receipt(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount)))))
+                    .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
             }
             writer.verdict(verdict, isBrief: isBrief)
             status.formMaximum(ExitStatus(verdict.result))

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// The lines that a descriptor has, in blocks of whole lines: as many as one read has given, up to a number.
 struct LineBlocks: Sequence, Sendable {

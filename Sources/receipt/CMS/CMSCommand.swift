@@ -2,6 +2,7 @@ import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// `receipt cms`
 struct CMSCommand: Command {
@@ -69,7 +70,7 @@ struct CMSCommand: Command {
         case "now": date = .date(.now)
         case "signing": date = .signingTime(latest: .now)
         case let text:
-            guard let given = Timestamp(rfc3339: text) else {
+            guard let given = Instant(rfc3339: text) else {
                 throw .invalidValue(
                     option: "--at", value: text, expected: "now, signing, or a date such as 2025-01-31T12:00:00Z",
                     suggestion: nearest(to: text, in: ["now", "signing"]))

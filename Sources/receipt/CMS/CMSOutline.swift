@@ -9,22 +9,22 @@ struct CMSOutline {
         var issuer: String
         /// Hexadecimal.
         var serialNumber: String
-        var validity: ClosedRange<Timestamp>
+        var validity: ClosedRange<Instant>
         var key: String
         var fingerprint: Fingerprint
     }
 
     struct RevocationList {
         var issuer: String
-        var thisUpdate: Timestamp
-        var nextUpdate: Timestamp?
+        var thisUpdate: Instant
+        var nextUpdate: Instant?
     }
 
     struct Signer {
         var identifier: String
         var digestAlgorithm: String
         var signatureAlgorithm: String
-        var signingTime: Timestamp?
+        var signingTime: Instant?
         var signedAttributes: [String]
         var unsignedAttributes: [String]
     }
@@ -45,7 +45,7 @@ struct CMSOutline {
         type = try contentInfo.contentType.objectIdentifier().text
         contentByteCount = contentInfo.content?.encoded.count
         guard try contentInfo.isSignedData() else { return }
-        let message = try SignedData(contentInfo)
+        let message = try SignedData(contentInfo, allowing: .emptyUnsignedAttributes)
         version = message.version
         contentType = try message.contentType.objectIdentifier().text
         contentByteCount = message.content?.contentCount

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// What became of a signed message, for people and for programs.
 struct CMSReport {
@@ -136,7 +137,7 @@ extension CMSOutline.Certificate {
     fileprivate var fields: [(String, String)] {
         [
             ("Certificate", subject),
-            ("  issuer", subject == issuer ? "itself" : issuer),
+            ("  issuer", subject.hasSameBytes(as: issuer) ? "itself" : issuer),
             ("  serial number", serialNumber),
             ("  valid", "\(validity.lowerBound.text) to \(validity.upperBound.text)"),
             ("  key", key),

@@ -10,9 +10,10 @@ struct Article {
         text = try String(contentsOf: catalog.appendingPathComponent(name + ".md"), encoding: .utf8)
     }
 
-    /// Its blocks of Swift code.
+    /// Its blocks of Swift code, except manifests, which are no part of a module.
     var code: [String] {
         text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
+            .filter { !$0.hasPrefix("// swift-tools-version") }
     }
 
     /// Those that a source file does not hold word for word, by their first line.
@@ -21,11 +22,15 @@ struct Article {
         return code.filter { !source.contains($0) }.map { $0.prefix { $0 != "\n" } }
     }
 
+    /// What stands under a heading, to the next.
+    func text(under heading: String) -> Substring {
+        let sections = text.components(separatedBy: "\n#").map { $0.drop { $0 == "#" || $0 == " " } }
+        return sections.first { $0.hasPrefix(heading + "\n") } ?? ""
+    }
+
     /// The rows of the table under a heading, without the table's own: each cell as it is between the bars.
     func rows(under heading: String) -> [[String]] {
-        let sections = text.components(separatedBy: "\n#").map { $0.drop { $0 == "#" || $0 == " " } }
-        guard let section = sections.first(where: { $0.hasPrefix(heading + "\n") }) else { return [] }
-        return section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { row in
+        text(under: heading).split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst(2).map { row in
             row.dropFirst(2).dropLast(2).components(separatedBy: " | ")
         }
     }

@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
@@ -6,72 +7,93 @@ import Testing
 
 /// The article on errors lists what the code has: no code missing, none that is gone, and the code's own words.
 struct ErrorsTests {
-    let article: Article
+    private let article: Article
 
     init() throws { article = try Article("Errors") }
 
-    /// The row of a code, as the article has it.
-    private func row(
-        _ code: String, _ explanation: String, _ category: ReceiptError.Category, _ advice: String
-    ) -> [String] {
-        ["`\(code)`", explanation, "\(category.rawValue), \(category.httpStatus)", advice]
-    }
+    /// Every error that has a row of its own.
+    private static let errors: [VerificationError] =
+        InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
+        + FormFault.allCases.map { VerificationError(.form($0, offset: 0)) }
+        + HeaderFault.allCases.map { VerificationError(.header($0, offset: 0)) }
+        + SignatureTrustError.Kind.allCases.filter { !$0.isHostFault }
+        .map { .signature(SignatureTrustError($0), of: .receipt) }
+        + DateFault.allCases.map { VerificationError(.date($0, offset: nil)) }
+        + PolicyViolation.allCases.map { .policy($0) } + ConfigurationFault.allCases.map { .configuration($0) }
+        + HostFault.allCases.map { VerificationError(.host($0)) }
 
-    private func rows(_ errors: [ReceiptError]) -> [[String]] {
-        errors.map { row($0.code, $0.explanation, $0.category, $0.advice) }
-    }
-
-    private func rows(_ reasons: [SignedDataError.Reason]) -> [[String]] {
-        reasons.map { reason in
-            let error = SignedDataError(reason)
-            return row(error.code, error.explanation, error.category, error.advice)
+    /// The section with the row of an error; `nil` for errors of syntax, whose sections have two columns.
+    private static func heading(of error: VerificationError) -> String? {
+        switch error.reason {
+        case .input: "Input"
+        case .container, .payload, .headerSyntax, .members: nil
+        case .form: "JWS form"
+        case .header: "JWS header"
+        case .signature(let error, _), .chain(let error, _):
+            error.kind.isAboutStructure ? "Container" : "Signature and chain"
+        case .date: "Date"
+        case .policy: "Policy"
+        case .configuration, .host: "Verifier and host"
         }
     }
 
-    private func check(_ heading: String, _ expected: [[String]], columns: Int = 4) {
-        let rows = article.rows(under: heading)
-        #expect(rows.count == expected.count, "\(heading)")
-        for (row, expected) in zip(rows, expected) {
-            #expect(row.count == columns && Array(row.prefix(expected.count)) == expected, "\(heading)")
-        }
+    private func check(_ heading: String, _ expected: [[String]]) {
+        let table = expected.map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+        #expect(article.rows(under: heading) == expected, "The rows under \(heading) should be\n\(table)")
     }
 
-    @Test func `every error of a receipt is in the article on errors`() {
-        check("The input", rows(InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }))
+    @Test(arguments: [
+        "Input", "Container", "JWS form", "JWS header", "Signature and chain", "Date", "Policy", "Verifier and host",
+    ])
+    func `a section has a row for every error`(heading: String) {
+        let errors = Self.errors.filter { Self.heading(of: $0) == heading }
+        #expect(!errors.isEmpty)
         check(
-            "The signature and the chain",
-            rows(
-                SignatureTrustError.Kind.allCases.map { kind in
-                    ReceiptError(SignatureTrustError(kind)) { .signature($0) }
-                }))
-        check("The creation date", rows(ReceiptError.CreationDateFault.allCases.map { .creationDate($0, offset: nil) }))
-        check("The policy", rows(ReceiptError.PolicyViolation.allCases.map { .policy($0) }))
-        check("The verifier", rows(ReceiptError.ConfigurationFault.allCases.map { .configuration($0) }))
+            heading,
+            errors.map { ["`\($0.code)`", $0.explanation, "\($0.category), \($0.category.httpStatus)", $0.advice] })
     }
 
-    @Test func `every fault of structure is in the article on errors`() {
+    @Test func `every error has a section`() { #expect(Self.errors.allSatisfy { Self.heading(of: $0) != nil }) }
+
+    @Test func `errors of ASN 1 are listed once, for containers and payloads`() {
         let kinds = ASN1DecodingError.Kind.allCases
-        check("The structure", kinds.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 2)
+        check("ASN.1", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
         for kind in kinds {
             let error = ASN1DecodingError(kind, offset: 0)
-            #expect(ReceiptError.container(error).category == .client)
-            #expect(ReceiptError.payload(error).category == .host)
+            expectText("ASN.1", VerificationError(.container(error)), .client)
+            expectText("ASN.1", VerificationError(.payload(error)), .host)
         }
     }
 
-    @Test func `every error of signed data is in the article on errors`() {
-        check("Its form", rows(SignedDataError.FormFault.allCases.map { .form($0, offset: 0) }))
-        check("Its header", rows(SignedDataError.HeaderFault.allCases.map { .header($0, offset: 0) }))
-        check("Its date", rows(SignedDataError.DateFault.allCases.map { .signedDate($0, offset: nil) }))
-        check("Its policy", rows(SignedDataError.PolicyViolation.allCases.map { .policy($0) }))
-        check("Its verifier", rows(SignedDataError.ConfigurationFault.allCases.map { .configuration($0) }))
-        check("Its JSON", JSONError.Kind.allCases.map { ["`\($0.rawValue)`", $0.explanation] }, columns: 2)
+    @Test func `errors of JSON are listed once, for headers and payloads`() {
+        let kinds = JSONError.Kind.allCases
+        check("JSON", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
+        for kind in kinds {
+            let error = JSONError(kind, offset: 0)
+            expectText("JSON", VerificationError(.headerSyntax(error)), .client)
+            expectText("JSON", VerificationError(.members(error)), kind == .missingMember ? .client : .host)
+        }
     }
 
-    @Test func `every category and every status is in the article on errors`() {
-        let categories = ReceiptError.Category.allCases.map { ["`\($0.rawValue)`", String($0.httpStatus)] }
-        check("Whose fault", categories)
-        let statuses = VerifyReceiptStatus.allCases.map { [String($0.rawValue)] }
-        check("verifyReceipt's statuses", statuses, columns: 2)
+    /// The text of a section has an error's advice beside its stage and category.
+    private func expectText(
+        _ heading: String, _ error: VerificationError, _ category: VerificationError.Category
+    ) {
+        #expect(error.category == category)
+        let item = article.text(under: heading).split(separator: "\n").contains { line in
+            ["`\(error.stage)`", "`\(category)`, \(category.httpStatus)", error.advice].allSatisfy(line.contains)
+        }
+        #expect(
+            item, "\(heading) should have: `\(error.stage)` (`\(category)`, \(category.httpStatus)): \(error.advice)")
+    }
+
+    @Test func `every stage, category and status is in the article on errors`() {
+        #expect(article.rows(under: "Stages").map { $0[0] } == VerificationError.Stage.allCases.map { "`\($0)`" })
+        #expect(
+            article.rows(under: "Categories").map { Array($0.prefix(2)) }
+                == VerificationError.Category.allCases.map { ["`\($0)`", String($0.httpStatus)] })
+        #expect(
+            article.rows(under: "verifyReceipt statuses").map { $0[0] }
+                == VerifyReceiptStatus.allCases.map { String($0.rawValue) })
     }
 }

@@ -1,27 +1,27 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 // The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test
 // here compares them.
 
-func makeVerifier() throws -> ReceiptVerifier {
-    try ReceiptVerifier(bundleID: "com.example.app", environments: [.production])
+func makeVerifier() throws(VerificationError) -> AppStoreVerifier {
+    try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
 }
 
-func check(receiptData: String, with verifier: ReceiptVerifier) {
-    do throws(ReceiptError) {
-        let receipt = try verifier.verify(base64: receiptData)
-        print("signed by", receipt.trust.authority, "on", receipt.creationDate ?? "no day")
-        for purchase in receipt.inAppPurchases {
-            print(purchase.productID ?? "?", purchase.transactionID ?? "?", purchase.expiresDate ?? "for good")
+func check(_ evidence: String, with verifier: AppStoreVerifier) {
+    do {
+        for purchase in try verifier.verify(evidence).purchases {
+            let access = purchase.grants(at: .now) ? "grants" : "does not grant"
+            print("transaction", purchase.transactionID, access, purchase.productID)
         }
     } catch {
         print(error.code, error.category, error.advice)
     }
 }
 
-func entitlements(of receipt: VerifiedReceipt, at now: Timestamp) -> [String] {
+func entitlements(of receipt: VerifiedReceipt, at now: Instant) -> [String] {
     var products = receipt.ownedNonConsumables(at: now).compactMap(\.productID)
     for subscription in receipt.subscriptions(at: now) where subscription.isActive {
         if let product = subscription.productID { products.append(product) }
@@ -29,52 +29,38 @@ func entitlements(of receipt: VerifiedReceipt, at now: Timestamp) -> [String] {
     return products
 }
 
-func makeTestVerifiers(rootBytes: [UInt8]) throws -> (ReceiptVerifier, EvidenceVerifier) {
-    let trust = ReceiptTrust.roots([try TrustAnchor(der: rootBytes)])
-    return (
-        try ReceiptVerifier(bundleID: "com.example.app", environments: [.production], trust: trust),
-        try EvidenceVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-    )
+func makeTestVerifier(rootBytes: [UInt8]) throws -> AppStoreVerifier {
+    let trust = AppStoreTrust.roots([try TrustAnchor(der: rootBytes)])
+    return try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
 }
 
-func makeVerifier(distrusting stolen: Fingerprint, trust: ReceiptTrust = .apple) throws -> EvidenceVerifier {
-    var receipts = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-    receipts.distrusted = [stolen]
-    var signedData = SignedDataPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-    signedData.distrusted = [stolen]
-    return EvidenceVerifier(
-        receipts: try ReceiptVerifier(policy: receipts, trust: trust),
-        signedData: try SignedDataVerifier(policy: signedData, trust: trust))
+func makeVerifier(distrusting stolen: Fingerprint, trust: AppStoreTrust = .apple) throws -> AppStoreVerifier {
+    var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+    policy.distrusted = [stolen]
+    return try AppStoreVerifier(policy: policy, trust: trust)
 }
 
 struct VerifyReceiptEndpoint {
     let production: VerifyReceiptResponder
     let sandbox: VerifyReceiptResponder
 
-    init() throws(ReceiptError) {
-        production = try VerifyReceiptResponder(environment: .production, bundleIDs: ["com.example.app"])
-        sandbox = try VerifyReceiptResponder(environment: .sandbox, bundleIDs: ["com.example.app"])
+    init(trust: AppStoreTrust = .apple) throws(VerificationError) {
+        let apps: Set = ["com.example.app"]
+        production = try VerifyReceiptResponder(bundleIDs: apps, environments: [.production], trust: trust)
+        sandbox = try VerifyReceiptResponder(bundleIDs: apps, environments: [.sandbox], trust: trust)
     }
 
-    /// Production first, and on status 21007 the sandbox: what Apple tells backends to do.
+    /// Asks production first, and the sandbox on status 21007, as Apple tells backends to do.
     func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         let answer = production.answer(to: body)
         return answer.status == .sandboxReceipt ? sandbox.answer(to: body) : answer
     }
 }
 
-func modernPolicy() -> ReceiptPolicy {
-    var policy = ReceiptPolicy(bundleIDs: ["com.example.app"], environments: [.production])
+func modernPolicy() -> VerificationPolicy {
+    var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
     policy.algorithms.allowsSHA1 = false
     return policy
-}
-
-extension VerifyReceiptEndpoint {
-    /// The same with another authority than Apple.
-    fileprivate init(trust: ReceiptTrust) throws {
-        production = try VerifyReceiptResponder(environment: .production, trust: trust)
-        sandbox = try VerifyReceiptResponder(environment: .sandbox, trust: trust)
-    }
 }
 
 struct GettingStartedTests {
@@ -91,37 +77,37 @@ struct GettingStartedTests {
     @Test func `the verifier of the article trusts Apple and nobody else`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
         let verifier = try makeVerifier()
-        check(receiptData: Base64.encode(receipt.span), with: verifier)
+        check(Base64.encode(receipt.span), with: verifier)
         #expect(verifier.counts.refused == ["untrusted-chain": 1])
-        #expect(throws: ReceiptError.self) { try ReceiptVerifier(policy: modernPolicy()).verify(receipt) }
+        #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: modernPolicy()).verify(receipt) }
     }
 
     @Test func `a backend under test trusts the root that it is given, and not Apple's`() throws {
-        let (receipts, evidence) = try makeTestVerifiers(rootBytes: MintedReceipts.authority.root.certificate)
+        let verifier = try makeTestVerifier(rootBytes: MintedReceipts.authority.root.certificate)
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        #expect(try receipts.verify(receipt).trust.authority == .customRoot)
-        #expect(try evidence.verify(anyEvidence: receipt) == .receipt(receipts.verify(receipt)))
+        #expect(try verifier.verifyReceipt(receipt).verification.authority == .customRoot)
+        #expect(try verifier.verify(receipt) == .receipt(verifier.verifyReceipt(receipt)))
         let forged = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
-        #expect(throws: ReceiptError.self) { try receipts.verify(forged) }
-        #expect(throws: EvidenceError.self) { try evidence.verify(anyEvidence: forged) }
+        #expect(throws: VerificationError.self) { try verifier.verifyReceipt(forged) }
+        #expect(throws: VerificationError.self) { try verifier.verify(forged) }
     }
 
     @Test func `what a certificate signs is refused from the day on that it is distrusted`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        let signer = try MintedReceipts.verifier().verify(receipt).trust.signer
+        let signer = try MintedReceipts.verifier().verifyReceipt(receipt).verification.signer
         let other = try #require(Fingerprint(hex: String(repeating: "0", count: 64)))
         let stolen = try #require(Fingerprint(hex: signer.description))
         let trust = try MintedReceipts.trust
-        _ = try makeVerifier(distrusting: other, trust: trust).verify(anyEvidence: receipt)
+        _ = try makeVerifier(distrusting: other, trust: trust).verify(receipt)
         let verifier = try makeVerifier(distrusting: stolen, trust: trust)
-        let error = #expect(throws: EvidenceError.self) { try verifier.verify(anyEvidence: receipt) }
+        let error = #expect(throws: VerificationError.self) { try verifier.verify(receipt) }
         #expect(error?.code == "distrusted-certificate")
-        #expect(verifier.signedData.policy.distrusted == [stolen])
+        #expect(verifier.policy.distrusted == [stolen])
     }
 
     @Test func `the two steps end at the environment that the receipt is from`() throws {
         let endpoint = try VerifyReceiptEndpoint(trust: MintedReceipts.trust)
-        for environment in [ReceiptBuilder.Environment.production, .sandbox] {
+        for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
             let receipt = try ReceiptBuilder(bundleID: "com.example.app", environment: environment)
                 .signed(by: MintedReceipts.authority)
             let answer = endpoint.answer(to: Array(#"{"receipt-data":"\#(Base64.encode(receipt.span))"}"#.utf8))

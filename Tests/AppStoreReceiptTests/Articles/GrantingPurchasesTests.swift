@@ -6,45 +6,38 @@ import Testing
 // The code of the article GrantingPurchases, word for word; the last test here compares them.
 
 struct PurchaseEndpoint {
-    let verifier: EvidenceVerifier
+    let verifier: AppStoreVerifier
     var ledger = Ledger()
 
     enum Refusal: Error { case notAPurchase }
 
-    /// Unlocks for an account what the evidence proves, and says which products are new.
+    /// Grants the products that the evidence proves to an account, and returns those that are new.
     ///
-    /// - Parameter evidence: `jwsRepresentation` of a transaction, or a receipt in base64: whatever the client has.
-    mutating func redeem(_ evidence: String, account: String, at now: Timestamp = .now) throws -> [String] {
-        switch try verifier.verify(anyEvidence: evidence) {
-        case .transaction(let transaction): return grant([transaction], to: account, at: now)
-        case .receipt(let receipt): return grant(receipt.purchases, to: account, at: now)
+    /// - Parameter evidence: A transaction's `jwsRepresentation`, or a receipt in base64.
+    mutating func redeem(_ evidence: String, account: String, at now: Instant = .now) throws -> [String] {
+        let evidence = try verifier.verify(evidence)
+        switch evidence {
+        case .receipt, .transaction: break
         case .renewalInfo, .appTransaction, .notification, .realtimeRequest: throw Refusal.notAPurchase
         }
-    }
-
-    /// Grants each transaction once, to the account that brings it first.
-    private mutating func grant(
-        _ purchases: some Sequence<some PurchaseEvidence>, to account: String, at now: Timestamp
-    ) -> [String] {
-        var unlocked: [String] = []
-        for purchase in purchases where purchase.grants(at: now) {
-            // Where the app names the account when it buys, the purchase is that account's and nobody else's.
+        var granted: [String] = []
+        for purchase in evidence.purchases where purchase.grants(at: now) {
+            // If the app named the account when it bought, the purchase belongs to that account.
             if let owner = purchase.appAccountToken, owner != account { continue }
-            guard let product = purchase.productID, let transaction = purchase.transactionID,
-                ledger.insert(transaction, product: product, account: account)
-            else { continue }
-            unlocked.append(product)
+            if ledger.insert(purchase.transactionID, product: purchase.productID, account: account) {
+                granted.append(purchase.productID)
+            }
         }
-        return unlocked
+        return granted
     }
 }
 
-/// What became of each transaction: in a database, a table whose key is the transaction's id.
+/// The state of each transaction. In a database, use a table whose key is the transaction id.
 struct Ledger {
     private(set) var entries: [String: Entry] = [:]
 
     struct Entry {
-        /// What was granted and to whom; `nil` for a transaction that Apple took back before anybody brought it.
+        /// The product and the account; `nil` for a transaction that Apple refunded before any client submitted it.
         var grant: Grant?
         var isRevoked = false
     }
@@ -54,7 +47,7 @@ struct Ledger {
         let account: String
     }
 
-    /// `false` when the transaction was granted before, to whomever, or Apple took it back.
+    /// Records a grant. Returns `false` if the transaction was granted before or is revoked.
     mutating func insert(_ transaction: String, product: String, account: String) -> Bool {
         var entry = entries[transaction, default: Entry()]
         guard entry.grant == nil, !entry.isRevoked else { return false }
@@ -63,19 +56,19 @@ struct Ledger {
         return true
     }
 
-    /// Makes an entry where there is none: evidence that was signed before the refund may come after it.
+    /// Revokes a transaction, even if no client has submitted it yet: evidence signed before the refund can arrive later.
     mutating func revoke(_ transaction: String) { entries[transaction, default: Entry()].isRevoked = true }
 
-    /// What was granted counts again; what was not can be.
+    /// Reverses a revocation. A grant is valid again, and a transaction that was not granted can be.
     mutating func restore(_ transaction: String) { entries[transaction]?.isRevoked = false }
 }
 
 extension PurchaseEndpoint {
-    /// Takes back what Apple has refunded or revoked, and gives back what Apple has charged again.
+    /// Revokes what Apple has refunded or revoked, and restores it if Apple reverses the refund.
     ///
-    /// - Parameter signedPayload: from the body of a server notification.
+    /// - Parameter signedPayload: The member of that name in the body of a server notification.
     mutating func receive(signedPayload: String) throws {
-        let notification = try verifier.signedData.verifyNotification(signedPayload)
+        let notification = try verifier.verifyNotification(signedPayload)
         guard let transaction = notification.transactionInfo, let id = transaction.transactionID else { return }
         if transaction.isRevoked {
             ledger.revoke(id)
@@ -90,20 +83,21 @@ extension PurchaseEndpoint {
 
     init() throws {
         endpoint = PurchaseEndpoint(
-            verifier: EvidenceVerifier(
-                receipts: try MintedReceipts.verifier(), signedData: try MintedSignedData.verifier()))
+            verifier: try AppStoreVerifier(
+                bundleID: MintedJWS.bundleID, environments: [.production],
+                trust: .roots([MintedReceipts.authority.trustAnchor, MintedJWS.authority.trustAnchor])))
     }
 
     private func jws(_ transactionID: String, _ members: (String, JSONValue)...) throws -> String {
         var builder = JWSBuilder.transaction(
-            bundleID: MintedSignedData.bundleID, productID: "pro", transactionID: transactionID)
+            bundleID: MintedJWS.bundleID, productID: "pro", transactionID: transactionID)
         for (name, value) in members { builder.payload[name] = value }
-        return try builder.signed(by: MintedSignedData.authority)
+        return try builder.signed(by: MintedJWS.authority)
     }
 
     private func notification(_ type: String, _ transaction: String) throws -> String {
-        try JWSBuilder.notification(type, bundleID: MintedSignedData.bundleID, transaction: transaction)
-            .signed(by: MintedSignedData.authority)
+        try JWSBuilder.notification(type, bundleID: MintedJWS.bundleID, transaction: transaction)
+            .signed(by: MintedJWS.authority)
     }
 
     private func refund(_ transactionID: String) throws -> String {
@@ -111,7 +105,7 @@ extension PurchaseEndpoint {
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
-        let receipt = ReceiptBuilder(bundleID: MintedSignedData.bundleID, purchases: purchases)
+        let receipt = ReceiptBuilder(bundleID: MintedJWS.bundleID, purchases: purchases)
         return Data(try receipt.signed(by: MintedReceipts.authority)).base64EncodedString()
     }
 
@@ -178,8 +172,8 @@ extension PurchaseEndpoint {
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
-        let forged = try MintedSignedData.transaction.signed(by: MintedSignedData.otherAuthority)
-        let error = #expect(throws: EvidenceError.self) { try endpoint.redeem(forged, account: "a") }
+        let forged = try MintedJWS.transaction.signed(by: MintedJWS.otherAuthority)
+        let error = #expect(throws: VerificationError.self) { try endpoint.redeem(forged, account: "a") }
         #expect(error?.category == .forgery && error?.category.httpStatus == 403)
         #expect(endpoint.ledger.entries.isEmpty)
     }

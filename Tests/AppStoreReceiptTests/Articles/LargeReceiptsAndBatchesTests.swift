@@ -1,28 +1,33 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import StrictText
 import Testing
 
 // The code of the article LargeReceiptsAndBatches, word for word; the last test here compares them.
 
-/// Which accounts have evidence that does not hold, and why: a line is `{"account":…,"receipt-data":…}`.
-func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: EvidenceVerifier) -> [String] {
+/// Returns the accounts whose evidence is refused, with the reason. A line is `{"account":…,"receipt-data":…}`.
+func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [String] {
     var refusals: [String] = []
-    for verdict in verifier.verifyAll(lines) {
-        guard case .failure(let error) = verdict.result else { continue }
+    verifier.verifyAll(lines) { verdict in
+        guard case .failure(let error) = verdict.result else { return }
         refusals.append(error.code + " " + String(decoding: verdict.otherMembers, as: UTF8.self))
     }
     return refusals
 }
 
-func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: EvidenceVerifier) -> [[String]] {
-    Array(verifier.verifyAll(lines, jobs: 4) { verdict in (try? verdict.result.get().transactionIDs) ?? [] })
+func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [[String]] {
+    var ids: [[String]] = []
+    verifier.verifyAll(lines, concurrency: 4, transform: { (try? $0.result.get().transactionIDs) ?? [] }) {
+        ids.append($0)
+    }
+    return ids
 }
 
 func record<Messages: AsyncSequence & Sendable>(
-    _ messages: Messages, _ verifier: EvidenceVerifier, in ledger: TransactionLog
+    _ messages: Messages, _ verifier: AppStoreVerifier, in log: TransactionLog
 ) async throws where Messages.Element == [UInt8] {
-    for try await verdict in verifier.verifyAll(messages, window: 64) {
-        if case .success(let evidence) = verdict.result { await ledger.append(evidence.transactionIDs) }
+    for try await verdict in verifier.verifyAll(messages, concurrency: 64) {
+        if case .success(let evidence) = verdict.result { await log.append(evidence.transactionIDs) }
     }
 }
 
@@ -32,12 +37,9 @@ actor TransactionLog {
 }
 
 struct LargeReceiptsAndBatchesTests {
-    private func verifier() throws -> EvidenceVerifier {
-        let policy = SignedDataPolicy(bundleIDs: ["com.example.app"], environments: [.production])
-        return EvidenceVerifier(
-            receipts: try ReceiptVerifier(
-                bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust),
-            signedData: try SignedDataVerifier(policy: policy, trust: MintedReceipts.trust))
+    private func verifier() throws -> AppStoreVerifier {
+        try AppStoreVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
     }
 
     /// Of accounts 0, 1, 2 and so on, where every third has a receipt of somebody else's.

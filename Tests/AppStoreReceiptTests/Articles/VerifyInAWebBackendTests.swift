@@ -7,30 +7,29 @@ import Testing
 // those of Vapor 4 and Hummingbird 2: as much of them as the article uses.
 
 struct Shop: Sendable {
-    let verifier: ReceiptVerifier
+    let verifier: AppStoreVerifier
     let grants: GrantStore
 
-    /// Unlocks for an account what a receipt proves, and says which products are new.
+    /// Grants the products that a receipt proves to an account, and returns those that are new.
     func redeem(
-        _ receiptData: String, account: String, at now: Timestamp = .now
-    ) async throws(ReceiptError) -> [String] {
-        let receipt = try verifier.verify(base64: receiptData)
-        var unlocked: [String] = []
+        _ receiptData: String, account: String, at now: Instant = .now
+    ) async throws(VerificationError) -> [String] {
+        let receipt = try verifier.verifyReceipt(receiptData)
+        var granted: [String] = []
         for purchase in receipt.purchases where purchase.grants(at: now) {
-            guard let product = purchase.productID, let transaction = purchase.transactionID,
-                await grants.insert(transaction, product: product, account: account)
-            else { continue }
-            unlocked.append(product)
+            if await grants.insert(purchase.transactionID, product: purchase.productID, account: account) {
+                granted.append(purchase.productID)
+            }
         }
-        return unlocked
+        return granted
     }
 }
 
-/// In a database: a table whose key is the transaction's id.
+/// In a database, use a table whose key is the transaction id.
 actor GrantStore {
     private var accounts: [String: String] = [:]
 
-    /// `false` when the transaction was granted before, to whomever.
+    /// Records a grant. Returns `false` if the transaction was granted before, to any account.
     func insert(_ transaction: String, product: String, account: String) -> Bool {
         guard accounts[transaction] == nil else { return false }
         accounts[transaction] = account
@@ -45,7 +44,7 @@ func routes(_ app: Application, _ shop: Shop) {
     app.on(.POST, "receipts", body: .collect(maxSize: "1mb")) { request async throws -> Unlocked in
         let account = try request.auth.require(Account.self)
         let body = try request.content.decode(Redemption.self)
-        do throws(ReceiptError) {
+        do throws(VerificationError) {
             return Unlocked(products: try await shop.redeem(body.receiptData, account: account.id))
         } catch {
             throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code)
@@ -60,7 +59,7 @@ func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
     router.post("receipts") { request, context -> ReceiptResponse in
         let account = try context.requireIdentity()
         let body = try await request.decode(as: ReceiptRequest.self, context: context)
-        do throws(ReceiptError) {
+        do throws(VerificationError) {
             return ReceiptResponse(products: try await shop.redeem(body.receiptData, account: account.id))
         } catch {
             throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code)
@@ -68,12 +67,13 @@ func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
     }
 }
 
-extension ReceiptVerifier {
-    /// For receipts of more than 1 MB: computes on a queue, while the caller's thread does something else.
-    func verify(base64 text: String, on queue: DispatchQueue) async throws(ReceiptError) -> VerifiedReceipt {
+extension AppStoreVerifier {
+    /// Verifies a receipt on a queue, for receipts of more than 1 MB.
+    func verifyReceipt(_ text: String, on queue: DispatchQueue) async throws(VerificationError) -> VerifiedReceipt {
         let result = await withCheckedContinuation { continuation in
             queue.async {
-                continuation.resume(returning: Result { () throws(ReceiptError) in try self.verify(base64: text) })
+                continuation.resume(
+                    returning: Result { () throws(VerificationError) in try self.verifyReceipt(text) })
             }
         }
         return try result.get()
@@ -184,7 +184,7 @@ final class Router<Context: Sendable> {
 struct VerifyInAWebBackendTests {
     private func shop() throws -> Shop {
         Shop(
-            verifier: try ReceiptVerifier(
+            verifier: try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust),
             grants: GrantStore())
     }
@@ -248,9 +248,9 @@ struct VerifyInAWebBackendTests {
         let verifier = try shop().verifier
         let queue = DispatchQueue(label: "receipts")
         let text = try receipt(.nonConsumable("pro", transactionID: "1"))
-        let verified = try await verifier.verify(base64: text, on: queue)
-        #expect(try verified == verifier.verify(base64: text))
-        await #expect(throws: ReceiptError.self) { try await verifier.verify(base64: "MIIC", on: queue) }
+        let verified = try await verifier.verifyReceipt(text, on: queue)
+        #expect(try verified == verifier.verifyReceipt(text))
+        await #expect(throws: VerificationError.self) { try await verifier.verifyReceipt("MIIC", on: queue) }
     }
 
     @Test func `the article on web backends shows this code`() throws {

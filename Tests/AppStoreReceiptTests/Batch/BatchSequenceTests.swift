@@ -62,17 +62,28 @@ import Testing
         return false
     }
 
+    /// How many elements were asked for, once no more are: for a tenth of a second.
+    static func countAtRest(_ numbers: Numbers) async throws -> Int {
+        for _ in 0..<100 {
+            let read = numbers.read.count
+            try await Task.sleep(for: .milliseconds(100))
+            if numbers.read.count == read { return read }
+        }
+        Issue.record("the reading does not end")
+        return numbers.read.count
+    }
+
     @Test(arguments: [0, 1, 3, 4, 5, 1000], [1, 2, 8])
-    func `results come in order, one for each element, whatever the number of threads`(count: Int, jobs: Int) {
-        let results = BatchSequence(Numbers(end: count), jobs: jobs, transform: Self.work)
+    func `results come in order, one for each element, whatever the number of threads`(count: Int, concurrency: Int) {
+        let results = BatchSequence(Numbers(end: count), concurrency: concurrency, transform: Self.work)
         #expect(Array(results) == (0..<count).map { $0 * 2 })
         // Each iteration begins anew.
         #expect(Array(results).count == count)
     }
 
     @Test(arguments: [0, 1, 7, 8, 9, 1000], [1, 2, 8])
-    func `asynchronous results come in order, one for each element`(count: Int, window: Int) async throws {
-        let results = AsyncBatchSequence(Numbers(end: count), window: window, transform: Self.work)
+    func `asynchronous results come in order, one for each element`(count: Int, concurrency: Int) async throws {
+        let results = AsyncBatchSequence(Numbers(end: count), concurrency: concurrency, transform: Self.work)
         var collected: [Int] = []
         for try await result in results { collected.append(result) }
         #expect(collected == (0..<count).map { $0 * 2 })
@@ -80,7 +91,7 @@ import Testing
 
     @Test func `as many elements as there are threads are worked on at once`() {
         let (arrived, all) = (Counter(), DispatchSemaphore(value: 0))
-        let results = BatchSequence(Numbers(end: 4), jobs: 4) { number in
+        let results = BatchSequence(Numbers(end: 4), concurrency: 4) { number in
             arrived.increment()
             // The last to arrive lets all go; with fewer threads nobody would.
             if arrived.count == 4 { for _ in 0..<4 { all.signal() } }
@@ -91,7 +102,7 @@ import Testing
 
     @Test func `a consumer that takes its time holds up the reading: four elements for each thread`() async {
         let numbers = Numbers()
-        let results = BatchSequence(numbers, jobs: 2, transform: Self.work).makeIterator()
+        let results = BatchSequence(numbers, concurrency: 2, transform: Self.work).makeIterator()
         for taken in 1...50 {
             #expect(results.next() == (taken - 1) * 2)
             #expect(numbers.read.count <= taken + 8)
@@ -104,7 +115,7 @@ import Testing
 
     @Test func `an asynchronous consumer that takes its time holds up the reading`() async throws {
         let numbers = Numbers()
-        var results = AsyncBatchSequence(numbers, window: 5, transform: Self.work).makeAsyncIterator()
+        var results = AsyncBatchSequence(numbers, concurrency: 5, transform: Self.work).makeAsyncIterator()
         for taken in 1...50 {
             #expect(try await results.next() == (taken - 1) * 2)
             #expect(numbers.read.count <= taken + 5)
@@ -115,17 +126,13 @@ import Testing
         #expect(try await results.next() == 100)
     }
 
-    @Test func `an iterator that is released reads no more`() async {
+    @Test func `an iterator that is released reads no more`() async throws {
         let numbers = Numbers()
         do {
-            let results = BatchSequence(numbers, jobs: 2, transform: Self.work).makeIterator()
+            let results = BatchSequence(numbers, concurrency: 2, transform: Self.work).makeIterator()
             #expect(results.next() == 0)
         }
-        try? await Task.sleep(for: .milliseconds(50))
-        let read = numbers.read.count
-        #expect(read <= 1 + 8)
-        try? await Task.sleep(for: .milliseconds(50))
-        #expect(numbers.read.count == read)
+        #expect(try await Self.countAtRest(numbers) <= 1 + 8)
     }
 
     @Test func `cancelling wakes a consumer that waits for an element that never comes`() async {
@@ -140,7 +147,7 @@ import Testing
             }
         }
         let silence = DispatchSemaphore(value: 0)
-        let results = BatchSequence(Silent(silence: silence), jobs: 2) { $0 }.makeIterator()
+        let results = BatchSequence(Silent(silence: silence), concurrency: 2) { $0 }.makeIterator()
         let cancel = results.cancel
         #expect(results.next() == 1)
         DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() }
@@ -164,7 +171,7 @@ import Testing
                 }
             } == 0)
         let (threads, freed) = (Counter(), Counter())
-        let results = BatchSequence(Numbers(end: 100), jobs: 3) { [key] _ in
+        let results = BatchSequence(Numbers(end: 100), concurrency: 3) { [key] _ in
             usleep(1000)
             guard unsafe pthread_getspecific(key) == nil else { return }
             threads.increment()
@@ -183,7 +190,7 @@ import Testing
         do {
             let strong = Kept()
             kept = strong
-            let results = BatchSequence(Numbers(end: 10), jobs: 2) { [strong] number in
+            let results = BatchSequence(Numbers(end: 10), concurrency: 2) { [strong] number in
                 withExtendedLifetime(strong) { number }
             }.makeIterator()
             cancel = results.cancel
@@ -195,7 +202,7 @@ import Testing
 
     @Test func `an asynchronous sequence gives a result before the next element is there`() async throws {
         let (elements, input) = AsyncStream.makeStream(of: Int.self)
-        var results = AsyncBatchSequence(elements, window: 8, transform: Self.work).makeAsyncIterator()
+        var results = AsyncBatchSequence(elements, concurrency: 8, transform: Self.work).makeAsyncIterator()
         for number in 0..<10 {
             input.yield(number)
             #expect(await results.next() == number * 2)
@@ -206,7 +213,7 @@ import Testing
     }
 
     @Test func `an error of the sequence comes after the results before it, and ends it`() async {
-        let results = AsyncBatchSequence(Numbers(end: 20, failsAtEnd: true), window: 4, transform: Self.work)
+        let results = AsyncBatchSequence(Numbers(end: 20, failsAtEnd: true), concurrency: 4, transform: Self.work)
         var iterator = results.makeAsyncIterator()
         var collected: [Int] = []
         await #expect(throws: Numbers.Failure.self) {
@@ -220,25 +227,20 @@ import Testing
         let numbers = Numbers()
         let taken = Counter()
         let consumer = Task {
-            for try await _ in AsyncBatchSequence(numbers, window: 4, transform: Self.work) { taken.increment() }
+            for try await _ in AsyncBatchSequence(numbers, concurrency: 4, transform: Self.work) { taken.increment() }
             return Task.isCancelled
         }
         #expect(await Self.eventually { taken.count > 100 })
         consumer.cancel()
         #expect(try await consumer.value)
-        try await Task.sleep(for: .milliseconds(50))
-        let read = numbers.read.count
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(numbers.read.count == read)
-        #expect(read <= taken.count + 5)
+        #expect(try await Self.countAtRest(numbers) <= taken.count + 5)
     }
 
     @Test func `an asynchronous consumer that leaves ends the reading`() async throws {
         let numbers = Numbers()
-        for try await result in AsyncBatchSequence(numbers, window: 4, transform: Self.work) where result > 10 { break }
-        try await Task.sleep(for: .milliseconds(50))
-        let read = numbers.read.count
-        try await Task.sleep(for: .milliseconds(50))
-        #expect(numbers.read.count == read)
+        for try await result in AsyncBatchSequence(numbers, concurrency: 4, transform: Self.work) where result > 10 {
+            break
+        }
+        #expect(try await Self.countAtRest(numbers) <= 7 + 4)
     }
 }

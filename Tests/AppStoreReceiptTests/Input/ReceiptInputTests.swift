@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt

@@ -6,7 +6,7 @@ import Testing
 /// The decoder takes shortcuts; a second one, in the tests, takes none.
 @Suite struct PayloadDecoderModelTests {
     /// What the library makes of a payload: all fields and attributes, or the error.
-    private func decode(_ container: [UInt8]) -> Result<PayloadModel, ReceiptError> {
+    private func decode(_ container: [UInt8]) -> Result<PayloadModel, VerificationError> {
         do {
             let receipt = try UnverifiedReceipt(decoding: container)
             let model = PayloadModel(receipt)
@@ -26,7 +26,7 @@ import Testing
     /// Whether both accepted the payload.
     private func compare(_ payload: [UInt8], _ seed: SeededGenerator, _ round: Int) throws -> Bool {
         let (container, offset) = try PayloadModel.container(payload)
-        let expected = PayloadModel.decode(payload, baseOffset: offset).mapError(ReceiptError.payload)
+        let expected = PayloadModel.decode(payload, baseOffset: offset).mapError { VerificationError(.payload($0)) }
         let found = decode(container)
         #expect(found == expected, "\(seed), round \(round)")
         if case .success = expected { return true }

@@ -8,17 +8,19 @@ import Testing
         tlv(0x30, tlv(0x02, integer(type)) + tlv(0x02, integer(version)) + tlv(0x04, value))
     }
 
-    static func decode(_ attributes: [[UInt8]]) throws(ReceiptError) -> UnverifiedReceipt {
+    static func decode(_ attributes: [[UInt8]]) throws(VerificationError) -> UnverifiedReceipt {
         try decode(payload: tlv(0x31, Array(attributes.joined())))
     }
 
-    static func decode(payload: [UInt8]) throws(ReceiptError) -> UnverifiedReceipt {
-        guard let (container, _) = try? PayloadModel.container(payload) else { throw .host(.libcryptoFailure) }
+    static func decode(payload: [UInt8]) throws(VerificationError) -> UnverifiedReceipt {
+        guard let (container, _) = try? PayloadModel.container(payload) else {
+            throw VerificationError(.host(.libcryptoFailure))
+        }
         return try UnverifiedReceipt(decoding: container)
     }
 
     /// A receipt with one purchase.
-    private func purchase(_ attributes: [[UInt8]]) throws(ReceiptError) -> InAppPurchase? {
+    private func purchase(_ attributes: [[UInt8]]) throws(VerificationError) -> InAppPurchase? {
         try Self.decode([Self.attribute(17, tlv(0x31, Array(attributes.joined()))), Self.filler]).inAppPurchases.first
     }
 
@@ -26,7 +28,7 @@ import Testing
         do {
             _ = try Self.decode(attributes)
         } catch {
-            if case .payload(let error) = error { return error }
+            if case .payload(let error) = error.reason { return error }
             Issue.record("\(error)")
         }
         return nil
@@ -147,7 +149,7 @@ import Testing
         let purchase = try purchase(
             [1702, 1703, 1705, 1721].map { Self.attribute($0, [0x0C, 0x00]) }
                 + [1704, 1706, 1708, 1712].map { Self.attribute($0, [0x16, 0x00]) })
-        #expect(purchase?.productID == nil && purchase?.expiresDate == nil && purchase?.cancellationDate == nil)
+        #expect(purchase?.productID == nil && purchase?.expiresDate == nil && purchase?.revocationDate == nil)
     }
 
     @Test(
@@ -158,9 +160,15 @@ import Testing
         ] as [([UInt8], Int64)])
     func `integers of up to 8 bytes are read, everywhere`(row: ([UInt8], Int64)) throws {
         let receipt = try Self.decode([1, 9, 11, 13, 15, 16, 25].map { Self.attribute($0, tlv(0x02, row.0)) })
-        #expect(Set(PayloadModel(receipt).outer.values.map { $0 == .number(row.1) }) == [true])
+        let outer = PayloadModel(receipt).outer
+        #expect(outer.count == 7 && outer.values.allSatisfy { $0 == .number(row.1) || $0 == .id("\(row.1)") })
         let purchase = try purchase([1701, 1707, 1710, 1711, 1720].map { Self.attribute($0, tlv(0x02, row.0)) })
-        #expect(purchase?.quantity == row.1 && purchase?.webOrderLineItemID == row.1 && purchase?.itemID == row.1)
+        #expect(purchase?.quantity == Int(row.1) && purchase?.itemID == "\(row.1)")
+        // 0 stands for none.
+        #expect(purchase?.webOrderLineItemID == (row.1 == 0 ? nil : "\(row.1)"))
+        #expect(purchase?.revocationReason == RevocationReason(rawValue: row.1))
+        let types = ["Non-Consumable", "Consumable", "Non-Renewing Subscription", "Auto-Renewable Subscription"]
+        #expect(purchase?.productType?.rawValue == (row.1 < 4 ? types[Int(row.1)] : "\(row.1)"))
     }
 
     @Test(arguments: [([0x02, 0x01, 0x00], false), ([0x02, 0x01, 0x01], true)] as [([UInt8], Bool)])
@@ -251,20 +259,22 @@ import Testing
     @Test func `an empty payload is a receipt that says nothing`() throws {
         let receipt = try Self.decode([])
         #expect(PayloadModel(receipt).outer.isEmpty && receipt.inAppPurchases.isEmpty && receipt.environment == nil)
-        #expect(try !receipt.isMade(forDevice: []))
+        #expect(try !receipt.matches(deviceIdentifier: []))
     }
 
     @Test func `purchases have a limit`() throws {
         let purchases = [[UInt8]](repeating: Self.attribute(17, tlv(0x31, [])), count: 4)
         let (container, offset) = try PayloadModel.container(tlv(0x31, Array(purchases.joined())))
-        var limits = ReceiptLimits()
+        var limits = VerificationLimits()
         limits.maximumPurchaseCount = 4
         #expect(try UnverifiedReceipt(decoding: container, limits: limits).inAppPurchases.count == 4)
         limits.maximumPurchaseCount = 3
         #expect(
-            throws: ReceiptError.payload(
-                ASN1DecodingError(
-                    .tooManyElements, offset: offset + 2 + 4 * 12, path: ASN1Path(ASN1Field(rawValue: 17), index: 3)))
+            throws: VerificationError(
+                .payload(
+                    ASN1DecodingError(
+                        .tooManyElements, offset: offset + 2 + 4 * 12,
+                        path: ASN1Path(ASN1Field(rawValue: 17), index: 3))))
         ) { try UnverifiedReceipt(decoding: container, limits: limits) }
     }
 }

@@ -2,12 +2,15 @@
 import AppStoreReceiptTesting
 import SpanASN1
 import SpanPKCS7
+import StrictText
 
 /// What a payload says, by number: the answer of the library, or of a second decoder that is simple and slow.
 struct PayloadModel: Equatable {
     enum Value: Equatable {
         case text(String)
         case number(Int64)
+        /// A number that the library gives as a string.
+        case id(String)
         case flag(Bool)
         case octets([UInt8])
         case date(Int64)
@@ -25,19 +28,19 @@ struct PayloadModel: Equatable {
 // MARK: - The second decoder
 
 extension PayloadModel {
-    private enum Form { case text, ia5, date, number, flag, octets }
+    private enum Form { case text, ia5, date, number, id, idOrZero, flag, octets }
 
     /// RECEIPT-FORMAT's tables, and whether a wrong value is an error.
     private static let forms: [Int64: (form: Form, isDocumented: Bool)] = [
-        0: (.text, true), 1: (.number, true), 2: (.text, true), 3: (.text, true), 4: (.octets, true),
-        5: (.octets, true), 8: (.date, true), 9: (.number, false), 10: (.ia5, false), 11: (.number, false),
-        12: (.date, true), 13: (.number, false), 15: (.number, true), 16: (.number, true), 18: (.date, true),
+        0: (.text, true), 1: (.id, true), 2: (.text, true), 3: (.text, true), 4: (.octets, true),
+        5: (.octets, true), 8: (.date, true), 9: (.number, false), 10: (.ia5, false), 11: (.id, false),
+        12: (.date, true), 13: (.number, false), 15: (.id, true), 16: (.id, true), 18: (.date, true),
         19: (.text, true), 21: (.date, true), 25: (.number, false), 32: (.date, false),
     ]
     private static let purchaseForms: [Int64: (form: Form, isDocumented: Bool)] = [
         1701: (.number, true), 1702: (.text, true), 1703: (.text, true), 1704: (.date, true), 1705: (.text, true),
-        1706: (.date, true), 1707: (.number, false), 1708: (.date, true), 1710: (.number, false),
-        1711: (.number, true), 1712: (.date, true), 1713: (.flag, true), 1719: (.flag, true), 1720: (.number, true),
+        1706: (.date, true), 1707: (.number, false), 1708: (.date, true), 1710: (.id, false),
+        1711: (.idOrZero, true), 1712: (.date, true), 1713: (.flag, true), 1719: (.flag, true), 1720: (.number, true),
         1721: (.text, true),
     ]
 
@@ -154,13 +157,19 @@ extension PayloadModel {
             case .date:
                 let element = try attribute.only(.ia5String)
                 if element.contentCount == 0 { return nil }
-                guard let date = Timestamp(rfc3339: element.content) else { throw element.error(.invalidTime) }
+                guard let date = Instant(rfc3339: element.content) else { throw element.error(.invalidTime) }
                 return .date(date.millisecondsSince1970)
-            case .number, .flag:
+            case .number, .id, .idOrZero, .flag:
                 let element = try attribute.only(.integer)
                 let number = try element.integer(as: Int64.self)
                 guard 0...(form == .flag ? 1 : Int64.max) ~= number else { throw element.error(.integerOutOfRange) }
-                return form == .flag ? .flag(number == 1) : .number(number)
+                return switch form {
+                case .flag: .flag(number == 1)
+                case .id: .id(String(number))
+                // Every purchase that is no subscription has a 0 here.
+                case .idOrZero: number == 0 ? nil : .id(String(number))
+                default: .number(number)
+                }
             }
         } catch {
             if isDocumented { throw error }
@@ -183,9 +192,10 @@ extension PayloadModel {
         func set(_ number: Int64, _ value: Value?) { outer[number] = value }
         func text(_ number: Int64, _ text: String?) { set(number, text.map(Value.text)) }
         func number(_ number: Int64, _ value: Int64?) { set(number, value.map(Value.number)) }
-        func date(_ number: Int64, _ date: Timestamp?) { set(number, date.map { .date($0.millisecondsSince1970) }) }
+        func id(_ number: Int64, _ text: String?) { set(number, text.map(Value.id)) }
+        func date(_ number: Int64, _ date: Instant?) { set(number, date.map { .date($0.millisecondsSince1970) }) }
         text(0, receipt.receiptType)
-        number(1, receipt.appItemID)
+        id(1, receipt.appItemID)
         text(2, receipt.bundleID)
         text(3, receipt.applicationVersion)
         set(4, receipt.opaqueValue.map(Value.octets))
@@ -193,11 +203,11 @@ extension PayloadModel {
         date(8, receipt.originalCreationDate)
         number(9, receipt.serverBuild)
         text(10, receipt.ageRating)
-        number(11, receipt.sellerID)
+        id(11, receipt.sellerID)
         date(12, receipt.creationDate)
         number(13, receipt.clientVersion)
-        number(15, receipt.downloadID)
-        number(16, receipt.versionExternalIdentifier)
+        id(15, receipt.downloadID)
+        id(16, receipt.versionExternalIdentifier)
         date(18, receipt.originalPurchaseDate)
         text(19, receipt.originalApplicationVersion)
         date(21, receipt.expirationDate)
@@ -216,20 +226,31 @@ extension PayloadModel {
             1721: purchase.promotionalOfferID,
         ]
         let numbers: [Int64: Int64?] = [
-            1701: purchase.quantity, 1707: purchase.productType?.rawValue, 1710: purchase.itemID,
-            1711: purchase.webOrderLineItemID, 1720: purchase.cancellationReason,
+            1701: purchase.quantity.map(Int64.init), 1707: purchase.productType.map(Self.receiptNumber),
+            1720: purchase.revocationReason?.rawValue,
         ]
-        let dates: [Int64: Timestamp?] = [
+        let ids: [Int64: String?] = [1710: purchase.itemID, 1711: purchase.webOrderLineItemID]
+        let dates: [Int64: Instant?] = [
             1704: purchase.purchaseDate, 1706: purchase.originalPurchaseDate, 1708: purchase.expiresDate,
-            1712: purchase.cancellationDate,
+            1712: purchase.revocationDate,
         ]
         let flags: [Int64: Bool?] = [1713: purchase.isTrialPeriod, 1719: purchase.isInIntroOfferPeriod]
         var fields: Fields = [:]
         for (number, text) in texts { fields[number] = text.map(Value.text) }
         for (number, value) in numbers { fields[number] = value.map(Value.number) }
+        for (number, id) in ids { fields[number] = id.map(Value.id) }
         for (number, date) in dates { fields[number] = date.map { .date($0.millisecondsSince1970) } }
         for (number, flag) in flags { fields[number] = flag.map(Value.flag) }
         return fields
+    }
+
+    /// The number of a product type in attribute 1707; one without a name stands for itself.
+    private static func receiptNumber(_ type: ProductType) -> Int64 {
+        let names = [
+            "Non-Consumable", "Consumable", "Non-Renewing Subscription", "Auto-Renewable Subscription",
+            "Free Subscription",
+        ]
+        return names.firstIndex(of: type.rawValue).map(Int64.init) ?? Int64(type.rawValue) ?? -1
     }
 
     /// The attributes that no field shows: of unknown numbers, and inferred ones whose value has another form.

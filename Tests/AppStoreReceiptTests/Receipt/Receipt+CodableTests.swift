@@ -30,18 +30,18 @@ struct ReceiptCodableTests {
             #expect(copy.index == 0)
             #expect(copy.productID == purchase.productID)
             #expect(copy.transactionID == purchase.transactionID)
-            #expect(copy.cancellationDate == purchase.cancellationDate)
+            #expect(copy.revocationDate == purchase.revocationDate)
             #expect(Array(copy.attributes) == Array(purchase.attributes))
         }
         #expect(try coded(Array(verified.inAppPurchases)) == Array(verified.inAppPurchases))
-        #expect(try coded([Timestamp(millisecondsSince1970: 1)]) == [Timestamp(millisecondsSince1970: 1)])
-        #expect(try coded(ReceiptEnvironment.allCases) == ReceiptEnvironment.allCases)
+        #expect(try coded([Instant(millisecondsSince1970: 1)]) == [Instant(millisecondsSince1970: 1)])
+        #expect(try coded(AppStoreEnvironment.allCases) == AppStoreEnvironment.allCases)
         #expect(try coded([ProductType.nonConsumable]) == [.nonConsumable])
     }
 
     @Test func `no decoding makes a verified receipt`() {
         #expect(!((VerifiedReceipt.self as Any.Type) is any Decodable.Type))
-        #expect(!((ReceiptEvidence.self as Any.Type) is any Decodable.Type))
+        #expect(!((Verification.self as Any.Type) is any Decodable.Type))
     }
 
     @Test(arguments: ["\"\"", "\"MA\"", "\"????\"", "7", "\"MQAA\"", "\"MAA=\"", "\"MYIB\"", "\"MYj/////////\""])
@@ -58,9 +58,9 @@ struct ReceiptCodableTests {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: Self.purchases)
         let other = try TestCertificateAuthority()
         let first = try MintedReceipts.verified(builder)
-        let verifier = try ReceiptVerifier(
-            policy: ReceiptPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))
-        let second = try verifier.verify(binary: builder.signed(by: other))
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))
+        let second = try verifier.verifyReceipt(builder.signed(by: other))
         #expect(try first.fingerprint == second.fingerprint)
         let payload = try builder.payload()
         let expected = try Fingerprint(of: payload.span)

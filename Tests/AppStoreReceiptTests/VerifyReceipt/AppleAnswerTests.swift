@@ -27,7 +27,7 @@ struct AppleAnswerTests {
 
     private func answer(to name: String) throws -> [String: Any] {
         let text = try Data(binary(name)).base64EncodedString()
-        let answer = try VerifyReceiptResponder(environment: .sandbox).answer(
+        let answer = try VerifyReceiptResponder(bundleIDs: nil, environments: [.sandbox]).answer(
             to: Array("{\"receipt-data\":\"\(text)\"}".utf8))
         #expect(answer.status == .valid)
         return try #require(JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
@@ -83,11 +83,11 @@ struct AppleAnswerTests {
         let upgraded = try #require(unified["latest_receipt_info"] as? [[String: Any]])
             .filter { $0["is_upgraded"] as? String == "true" }.compactMap { $0["transaction_id"] as? String }
         #expect(upgraded.count == 4)
-        let verifier = try ReceiptVerifier(policy: ReceiptPolicy(bundleIDs: nil, environments: [.sandbox]))
-        let receipt = try verifier.verify(binary: binary(name))
+        let verifier = try AppStoreVerifier(policy: VerificationPolicy(bundleIDs: nil, environments: [.sandbox]))
+        let receipt = try verifier.verifyReceipt(binary(name))
         let ended = receipt.inAppPurchases.filter { period in
             guard let end = period.expiresDate else { return false }
-            let last = Timestamp(millisecondsSince1970: end.millisecondsSince1970 - 1)
+            let last = Instant(millisecondsSince1970: end.millisecondsSince1970 - 1)
             return !receipt.subscriptions(at: last).contains { $0.currentPeriod == period }
         }
         #expect(Set(ended.compactMap(\.transactionID)) == Set(upgraded))

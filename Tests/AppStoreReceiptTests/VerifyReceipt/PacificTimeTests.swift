@@ -1,5 +1,6 @@
 import Foundation
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
@@ -16,15 +17,15 @@ struct PacificTimeTests {
         var changes = 0
         var checked = 0
         func check(_ seconds: Int64) -> Int {
-            let timestamp = Timestamp(millisecondsSince1970: seconds * 1000)
-            let offset = pacific.offset(atSecondsSince1970: seconds, inYear: timestamp.components.year)
+            let instant = Instant(millisecondsSince1970: seconds * 1000)
+            let offset = pacific.offset(atSecondsSince1970: seconds, inYear: instant.components.year)
             let expected = zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds)))
-            if offset != expected { Issue.record("\(timestamp): \(offset), but by the data \(expected)") }
+            if offset != expected { Issue.record("\(instant): \(offset), but by the data \(expected)") }
             checked += 1
             return offset
         }
-        let first = try #require(Timestamp(year: Self.years.lowerBound, month: 1, day: 1)).secondsSince1970
-        let end = try #require(Timestamp(year: Self.years.upperBound + 1, month: 1, day: 1)).secondsSince1970
+        let first = try #require(Instant(year: Self.years.lowerBound, month: 1, day: 1)).secondsSince1970
+        let end = try #require(Instant(year: Self.years.upperBound + 1, month: 1, day: 1)).secondsSince1970
         var last = check(first)
         for day in stride(from: first + 86_400, to: end, by: 86_400) {
             let offset = check(day)
@@ -48,8 +49,8 @@ struct PacificTimeTests {
         year: Int, first: String, last: String
     ) throws {
         let range = PacificTime.daylightSaving(in: year)
-        #expect(range.lowerBound == Timestamp(rfc3339: first)?.secondsSince1970)
-        #expect(range.upperBound == Timestamp(rfc3339: last)?.secondsSince1970)
+        #expect(range.lowerBound == Instant(rfc3339: first)?.secondsSince1970)
+        #expect(range.upperBound == Instant(rfc3339: last)?.secondsSince1970)
     }
 
     @Test(arguments: [-1, 0, 1966, 9999, 10_000])

@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
@@ -19,9 +20,9 @@ struct VerifyReceiptDateTests {
         ("1969-12-31T23:59:59.999Z", "1969-12-31 23:59:59", "-1", "1969-12-31 15:59:59"),
     ])
     func `a date has three forms`(date: String, utc: String, milliseconds: String, pacific: String) throws {
-        let timestamp = try #require(Timestamp(rfc3339: date))
+        let instant = try #require(Instant(rfc3339: date))
         #expect(
-            Self.text(timestamp.millisecondsSince1970) == """
+            Self.text(instant.millisecondsSince1970) == """
                 "expires_date":"\(utc) Etc/GMT","expires_date_ms":"\(milliseconds)",\
                 "expires_date_pst":"\(pacific) America/Los_Angeles",
                 """)
@@ -35,7 +36,7 @@ struct VerifyReceiptDateTests {
     @Test func `every day of the table and around it is the calendar's`() throws {
         let table = MonthTable.shared
         for day in 10_000..<30_000 {
-            let date = Timestamp(millisecondsSince1970: Int64(day) * 86_400_000).components
+            let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
             let text = table.date(day)
             #expect(text.year == date.year)
             #expect(text.day == date.day)
@@ -45,9 +46,9 @@ struct VerifyReceiptDateTests {
 
     @Test func `every second of a day is the clock's`() {
         for second in stride(from: Int64(0), to: 86_400, by: 7) {
-            let timestamp = Timestamp(millisecondsSince1970: 1_585_699_200_000 + second * 1000)
-            let expected = timestamp.description.dropLast().map { $0 == "T" ? " " : String($0) }.joined()
-            #expect(Self.text(timestamp.millisecondsSince1970).contains("\"\(expected) Etc/GMT\""))
+            let instant = Instant(millisecondsSince1970: 1_585_699_200_000 + second * 1000)
+            let expected = instant.description.dropLast().map { $0 == "T" ? " " : String($0) }.joined()
+            #expect(Self.text(instant.millisecondsSince1970).contains("\"\(expected) Etc/GMT\""))
         }
     }
 

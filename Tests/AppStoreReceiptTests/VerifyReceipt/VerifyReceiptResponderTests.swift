@@ -1,15 +1,17 @@
 import AppStoreReceiptTesting
 import Foundation
 import SpanASN1
+import StrictText
 import Testing
 
 @testable import AppStoreReceipt
 
 struct VerifyReceiptResponderTests {
-    static let clock = Timestamp(millisecondsSince1970: 1_750_000_000_123)
+    static let clock = Instant(millisecondsSince1970: 1_750_000_000_123)
 
-    static func responder(_ environment: VerifyReceiptResponder.Environment) throws -> VerifyReceiptResponder {
-        var responder = try VerifyReceiptResponder(environment: environment, trust: MintedReceipts.trust)
+    static func responder(_ environments: AppStoreEnvironment...) throws -> VerifyReceiptResponder {
+        var responder = try VerifyReceiptResponder(
+            bundleIDs: nil, environments: Set(environments), trust: MintedReceipts.trust)
         responder.clock = { clock }
         return responder
     }
@@ -18,7 +20,7 @@ struct VerifyReceiptResponderTests {
         Array("{\"receipt-data\":\"\(Base64.encode(receipt.span))\"\(others)}".utf8)
     }
 
-    static func builder(_ type: ReceiptBuilder.Environment = .production) -> ReceiptBuilder {
+    static func builder(_ type: ReceiptBuilder.ReceiptType = .production) -> ReceiptBuilder {
         ReceiptBuilder(
             bundleID: "com.example.app", environment: type,
             purchases: [
@@ -41,13 +43,13 @@ struct VerifyReceiptResponderTests {
                     var purchase = SubscriptionCase.period(
                         "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
                         cancelled: 100.5)
-                    purchase.cancellationReason = 1
+                    purchase.revocationReason = 1
                     purchase.quantity = 3
                     return purchase
                 }()
             ])
         builder.creationDate = day(200)
-        builder.originalCreationDate = Timestamp(rfc3339: "2025-07-01T12:00:00.250Z")
+        builder.originalCreationDate = Instant(rfc3339: "2025-07-01T12:00:00.250Z")
         builder.originalPurchaseDate = day(0)
         builder.preorderDate = day(1)
         builder.expirationDate = day(800)
@@ -95,6 +97,30 @@ struct VerifyReceiptResponderTests {
         #expect(receipt["adam_id"] as? Int == 0)
     }
 
+    /// As in Apple's answers. That a download id is absent in production was seen; that another id is, never.
+    @Test(
+        arguments: [
+            (.production, .production, "\"download_id\":null,", ""),
+            (.productionVPP, .production, "\"download_id\":null,", ""),
+            (.sandbox, .sandbox, "\"download_id\":0,", "0"),
+            (.productionVPPSandbox, .sandbox, "\"download_id\":0,", "0"),
+        ] as [(ReceiptBuilder.ReceiptType, AppStoreEnvironment, String, String)])
+    func `an id that the receipt has not is what Apple writes for it`(
+        row: (ReceiptBuilder.ReceiptType, AppStoreEnvironment, String, String)
+    ) throws {
+        var builder = Self.builder(row.0)
+        (builder.appItemID, builder.downloadID, builder.versionExternalIdentifier) = (nil, nil, nil)
+        let answer = try Self.responder(row.1).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        func members(_ names: String...) -> String {
+            row.3.isEmpty ? "" : names.map { "\"\($0)\":\(row.3)," }.joined()
+        }
+        let type = builder.receiptType ?? ""
+        let start =
+            #"{"receipt_type":"\#(type)",\#(members("adam_id", "app_item_id"))"bundle_id":"com.example.app","#
+            + #""application_version":"1.0",\#(row.2)\#(members("version_external_identifier"))"receipt_creation_date":"#
+        #expect(String(decoding: answer.body, as: UTF8.self).contains(start))
+    }
+
     @Test func `what no receipt holds is not in the answer`() throws {
         let answer = try Self.responder(.production).answer(
             to: Self.request(Self.builder().signed(by: MintedReceipts.authority)))
@@ -126,10 +152,10 @@ struct VerifyReceiptResponderTests {
         let text = String(repeating: "\u{1}", count: 5000)
         var purchase = SubscriptionCase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
-        (purchase.quantity, purchase.webOrderLineItemID, purchase.cancellationReason) = (.max, .max, .max)
-        let last = try #require(Timestamp(rfc3339: "9999-12-31T23:59:59.999Z"))
+        (purchase.quantity, purchase.webOrderLineItemID, purchase.revocationReason) = (.max, .max, .max)
+        let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))
         (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)
-        (purchase.cancellationDate, purchase.isInIntroOfferPeriod) = (last, true)
+        (purchase.revocationDate, purchase.isInIntroOfferPeriod) = (last, true)
         var empty = ReceiptBuilder.Purchase()
         empty.additionalAttributes = []
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, empty])
@@ -180,19 +206,20 @@ struct VerifyReceiptResponderTests {
     }
 
     @Test(arguments: [
-        (ReceiptBuilder.Environment.production, 0, 21008, "Production"),
+        (ReceiptBuilder.ReceiptType.production, 0, 21008, "Production"),
         (.sandbox, 21007, 0, "Sandbox"),
         (.productionVPP, 0, 21008, "Production"),
         (.productionVPPSandbox, 21007, 0, "Sandbox"),
     ])
     func `production first, the sandbox on 21007, or both at once`(
-        type: ReceiptBuilder.Environment, atProduction: Int, atSandbox: Int, name: String
+        type: ReceiptBuilder.ReceiptType, atProduction: Int, atSandbox: Int, name: String
     ) throws {
         let request = Self.request(try Self.builder(type).signed(by: MintedReceipts.authority))
-        for (environment, status) in [
-            (VerifyReceiptResponder.Environment.production, atProduction), (.sandbox, atSandbox), (.either, 0),
+        for (responder, status) in [
+            (try Self.responder(.production), atProduction), (try Self.responder(.sandbox), atSandbox),
+            (try Self.responder(.production, .sandbox), 0),
         ] {
-            let answer = try Self.responder(environment).answer(to: request)
+            let answer = responder.answer(to: request)
             #expect(answer.status.rawValue == status)
             if status == 0 {
                 #expect(try Self.json(answer.body)["environment"] as? String == name)
@@ -202,19 +229,14 @@ struct VerifyReceiptResponderTests {
         }
     }
 
-    @Test(
-        arguments: [
-            ([.production], .production), ([.sandbox], .sandbox), ([.production, .sandbox], .either),
-        ] as [(Set<ReceiptEnvironment>, VerifyReceiptResponder.Environment)])
-    func `the environments of a policy are those that get status 0`(
-        environments: Set<ReceiptEnvironment>, expected: VerifyReceiptResponder.Environment
-    ) throws {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: environments)
-        policy.validationDate = .date(try #require(Timestamp(rfc3339: "2025-06-15T12:00:00Z")))
+    @Test(arguments: [[.production], [.sandbox], [.production, .sandbox]] as [Set<AppStoreEnvironment>])
+    func `the environments of a policy are those that get status 0`(environments: Set<AppStoreEnvironment>) throws {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: environments)
+        policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
-        #expect(responder.environment == expected)
+        #expect(responder.environments == environments)
         for (type, environment) in [
-            (ReceiptBuilder.Environment.production, ReceiptEnvironment.production), (.sandbox, .sandbox),
+            (ReceiptBuilder.ReceiptType.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
         ] {
             let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: MintedReceipts.authority)))
             #expect((answer.status == .valid) == environments.contains(environment))
@@ -227,11 +249,11 @@ struct VerifyReceiptResponderTests {
         #expect(late.answer(to: request).status == .notAuthenticated)
     }
 
-    @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<ReceiptEnvironment>])
-    func `a policy whose environments nobody can sign for is refused`(environments: Set<ReceiptEnvironment>) {
-        #expect(throws: ReceiptError.self) {
+    @Test(arguments: [[], [.xcode], [.production, .xcode], [.localTesting]] as [Set<AppStoreEnvironment>])
+    func `a policy whose environments nobody can sign for is refused`(environments: Set<AppStoreEnvironment>) {
+        #expect(throws: VerificationError.self) {
             try VerifyReceiptResponder(
-                policy: ReceiptPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
+                policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
         }
     }
 
@@ -241,7 +263,7 @@ struct VerifyReceiptResponderTests {
         let answer = try Self.responder(.production).answer(
             to: Self.request(builder.signed(by: MintedReceipts.authority)))
         #expect(answer.status == .malformedReceipt)
-        #expect(throws: ReceiptError.self) { try answer.result.get() }
+        #expect(throws: VerificationError.self) { try answer.result.get() }
         if case .failure(let error) = answer.result { #expect(error.stage == .payload && error.category == .host) }
     }
 
@@ -249,7 +271,7 @@ struct VerifyReceiptResponderTests {
         var builder = Self.builder()
         for type in ["Staging", nil] {
             builder.receiptType = type
-            let answer = try Self.responder(.either).answer(
+            let answer = try Self.responder(.production, .sandbox).answer(
                 to: Self.request(builder.signed(by: MintedReceipts.authority)))
             #expect(answer.status == .notAuthenticated)
             #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":21003}")
@@ -262,7 +284,7 @@ struct VerifyReceiptResponderTests {
             (nil, VerifyReceiptStatus.valid), (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
         ] as [(Set<String>?, VerifyReceiptStatus)] {
             let responder = try VerifyReceiptResponder(
-                environment: .production, trust: MintedReceipts.trust, bundleIDs: bundleIDs)
+                bundleIDs: bundleIDs, environments: [.production], trust: MintedReceipts.trust)
             #expect(responder.answer(to: request).status == status)
         }
     }
@@ -273,11 +295,11 @@ struct VerifyReceiptResponderTests {
         builder.encoding = .ber()
         let request = Self.request(try builder.signed(by: signer))
         let responder = try VerifyReceiptResponder(
-            environment: .xcode, trust: .storeKitTesting([signer.trustAnchor]))
+            bundleIDs: nil, environments: [.xcode], trust: .storeKitTesting([signer.trustAnchor]))
         let answer = responder.answer(to: request)
         #expect(answer.status == .valid)
         #expect(try Self.json(answer.body)["environment"] as? String == "Xcode")
-        #expect(try Self.responder(.either).answer(to: request).status == .notAuthenticated)
+        #expect(try Self.responder(.production, .sandbox).answer(to: request).status == .notAuthenticated)
     }
 
     // MARK: Requests
@@ -299,7 +321,7 @@ struct VerifyReceiptResponderTests {
     }
 
     @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
-        var policy = ReceiptPolicy(bundleIDs: nil, environments: [.production])
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         policy.limits.maximumByteCount = 10_000
         let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
         let receipt = try Self.builder().signed(by: MintedReceipts.authority)
@@ -312,7 +334,7 @@ struct VerifyReceiptResponderTests {
         let refusal = answer(padding + 1)
         #expect(refusal.status == .malformedReceipt)
         #expect(
-            throws: ReceiptError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
+            throws: VerificationError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
         ) { try refusal.result.get() }
     }
 

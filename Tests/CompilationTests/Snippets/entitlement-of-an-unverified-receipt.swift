@@ -1,7 +1,7 @@
 // Entitlements are those of verified receipts.
 import AppStoreReceipt
 
-func isEntitled(_ verified: VerifiedReceipt, _ decoded: UnverifiedReceipt, at date: Timestamp) -> Bool {
+func isEntitled(_ verified: VerifiedReceipt, _ decoded: UnverifiedReceipt, at date: Instant) -> Bool {
     #if CONTROL
     verified.isActive(productIDs: ["com.example.pro"], at: date)
     #else

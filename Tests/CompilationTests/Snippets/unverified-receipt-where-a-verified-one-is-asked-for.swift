@@ -3,9 +3,9 @@ import AppStoreReceipt
 
 func grant(_ receipt: VerifiedReceipt) {}
 
-func answer(_ bytes: [UInt8], _ verifier: ReceiptVerifier) throws {
+func answer(_ bytes: [UInt8], _ verifier: AppStoreVerifier) throws {
     #if CONTROL
-    grant(try verifier.verify(bytes))
+    grant(try verifier.verifyReceipt(bytes))
     #else
     // error: cannot convert value of type 'UnverifiedReceipt' to expected argument type 'VerifiedReceipt'
     grant(try UnverifiedReceipt(decoding: bytes))

@@ -2,10 +2,10 @@
 import AppStoreReceipt
 
 func forge(
-    _ decoded: UnverifiedReceipt, _ trust: ReceiptEvidence, _ verifier: ReceiptVerifier, _ bytes: [UInt8]
+    _ decoded: UnverifiedReceipt, _ trust: Verification, _ verifier: AppStoreVerifier, _ bytes: [UInt8]
 ) throws -> VerifiedReceipt {
     #if CONTROL
-    try verifier.verify(bytes)
+    try verifier.verifyReceipt(bytes)
     #else
     // error: 'VerifiedReceipt' initializer is inaccessible due to 'internal' protection level
     VerifiedReceipt(receipt: decoded.receipt, trust: trust)

@@ -2,7 +2,7 @@
 import AppStoreReceipt
 
 func forge(
-    _ genuine: Verified<TransactionInfo>, _ verifier: SignedDataVerifier, _ jws: String
+    _ genuine: Verified<TransactionInfo>, _ verifier: AppStoreVerifier, _ jws: String
 ) throws -> Verified<TransactionInfo> {
     #if CONTROL
     try verifier.verifyTransaction(jws)

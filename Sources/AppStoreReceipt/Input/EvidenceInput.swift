@@ -1,0 +1,66 @@
+import StrictText
+
+/// What an input of any kind is, by how it begins. Nothing is decoded.
+enum EvidenceInput {
+    /// A JSON object that begins at this byte.
+    case object(start: Int)
+    /// A JWS, perhaps with whitespace around it.
+    case jws
+    /// A receipt, or nothing that is known.
+    case receipt
+
+    /// - Throws: `input-too-large` for a text that could hold no evidence within the limits. (A binary receipt is measured as such.)
+    init(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) {
+        guard !ReceiptInput.isBinary(input) else {
+            self = .receipt
+            return
+        }
+        do throws(InputError) {
+            try ReceiptInput.checkCount(ofText: input, max(limits.maximumByteCount, limits.maximumJWSByteCount))
+        } catch {
+            throw .input(error)
+        }
+        if let start = ReceiptInput.startOfObject(in: input) {
+            self = .object(start: start)
+        } else if Self.isJWS(input) {
+            self = .jws
+        } else {
+            self = .receipt
+        }
+    }
+
+    /// Whether a text is a JWS: three parts of base64url with dots between. The base64url of most headers begins with `e`, as `{"` does; the
+    /// base64 of a receipt always begins with `M`, and PEM with `-`: these are not searched for dots.
+    static func isJWS(_ input: Span<UInt8>) -> Bool {
+        var start = 0
+        var end = input.count
+        while start < end, input[start].isWhitespace { start += 1 }
+        while start < end, input[end - 1].isWhitespace { end -= 1 }
+        guard start < end else { return false }
+        return switch input[start] {
+        case UInt8(ascii: "e"): true
+        case UInt8(ascii: "M"), UInt8(ascii: "-"): false
+        default: hasTwoDots(input.extracting(start..<end))
+        }
+    }
+
+    private static func hasTwoDots(_ text: Span<UInt8>) -> Bool {
+        var dotCount = 0
+        for index in text.indices {
+            if text[index] == UInt8(ascii: ".") {
+                dotCount += 1
+                if dotCount == 2 { return true }
+            } else if !text[index].isBase64URL {
+                return false
+            }
+        }
+        return false
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBase64URL: Bool {
+        self &- UInt8(ascii: "0") < 10 || (self | 0x20) &- UInt8(ascii: "a") < 26 || self == UInt8(ascii: "-")
+            || self == UInt8(ascii: "_")
+    }
+}

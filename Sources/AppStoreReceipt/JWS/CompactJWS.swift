@@ -1,0 +1,144 @@
+import SignatureTrust
+import StrictText
+
+/// A JWS in its compact form (RFC 7515, 7.1), `header.payload.signature`, read strictly. Nothing is verified.
+struct CompactJWS {
+    let certificates: CertificateSequence
+    /// The payload, decoded.
+    let payload: [UInt8]
+    let signature: [UInt8]
+    /// Where in the text is what the signature covers: header and payload as received, and the dot between them.
+    let signed: Range<Int>
+
+    /// - Parameters:
+    ///   - text: the JWS, and whitespace around it.
+    ///   - maximumByteCount: how long the text may be.
+    ///   - certificateCount: how many certificates the header must have.
+    init(
+        _ text: Span<UInt8>, maximumByteCount: Int, certificateCount: Int
+    ) throws(VerificationError) {
+        guard text.count <= maximumByteCount else {
+            throw VerificationError(.form(.inputTooLarge, offset: maximumByteCount))
+        }
+        var start = 0
+        var end = text.count
+        while start < end, text[start].isWhitespace { start += 1 }
+        while start < end, text[end - 1].isWhitespace { end -= 1 }
+        guard start < end else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
+        let (header, payload, signature) = try Self.split(text.extracting(0..<end), from: start)
+        signed = start..<payload.upperBound
+        let decodedHeader = try Self.decode(text, header)
+        self.payload = try Self.decode(text, payload)
+        self.signature = try Self.decode(text, signature)
+        certificates = try JOSEHeader.certificates(in: decodedHeader, count: certificateCount)
+    }
+
+    private static func split(
+        _ text: Span<UInt8>, from start: Int
+    ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
+        let first = text.firstDot(from: start)
+        guard first < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
+        let second = text.firstDot(from: first + 1)
+        guard second < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
+        let third = text.firstDot(from: second + 1)
+        guard third == text.count else { throw VerificationError(.form(.partCount, offset: third)) }
+        return (start..<first, first + 1..<second, second + 1..<text.count)
+    }
+
+    private static func decode(_ text: Span<UInt8>, _ part: Range<Int>) throws(VerificationError) -> [UInt8] {
+        do throws(Base64Error) {
+            return try Base64.decode(text.extracting(part), as: .jws)
+        } catch {
+            throw VerificationError(.form(.invalidBase64URL, offset: part.lowerBound + error.offset))
+        }
+    }
+}
+
+/// The header of a JWS (RFC 7515, 4): `alg` and `x5c` count, what would lead to another key is refused, the rest is ignored.
+private enum JOSEHeader {
+    /// All names that RFC 7515 to 7518, 7797 and 8725 speak of, none of which may be repeated (RFC 7515, 4).
+    private enum Member: String, CaseIterable {
+        case alg, jku, jwk, kid, x5u, x5c, x5t, typ, cty, crit, b64, enc, zip
+        case x5tS256 = "x5t#S256"
+    }
+
+    private static let members = JSONMembers<Member>()
+
+    static func certificates(in header: [UInt8], count: Int) throws(VerificationError) -> CertificateSequence {
+        // The first fault counts, but only of a header that is JSON at all.
+        var fault: (kind: HeaderFault, offset: Int)?
+        var hasAlgorithm = false
+        var certificates: [[UInt8]]?
+        do throws(JSONError) {
+            try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
+                try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
+                    guard fault == nil else { return }
+                    let offset = cursor.offset
+                    switch member {
+                    case .alg:
+                        hasAlgorithm = true
+                        let algorithm = try cursor.readString()
+                        if !(algorithm == "ES256") { fault = (.unsupportedAlgorithm, offset) }
+                    case .x5c: certificates = try readCertificates(&cursor, &fault, maximumCount: count)
+                    case .crit, .b64: fault = (.criticalHeader, offset)
+                    case .jku, .jwk, .x5u: fault = (.foreignKey, offset)
+                    case .kid, .x5t, .x5tS256, .typ, .cty, .enc, .zip: break
+                    }
+                }
+            }
+        } catch {
+            throw VerificationError(.headerSyntax(error))
+        }
+        if let fault { throw VerificationError(.header(fault.kind, offset: fault.offset)) }
+        guard hasAlgorithm else { throw VerificationError(.header(.missingAlgorithm, offset: 0)) }
+        guard let certificates else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
+        guard certificates.count == count else { throw VerificationError(.header(.certificateCount, offset: 0)) }
+        return CertificateSequence(certificates)
+    }
+
+    /// Reads `x5c`: strings of base64, no more than are accepted.
+    private static func readCertificates(
+        _ cursor: inout JSONCursor, _ fault: inout (kind: HeaderFault, offset: Int)?, maximumCount: Int
+    ) throws(JSONError) -> [[UInt8]] {
+        var certificates: [[UInt8]] = []
+        var found: (kind: HeaderFault, offset: Int)?
+        try cursor.readArray { (cursor) throws(JSONError) in
+            guard found == nil else { return }
+            guard certificates.count < maximumCount else {
+                found = (.certificateCount, cursor.offset)
+                return
+            }
+            let string = try cursor.readString()
+            do throws(Base64Error) {
+                // JSON may write a slash as `\/`, which is the only escape that base64 can have a use for.
+                certificates.append(
+                    string.hasEscapes
+                        ? try Base64.decode(string.bytes.span, as: .strict)
+                        : try Base64.decode(string.raw, as: .strict))
+            } catch {
+                found = (.malformedCertificates, string.offset + 1 + error.offset)
+            }
+        }
+        fault = found
+        return certificates
+    }
+}
+
+extension Span<UInt8> {
+    /// The first dot from `start` on; `count` if there is none.
+    ///
+    /// A loop of a count known to the compiler becomes a few vector instructions.
+    fileprivate func firstDot(from start: Int) -> Int {
+        let dot = UInt8(ascii: ".")
+        var position = start
+        while count - position >= 32 {
+            let chunk = extracting(position..<position + 32)
+            var found: UInt8 = 0
+            for index in 0..<32 { found |= chunk[index] == dot ? 1 : 0 }
+            guard found == 0 else { break }
+            position += 32
+        }
+        while position < count, self[position] != dot { position += 1 }
+        return position
+    }
+}

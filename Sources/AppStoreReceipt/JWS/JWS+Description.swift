@@ -1,0 +1,65 @@
+// For logs: short, and with strangers' characters escaped. A notification is 20,000 bytes long.
+
+extension JWSObject: CustomStringConvertible {
+    /// The beginning of the object's text.
+    public var description: String { text.utf8.beginning }
+}
+
+extension JWSMembers: CustomStringConvertible {
+    package var description: String { text[range].beginning }
+}
+
+extension Collection<UInt8> {
+    fileprivate var beginning: String { Array(prefix(201))[...].quoted(limit: 200) ?? "" }
+}
+
+extension TransactionInfo: CustomStringConvertible {
+    /// `transaction "1000" of "com.example.pro" in "com.example.app"`
+    public var description: String {
+        "transaction \(quoted(transactionID)) of \(quoted(productID)) in \(quoted(bundleID))"
+    }
+}
+
+extension RenewalInfo: CustomStringConvertible {
+    /// `renewal information on "1000"`
+    public var description: String { "renewal information on \(quoted(originalTransactionID))" }
+}
+
+extension AppTransaction: CustomStringConvertible {
+    /// `app transaction of "com.example.app"`
+    public var description: String { "app transaction of \(quoted(bundleID))" }
+}
+
+extension RealtimeRequest: CustomStringConvertible {
+    /// `real-time request on "1000"`
+    public var description: String { "real-time request on \(quoted(originalTransactionID))" }
+}
+
+extension AppStoreNotification: CustomStringConvertible {
+    /// `notification DID_RENEW in "com.example.app"`
+    public var description: String {
+        let kind = [type?.rawValue, subtype?.rawValue].compactMap(\.self).joined(separator: "/")
+        return "notification \(quoted(kind)) in \(quoted(data?.bundleID ?? appData?.bundleID ?? summary?.bundleID))"
+    }
+}
+
+private func quoted(_ text: String?) -> String {
+    guard let text else { return "?" }
+    return Array(text.utf8.prefix(129))[...].quoted(limit: 128) ?? "\"\""
+}
+
+extension Verified: CustomStringConvertible {
+    /// The payload's description.
+    public var description: String { "verified: \(payload)" }
+}
+
+extension VerifiedNotification: CustomStringConvertible {
+    /// The notification's description, and those of its signed parts.
+    public var description: String {
+        let parts: [(any CustomStringConvertible)?] = [
+            transactionInfo?.payload, renewalInfo?.payload, appTransaction?.payload,
+        ]
+        let known = parts.compactMap { $0?.description }
+        return notification.description + (known.isEmpty ? "" : " with \(known.joined(separator: ", "))")
+    }
+}

@@ -1,0 +1,130 @@
+import StrictText
+
+/// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
+package struct JWSPart: Sendable {
+    package let kind: Kind
+    /// What it was verified by.
+    package let verification: Verification
+    private let payload: any JWSRecord
+
+    package enum Kind: String, Sendable, CaseIterable {
+        case transaction
+        case renewalInfo = "renewal_info"
+        case appTransaction = "app_transaction"
+        case notification
+        case realtimeRequest = "realtime_request"
+    }
+
+    fileprivate init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
+        self.kind = kind
+        verification = verified.verification
+        payload = verified.payload
+    }
+
+    /// Writes the object with Apple's names and values, but dates in RFC 3339; what this library does not know as it was received.
+    func write(to writer: inout JSONWriter) { payload.write(to: &writer) }
+
+    /// All fields, in their order.
+    package var fields: [JWSField] { payload.fields }
+}
+
+/// A field of signed data, for people to read.
+package struct JWSField: Sendable {
+    /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
+    package let name: String
+    package let value: Value
+
+    package enum Value: Sendable {
+        case string(String)
+        case date(Instant)
+        /// Anything else, as it was received.
+        case json(String)
+    }
+}
+
+extension VerifiedEvidence {
+    /// What was signed, and then what was signed within it; nothing for a receipt.
+    package var signedParts: [JWSPart] {
+        switch self {
+        case .receipt: return []
+        case .transaction(let info): return [JWSPart(.transaction, info)]
+        case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
+        case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
+        case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
+        case .notification(let notification):
+            var parts = [JWSPart(.notification, notification.notification)]
+            if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }
+            if let info = notification.renewalInfo { parts.append(JWSPart(.renewalInfo, info)) }
+            if let info = notification.appTransaction { parts.append(JWSPart(.appTransaction, info)) }
+            return parts
+        }
+    }
+}
+
+// MARK: - Walking an object
+
+// What is read here was read before, when the object was decoded: it can be read again.
+extension JWSRecord {
+    fileprivate func write(to writer: inout JSONWriter) {
+        let text = members.text
+        var cursor = JSONCursor(text.span, from: members.range.lowerBound)
+        do throws(JSONError) { try Self.write(text, &cursor, to: &writer) } catch {}
+    }
+
+    private static func write(
+        _ text: [UInt8], _ cursor: inout JSONCursor, to writer: inout JSONWriter
+    ) throws(JSONError) {
+        writer.beginObject()
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            let form = Member.names.member(of: name)?.form
+            if case .jws = form { return }
+            let bytes = name.bytes
+            writer.name(utf8: bytes.span)
+            guard try !cursor.readIfNull() else { return writer.null() }
+            switch form {
+            case .date: writer.date(try cursor.readInstant())
+            case .object(let type): try type.write(text, &cursor, to: &writer)
+            case .objects(let type):
+                writer.beginArray()
+                try cursor.readArray { (cursor) throws(JSONError) in try type.write(text, &cursor, to: &writer) }
+                writer.endArray()
+            default: writer.compact(text.span.extracting(try cursor.skipValue()))
+            }
+        }
+        writer.endObject()
+    }
+
+    fileprivate var fields: [JWSField] {
+        var fields: [JWSField] = []
+        let text = members.text
+        var cursor = JSONCursor(text.span, from: members.range.lowerBound)
+        do throws(JSONError) { try Self.append(text, &cursor, to: &fields, within: "") } catch {}
+        return fields
+    }
+
+    private static func append(
+        _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [JWSField], within path: String
+    ) throws(JSONError) {
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            // By bytes: Swift calls names equal that differ in Unicode normalization.
+            let form = Member.names.member(of: name)?.form
+            if case .jws = form { return }
+            let path = path + name.value
+            guard try !cursor.readIfNull() else { return }
+            switch form {
+            case .date: fields.append(JWSField(name: path, value: .date(try cursor.readInstant())))
+            case .string: fields.append(JWSField(name: path, value: .string(try cursor.readString().value)))
+            case .object(let type): try type.append(text, &cursor, to: &fields, within: path + ".")
+            case .objects(let type):
+                var index = 0
+                try cursor.readArray { (cursor) throws(JSONError) in
+                    try type.append(text, &cursor, to: &fields, within: "\(path)[\(index)].")
+                    index += 1
+                }
+            default:
+                let value = String(decoding: text[try cursor.skipValue()], as: UTF8.self)
+                fields.append(JWSField(name: path, value: .json(value)))
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import SpanASN1
+
+extension Instant {
+    /// A date in the form that nearly all have, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for any other, right or wrong.
+    @inline(__always)
+    init?(plain text: PlainDateWords) {
+        // Exclusive or leaves 0–9 where a digit stands and 0 where the right separator does.
+        let first = text.first ^ 0x2D30_302D_3030_3030  // YYYY-MM-
+        let second = text.second ^ 0x3030_3A30_3054_3030  // DDThh:mm
+        let third = text.third ^ 0x5A30_303A  // :ssZ
+        let wrong =
+            first | (first &+ 0x7F76_767F_7676_7676) | second | (second &+ 0x7676_7F76_767F_7676)
+            | UInt64(third | (third &+ 0x7F76_767F))
+        guard wrong & 0x8080_8080_8080_8080 == 0 else { return nil }
+        // Ten times each digit and the next one: in each byte that begins a pair its value.
+        let (firstPairs, secondPairs, thirdPairs) = (first.digitPairs, second.digitPairs, UInt64(third).digitPairs)
+        self.init(
+            year: firstPairs.byte(0) &* 100 &+ firstPairs.byte(2), month: firstPairs.byte(5),
+            day: secondPairs.byte(0), hour: secondPairs.byte(3), minute: secondPairs.byte(6),
+            second: thirdPairs.byte(1))
+    }
+}
+
+/// The 20 octets of a date; the first octet of a word is its lowest byte.
+struct PlainDateWords: BitwiseCopyable {
+    var first, second: UInt64
+    var third: UInt32
+}
+
+extension UInt64 {
+    fileprivate var digitPairs: UInt64 { self &* 10 &+ self >> 8 }
+    fileprivate func byte(_ index: UInt64) -> Int { Int(self >> (8 &* index) & 0xFF) }
+}

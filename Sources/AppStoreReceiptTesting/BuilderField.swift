@@ -1,0 +1,61 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// The property of a builder that an attribute is made from, by the type of its value.
+enum BuilderField<Root>: Sendable {
+    case text(any WritableKeyPath<Root, String?> & Sendable)
+    case integer(any WritableKeyPath<Root, Int64?> & Sendable)
+    case date(any WritableKeyPath<Root, Instant?> & Sendable)
+    case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
+    case flag(any WritableKeyPath<Root, Bool?> & Sendable)
+}
+
+extension ReceiptBuilder {
+    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases.
+    static let fields: [AttributeType: BuilderField<ReceiptBuilder>] = [
+        .receiptType: .text(\.receiptType), .appItemID: .integer(\.appItemID), .bundleID: .text(\.bundleID),
+        .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
+        .sha1Hash: .octets(\.sha1Hash), .originalCreationDate: .date(\.originalCreationDate),
+        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .integer(\.sellerID),
+        .creationDate: .date(\.creationDate), .clientVersion: .integer(\.clientVersion),
+        .downloadID: .integer(\.downloadID), .versionExternalIdentifier: .integer(\.versionExternalIdentifier),
+        .originalPurchaseDate: .date(\.originalPurchaseDate),
+        .originalApplicationVersion: .text(\.originalApplicationVersion), .expirationDate: .date(\.expirationDate),
+        .platform: .integer(\.platform), .preorderDate: .date(\.preorderDate),
+    ]
+}
+
+extension ReceiptBuilder.Purchase {
+    /// The properties for the attributes of `AttributeType.purchaseRows`.
+    static let fields: [AttributeType: BuilderField<ReceiptBuilder.Purchase>] = [
+        .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
+        .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
+        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
+        .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
+        .webOrderLineItemID: .integer(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
+        .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
+        .revocationReason: .integer(\.revocationReason), .promotionalOfferID: .text(\.promotionalOfferID),
+    ]
+}
+
+extension RecordWriter {
+    /// Adds an attribute by its line of the table.
+    ///
+    /// - Parameters:
+    ///   - fields: the properties of `root`.
+    ///   - version: the attribute's version.
+    ///   - isWrittenEmpty: whether no date is an empty string.
+    mutating func add<Root>(
+        _ row: AttributeType.Row, of root: Root, _ fields: [AttributeType: BuilderField<Root>], version: Int64 = 1,
+        isWrittenEmpty: Bool = false
+    ) {
+        switch fields[row.type] {
+        case .text(let path): addText(row.type, root[keyPath: path], tag: row.form == .ia5String ? 0x16 : 0x0C)
+        case .integer(let path): addInteger(row.type, root[keyPath: path])
+        case .flag(let path): addInteger(row.type, root[keyPath: path].map { $0 ? 1 : 0 })
+        case .octets(let path): addOctets(row.type, version: version, root[keyPath: path])
+        case .date(let path): addDate(row.type, root[keyPath: path], isWrittenEmpty: isWrittenEmpty)
+        case nil: break
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
+///
+/// Calendar arithmetic is that of the proleptic Gregorian calendar, in integers; years 0 to 9999.
+@frozen
+public struct Instant: Hashable, Comparable, Sendable {
+    /// Whole milliseconds since 1970-01-01T00:00:00Z; negative before.
+    public var millisecondsSince1970: Int64
+
+    /// The point in time so many milliseconds after 1970-01-01T00:00:00Z.
+    @inlinable
+    public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
+
+    @inlinable
+    public static func < (lhs: Instant, rhs: Instant) -> Bool {
+        lhs.millisecondsSince1970 < rhs.millisecondsSince1970
+    }
+
+    /// Whole seconds since 1970, rounded towards the past.
+    @inlinable
+    public var secondsSince1970: Int64 {
+        millisecondsSince1970 / 1000 - (millisecondsSince1970 % 1000 < 0 ? 1 : 0)
+    }
+
+    /// A calendar date and time of day in UTC; `nil` when a component is out of its range (a second of 60 included).
+    @inlinable
+    public init?(
+        year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
+    ) {
+        guard 0...9999 ~= year, 1...12 ~= month, 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second,
+            0...999 ~= millisecond
+        else { return nil }
+        let (century, yearOfCentury) = UInt(bitPattern: year).quotientAndRemainder(dividingBy: 100)
+        let isLeap = (yearOfCentury == 0 ? century : yearOfCentury) & 3 == 0
+        guard day <= 28 || day <= Instant.days(inMonth: month, isLeap: isLeap) else { return nil }
+        // The leap days of years 1 to `year`, its own too, and the days before a month as if February had 30.
+        let leapDays = Int(24 &* century &+ century / 4 &+ yearOfCentury / 4)
+        let daysBeforeMonth = Int((367 &* UInt(bitPattern: month) &- 362) / 12)
+        let excess = month > 2 ? 2 : isLeap ? 1 : 0
+        // 719,528 days from the first of January of year 0.
+        let days = 365 &* year &+ leapDays &+ daysBeforeMonth &- excess &+ day &- 719_528
+        let seconds = ((days &* 24 &+ hour) &* 60 &+ minute) &* 60 &+ second
+        millisecondsSince1970 = Int64(seconds &* 1000 &+ millisecond)
+    }
+
+    /// The number of days in a month (1–12).
+    @inlinable
+    static func days(inMonth month: Int, isLeap: Bool) -> Int {
+        if month == 2 { return isLeap ? 29 : 28 }
+        // 31 30 31 30 31 30 31 | 31 30 31 30 31: odd up to July, even from August.
+        return 30 &+ ((month &+ month >> 3) & 1)
+    }
+
+    /// The components of a point in time in UTC.
+    public struct Components: Hashable, Sendable {
+        /// Of the proleptic Gregorian calendar; year 0 is 1 BC.
+        public var year: Int
+        /// 1–12.
+        public var month: Int
+        /// 1–31.
+        public var day: Int
+        /// 0–23.
+        public var hour: Int
+        /// 0–59.
+        public var minute: Int
+        /// 0–59; there are no leap seconds.
+        public var second: Int
+        /// 0–999.
+        public var millisecond: Int
+    }
+
+    /// The calendar date and time of day in UTC.
+    public var components: Components {
+        let (seconds, millisecond) = Instant.floorDivide(Int(millisecondsSince1970), 1000)
+        let (days, secondOfDay) = Instant.floorDivide(seconds, 86_400)
+        let (era, dayOfEra) = Instant.floorDivide(days + 719_468, 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        return Components(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: dayOfYear - (153 * marchMonth + 2) / 5 + 1,
+            hour: secondOfDay / 3600, minute: secondOfDay / 60 % 60, second: secondOfDay % 60,
+            millisecond: millisecond)
+    }
+
+    private static func floorDivide(_ dividend: Int, _ divisor: Int) -> (quotient: Int, remainder: Int) {
+        let (quotient, remainder) = dividend.quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+extension Instant: CustomStringConvertible {
+    /// RFC 3339 in UTC, with milliseconds only where there are any: `2020-04-01T04:07:39Z`.
+    ///
+    /// RFC 3339 has the years 0 to 9999. Any other is written as ISO 8601 expands it, with a sign and at least four digits:
+    /// `-0001-12-31T23:59:59Z`, `+12345-01-01T00:00:00Z`.
+    public var description: String {
+        let parts = components
+        let sign = parts.year < 0 ? "-" : parts.year > 9999 ? "+" : ""
+        func padded(_ value: Int, _ width: Int) -> String {
+            let digits = String(value)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        let fraction = parts.millisecond == 0 ? "" : "." + padded(parts.millisecond, 3)
+        return "\(sign)\(padded(abs(parts.year), 4))-\(padded(parts.month, 2))-\(padded(parts.day, 2))"
+            + "T\(padded(parts.hour, 2)):\(padded(parts.minute, 2)):\(padded(parts.second, 2))\(fraction)Z"
+    }
+}
+
+// MARK: - Arithmetic
+
+extension Instant: InstantProtocol {
+    /// The earliest instant, 292 million years ago.
+    public static let distantPast = Instant(millisecondsSince1970: .min)
+    /// The latest instant, in 292 million years.
+    public static let distantFuture = Instant(millisecondsSince1970: .max)
+
+    /// The instant later by a duration, or earlier by a negative one. A fraction of a millisecond is cut off; a result beyond
+    /// ``distantPast`` or ``distantFuture`` is that.
+    public func advanced(by duration: Duration) -> Instant {
+        let limit = duration < .zero ? Instant.distantPast : .distantFuture
+        let (seconds, attoseconds) = duration.components
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
+        return overflow || overflowSum || overflowEnd ? limit : Instant(millisecondsSince1970: end)
+    }
+
+    /// How much later `other` is; negative where it is earlier.
+    public func duration(to other: Instant) -> Duration {
+        .milliseconds(other.millisecondsSince1970) - .milliseconds(millisecondsSince1970)
+    }
+}

@@ -1,0 +1,402 @@
+/// Why a text is not the base64 that was asked for, and where.
+package struct Base64Error: Error, Hashable, Sendable {
+    package enum Kind: Sendable {
+        /// A character that the syntax does not allow.
+        case invalidCharacter
+        /// `-` or `_` in one text with `+` or `/`; or, where spaces stand for `+`, with a literal `+`.
+        case mixedAlphabets
+        /// Padding that is missing, too short or too long, or followed by more.
+        case invalidPadding
+        /// A single character left over: six bits are no byte.
+        case truncated
+        /// A space between two lines that could as well be a `+`.
+        case ambiguousSpace
+        /// The last character has bits that belong to no byte, and they are not zero (RFC 4648, 3.5).
+        case nonZeroTrailingBits
+    }
+
+    package let kind: Kind
+    /// Bytes from the start of the text.
+    package let offset: Int
+
+    package init(_ kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+/// Base64 (RFC 4648), read strictly in one of several syntaxes, and written.
+///
+/// One text has one reading. Where a syntax allows for whitespace and for what form decoding does:
+/// - CR, LF and tab are skipped wherever they are; they end a line.
+/// - A space inside a line, with anything but whitespace on both sides, is a `+` that form decoding has changed. Then *every* space
+///   between the first and the last character is one, also beside a line break, and no `+`, `-` or `_` may be left in the text.
+/// - If no space is inside a line, all of them are whitespace. Those between lines are refused as ambiguous unless a `+`, `-` or `_`
+///   in the text proves that it was not form-decoded.
+/// - Spaces before the first and after the last character are whitespace. Only a single one, at the very end of a text that was
+///   form-decoded and could not end before it, is a `+`.
+/// - Where spaces were skipped without such a proof, the number of characters, padding counted, has to be a multiple of four, for a
+///   `+` among them would show there; elsewhere padding may be left out.
+package enum Base64 {
+    /// What a text may contain.
+    package struct Syntax: OptionSet, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// `+` and `/` (RFC 4648, 4).
+        package static let standard = Syntax(rawValue: 1 << 0)
+        /// `-` and `_` (RFC 4648, 5); never together with `+` or `/`.
+        package static let urlSafe = Syntax(rawValue: 1 << 1)
+        package static let padded = Syntax(rawValue: 1 << 2)
+        package static let unpadded = Syntax(rawValue: 1 << 3)
+        /// Line breaks and tabs, and spaces around lines.
+        package static let whitespace = Syntax(rawValue: 1 << 4)
+        /// Spaces where `+` was.
+        package static let formDecoded = Syntax(rawValue: 1 << 5)
+        /// JSON's `\/` for `/`.
+        package static let escapedSlash = Syntax(rawValue: 1 << 6)
+
+        /// Everything a receipt was seen in on its way from an app to a server.
+        package static let transported = Syntax(rawValue: 0x7F)
+        /// The body of a PEM file (RFC 7468, 2).
+        package static let pem: Syntax = [.standard, .padded, .whitespace]
+        /// The parts of a JWS (RFC 7515, 2).
+        package static let jws: Syntax = [.urlSafe, .unpadded]
+        /// Nothing but RFC 4648, section 4: the certificates of a JWS header (RFC 7515, 4.1.6).
+        package static let strict: Syntax = [.standard, .padded]
+    }
+
+    /// What a text begins with, decoded up to the first group of four characters of which one is in no alphabet: where the text ends need not
+    /// be known yet.
+    package struct Beginning: ~Copyable {
+        /// Decoded are the first `count`.
+        fileprivate var bytes: [UInt8]
+        fileprivate var count = 0
+        /// How many characters were decoded; a multiple of four.
+        package fileprivate(set) var characterCount = 0
+        fileprivate var flags: UInt32 = 0
+
+        /// - Parameter text: what begins with the text, and may go on after it.
+        package init(of text: Span<UInt8>) {
+            // Three bytes of four characters at most; eight more because bytes are stored by eight.
+            bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
+            flags = decodeQuanta(text, &characterCount, into: &bytes, &count)
+        }
+    }
+
+    /// Decodes all of `text`.
+    ///
+    /// Linear in time and memory. An empty text is no bytes.
+    package static func decode(
+        _ text: Span<UInt8>, as syntax: Syntax = .transported
+    ) throws(Base64Error) -> [UInt8] {
+        var beginning = Beginning(of: text)
+        return try decode(text, after: &beginning, as: syntax)
+    }
+
+    /// Decodes all of `text`.
+    ///
+    /// - Parameter beginning: that of this very text. It is empty afterwards.
+    package static func decode(
+        _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
+    ) throws(Base64Error) -> [UInt8] {
+        defer { beginning.bytes = [] }
+        let table = Self.table.span.extracting(768..<1024)
+        var position = beginning.characterCount
+        var count = beginning.count
+        var flags = beginning.flags
+        // The four characters at work, when they are not read at once.
+        var quantum: UInt32 = 0
+        var sextets = 0
+        var padding = 0
+        var lastOffset = 0
+        var spaces: Spaces?
+
+        while position < text.count {
+            if sextets == 0, table[Int(text[position])] < invalidFlag {
+                flags |= decodeQuanta(text, &position, into: &beginning.bytes, &count)
+                if position == text.count { break }
+            }
+            let offset = position
+            var byte = text[position]
+            position += 1
+            switch byte {
+            case .carriageReturn, .lineFeed, .tab:
+                guard syntax.contains(.whitespace) else { throw Base64Error(.invalidCharacter, offset: offset) }
+                continue
+            case .space:
+                if spaces == nil { spaces = Spaces(in: text) }
+                guard let spaces, spaces.isAllowed(in: syntax) else {
+                    throw Base64Error(.invalidCharacter, offset: offset)
+                }
+                guard spaces.isPlus(at: offset) else { continue }
+                byte = .plus
+            case .backslash:
+                guard syntax.contains(.escapedSlash), position < text.count, text[position] == .slash else {
+                    throw Base64Error(.invalidCharacter, offset: offset)
+                }
+                byte = .slash
+                position += 1
+                flags |= slashFlag
+            case .equalsSign:
+                guard syntax.contains(.padded) else { throw Base64Error(.invalidCharacter, offset: offset) }
+                guard sextets >= 2, sextets + padding < 4 else { throw Base64Error(.invalidPadding, offset: offset) }
+                padding += 1
+                continue
+            default:
+                flags |= table[Int(byte)]
+            }
+            let entry = table[Int(byte)]
+            guard entry < invalidFlag else { throw Base64Error(.invalidCharacter, offset: offset) }
+            guard padding == 0 else { throw Base64Error(.invalidPadding, offset: offset) }
+            quantum = quantum << 6 | entry & 0x3F
+            sextets += 1
+            lastOffset = offset
+            if sextets == 4 {
+                store(quantum, into: &beginning.bytes, &count)
+                quantum = 0
+                sextets = 0
+            }
+        }
+
+        try checkAlphabet(text, flags, syntax, spaces)
+        // Spaces were skipped of which it is not proved that they were no `+`.
+        let isInDoubt =
+            syntax.contains(.formDecoded) && flags & (plusFlag | urlSafeFlag) == 0
+            && spaces.map(\.areSkipped) == true
+        if isInDoubt, let offset = spaces?.betweenLines { throw Base64Error(.ambiguousSpace, offset: offset) }
+        // Three characters whose last two bits are not zero are no end.
+        if sextets == 3, padding == 0, quantum & 0x3 != 0, let spaces, spaces.isFormDecoded, spaces.leading == 0,
+            spaces.trailing == 1
+        {
+            store(quantum << 6 | 62, into: &beginning.bytes, &count)
+        } else if sextets > 0 {
+            if padding == 0 {
+                guard sextets > 1 else { throw Base64Error(.truncated, offset: lastOffset) }
+                guard syntax.contains(.unpadded), !isInDoubt else {
+                    throw Base64Error(.invalidPadding, offset: text.count)
+                }
+            } else {
+                guard sextets + padding == 4 else { throw Base64Error(.invalidPadding, offset: text.count) }
+            }
+            quantum <<= 6 * UInt32(4 - sextets)
+            // The bits of the bytes that are not there.
+            guard quantum & (sextets == 2 ? 0xFFFF : 0xFF) == 0 else {
+                throw Base64Error(.nonZeroTrailingBits, offset: lastOffset)
+            }
+            store(quantum, into: &beginning.bytes, &count)
+            count -= 4 - sextets
+        }
+        beginning.bytes.removeLast(beginning.bytes.count - count)
+        // There may have been room for much that follows the text: nobody is to keep that.
+        let isRoomy = beginning.bytes.capacity > 2 * count + 256
+        return isRoomy ? [UInt8](copying: beginning.bytes.span) : beginning.bytes
+    }
+
+    /// Decodes groups of four characters of the alphabets until the first that holds anything else.
+    ///
+    /// Chunks of a length known to the compiler make all bounds checks inside a chunk vanish, and a function of its own keeps the
+    /// state of the loop in registers: 5.9 GB/s of text, 3.4 without.
+    ///
+    /// - Returns: how many groups were decoded into the start of `output`, and all flags of their characters.
+    @inline(never)
+    private static func decodeQuanta(
+        _ text: Span<UInt8>, _ textPosition: inout Int, into result: inout [UInt8], _ resultCount: inout Int
+    ) -> UInt32 {
+        let table = Self.table.span.extracting(0..<1024)
+        @inline(__always)
+        func quantum(_ chunk: Span<UInt8>, _ index: Int) -> UInt32 {
+            table[Int(chunk[index])] | table[256 + Int(chunk[index + 1])] | table[512 + Int(chunk[index + 2])]
+                | table[768 + Int(chunk[index + 3])]
+        }
+        var elements = result.mutableSpan
+        // `mutableBytes` is unsafe for types with invalid bit patterns; UInt8 has none, and `storeBytes` checks its bounds.
+        // Storing six bytes at once is faster than one by one (5.0 GB/s).
+        var output = unsafe elements.mutableBytes
+        var position = textPosition
+        var count = resultCount
+        var flags: UInt32 = 0
+        while text.count - position >= 16 {
+            let chunk = text.extracting(position..<position + 16)
+            let first = quantum(chunk, 0)
+            let second = quantum(chunk, 4)
+            let third = quantum(chunk, 8)
+            let fourth = quantum(chunk, 12)
+            let all = first | second | third | fourth
+            guard all < invalidFlag else { break }
+            flags |= all
+            // The flags above the 24 bits of `first` and `third` are shifted out.
+            let upper = UInt64(first) << 40 | UInt64(second & 0xFF_FFFF) << 16
+            let lower = UInt64(third) << 40 | UInt64(fourth & 0xFF_FFFF) << 16
+            output.storeBytes(of: upper.bigEndian, toByteOffset: count, as: UInt64.self)
+            output.storeBytes(of: lower.bigEndian, toByteOffset: count &+ 6, as: UInt64.self)
+            position &+= 16
+            count &+= 12
+        }
+        while text.count - position >= 4 {
+            let next = quantum(text.extracting(position..<position + 4), 0)
+            guard next < invalidFlag else { break }
+            flags |= next
+            output.storeBytes(of: (UInt64(next) << 40).bigEndian, toByteOffset: count, as: UInt64.self)
+            position &+= 4
+            count &+= 3
+        }
+        textPosition = position
+        resultCount = count
+        return flags
+    }
+
+    private static func store(_ quantum: UInt32, into result: inout [UInt8], _ count: inout Int) {
+        result[count] = UInt8(truncatingIfNeeded: quantum >> 16)
+        result[count + 1] = UInt8(truncatingIfNeeded: quantum >> 8)
+        result[count + 2] = UInt8(truncatingIfNeeded: quantum)
+        count += 3
+    }
+
+    private static func checkAlphabet(
+        _ text: Span<UInt8>, _ flags: UInt32, _ syntax: Syntax, _ spaces: Spaces?
+    ) throws(Base64Error) {
+        let standard = plusFlag | slashFlag
+        if !syntax.contains(.urlSafe), flags & urlSafeFlag != 0 {
+            throw Base64Error(.invalidCharacter, offset: firstOffset(of: urlSafeFlag, in: text))
+        }
+        if !syntax.contains(.standard), flags & standard != 0 {
+            throw Base64Error(.invalidCharacter, offset: firstOffset(of: standard, in: text))
+        }
+        if flags & standard != 0, flags & urlSafeFlag != 0 {
+            let offset = max(firstOffset(of: standard, in: text), firstOffset(of: urlSafeFlag, in: text))
+            throw Base64Error(.mixedAlphabets, offset: offset)
+        }
+        if let spaces, spaces.isFormDecoded, flags & (plusFlag | urlSafeFlag) != 0 {
+            throw Base64Error(.mixedAlphabets, offset: firstOffset(of: plusFlag | urlSafeFlag, in: text))
+        }
+    }
+
+    private static func firstOffset(of flag: UInt32, in text: Span<UInt8>) -> Int {
+        var offset = 0
+        while offset < text.count {
+            let entry = table[768 + Int(text[offset])]
+            if entry < invalidFlag, entry & flag != 0 { break }
+            offset += 1
+        }
+        return offset
+    }
+
+    private static let slashFlag: UInt32 = 1 << 24
+    private static let plusFlag: UInt32 = 1 << 25
+    private static let urlSafeFlag: UInt32 = 1 << 26
+    private static let invalidFlag: UInt32 = 1 << 31
+
+    /// For each of the four places in a group and each byte: its bits at their place in 24, and flags above them.
+    private static let table: [UInt32] = {
+        var table = [UInt32](repeating: invalidFlag, count: 1024)
+        func set(_ byte: UInt8, _ value: Int, _ flag: UInt32 = 0) {
+            for place in 0..<4 { table[place * 256 + Int(byte)] = UInt32(value) << (18 - 6 * UInt32(place)) | flag }
+        }
+        for (value, byte) in alphabet.enumerated() { set(byte, value) }
+        set(.plus, 62, plusFlag)
+        set(.slash, 63, slashFlag)
+        set(UInt8(ascii: "-"), 62, urlSafeFlag)
+        set(UInt8(ascii: "_"), 63, urlSafeFlag)
+        return table
+    }()
+
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let urlSafeAlphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+}
+
+extension Base64 {
+    /// What the spaces of a text are, by the rules above; made when the first one is met.
+    private struct Spaces {
+        /// How many spaces there are before the first character and after the last one.
+        private(set) var leading = 0
+        private(set) var trailing = 0
+        /// The first space inside a line, if there is one.
+        private var inner: Int?
+        /// The first space between the first and the last character.
+        private var edge: Int?
+        private let characters: Range<Int>
+
+        init(in text: Span<UInt8>) {
+            var start = 0
+            var end = text.count
+            while start < end, text[start].isWhitespace {
+                if text[start] == .space { leading += 1 }
+                start += 1
+            }
+            while start < end, text[end - 1].isWhitespace {
+                if text[end - 1] == .space { trailing += 1 }
+                end -= 1
+            }
+            characters = start..<end
+            while start < end, inner == nil {
+                let run = start
+                while start < end, text[start] == .space { start += 1 }
+                // The first and the last character are no whitespace: a run has a neighbour on both sides.
+                if start > run {
+                    if !text[run - 1].isWhitespace, !text[start].isWhitespace { inner = run }
+                    if edge == nil { edge = run }
+                }
+                start += 1
+            }
+        }
+
+        var isFormDecoded: Bool { inner != nil }
+        /// The first space between two lines, if they are whitespace.
+        var betweenLines: Int? { isFormDecoded ? nil : edge }
+        var areSkipped: Bool { !isFormDecoded || leading + trailing > 0 }
+        func isPlus(at offset: Int) -> Bool { isFormDecoded && characters.contains(offset) }
+        func isAllowed(in syntax: Syntax) -> Bool { syntax.contains(isFormDecoded ? .formDecoded : .whitespace) }
+    }
+}
+
+extension Base64 {
+    /// The text of `bytes`: standard and padded, or URL-safe and not padded.
+    package static func encode(_ bytes: Span<UInt8>, urlSafe: Bool = false) -> String {
+        var text: [UInt8] = []
+        append(bytes, to: &text, urlSafe: urlSafe)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the text of `bytes`: standard and padded, or URL-safe and not padded.
+    package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8], urlSafe: Bool = false) {
+        let alphabet = (urlSafe ? urlSafeAlphabet : alphabet).span.extracting(0..<64)
+        text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in
+            var position = 0
+            while bytes.count - position >= 3 {
+                let chunk = bytes.extracting(position..<position + 3)
+                let quantum = Int(chunk[0]) << 16 | Int(chunk[1]) << 8 | Int(chunk[2])
+                output.append(alphabet[quantum >> 18])
+                output.append(alphabet[quantum >> 12 & 0x3F])
+                output.append(alphabet[quantum >> 6 & 0x3F])
+                output.append(alphabet[quantum & 0x3F])
+                position += 3
+            }
+            let left = bytes.count - position
+            guard left > 0 else { return }
+            let quantum = Int(bytes[position]) << 16 | (left == 2 ? Int(bytes[position + 1]) << 8 : 0)
+            output.append(alphabet[quantum >> 18])
+            output.append(alphabet[quantum >> 12 & 0x3F])
+            if left == 2 { output.append(alphabet[quantum >> 6 & 0x3F]) }
+            if !urlSafe { output.append(repeating: .equalsSign, count: 3 - left) }
+        }
+    }
+}
+
+// The characters that the input forms are made of.
+extension UInt8 {
+    @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
+    @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
+    @inlinable package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
+    @inlinable package static var space: UInt8 { UInt8(ascii: " ") }
+    @inlinable package static var quotationMark: UInt8 { UInt8(ascii: "\"") }
+    @inlinable package static var plus: UInt8 { UInt8(ascii: "+") }
+    @inlinable package static var slash: UInt8 { UInt8(ascii: "/") }
+    @inlinable package static var equalsSign: UInt8 { UInt8(ascii: "=") }
+    @inlinable package static var backslash: UInt8 { UInt8(ascii: "\\") }
+
+    @inlinable package var isWhitespace: Bool {
+        self == .space || self == .lineFeed || self == .carriageReturn || self == .tab
+    }
+}

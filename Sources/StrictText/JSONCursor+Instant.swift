@@ -1,0 +1,19 @@
+package import SpanASN1
+
+extension JSONCursor {
+    /// Reads milliseconds since 1970, a fraction of which is cut off (Xcode: `1697679936049.7297`).
+    ///
+    /// - Throws: `unexpected-value` for a number with an exponent.
+    package mutating func readInstant() throws(JSONError) -> Instant {
+        let number = try readNumber()
+        if number.isInteger { return Instant(millisecondsSince1970: try number.int64()) }
+        let raw = number.raw
+        var end = 0
+        while end < raw.count, raw[end] != UInt8(ascii: ".") { end += 1 }
+        for index in raw.indices where raw[index] | 0x20 == UInt8(ascii: "e") {
+            throw JSONError(.unexpectedValue, offset: number.offset)
+        }
+        let whole = JSONNumber(raw.extracting(0..<end), offset: number.offset, isInteger: true)
+        return Instant(millisecondsSince1970: try whole.int64())
+    }
+}

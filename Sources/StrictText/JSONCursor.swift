@@ -1,0 +1,353 @@
+/// A place in a borrowed JSON text (RFC 8259, in UTF-8) from which values are read, one after the other.
+///
+/// Strict: nothing that the RFC does not define is accepted. No tree is built, nothing recurses where the input decides the depth,
+/// and a value that nobody reads is still checked. All offsets are bytes from the start of the text.
+package struct JSONCursor: ~Escapable {
+    private let text: Span<UInt8>
+    private var position: Int
+
+    /// Where the next character to be read is, in bytes from the start of the text.
+    package var offset: Int { position }
+
+    /// How deeply arrays and objects may be nested in a value that is skipped.
+    package static let maximumDepth = 64
+
+    /// A cursor that begins at byte `start` of `text`.
+    @_lifetime(copy text)
+    package init(_ text: Span<UInt8>, from start: Int = 0) {
+        self.text = text
+        position = start
+    }
+
+    /// Reads a whole text, from byte `start`: one value, and whitespace around it.
+    ///
+    /// - Throws: what `body` throws; `trailing-data` when it leaves anything but whitespace behind.
+    package static func decode<Result>(
+        _ text: Span<UInt8>, from start: Int = 0,
+        _ body: (inout JSONCursor) throws(JSONError) -> Result
+    ) throws(JSONError) -> Result {
+        var cursor = JSONCursor(text, from: start)
+        let result = try body(&cursor)
+        cursor.skipWhitespace()
+        guard cursor.position == text.count else { throw JSONError(.trailingData, offset: cursor.position) }
+        return result
+    }
+
+    // MARK: Values
+
+    /// The type of the next value, by its first character.
+    package mutating func peekType() throws(JSONError) -> JSONType {
+        skipWhitespace()
+        switch try current() {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case .quotationMark: return .string
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .boolean
+        case UInt8(ascii: "n"): return .null
+        default: throw JSONError(.unexpectedCharacter, offset: position)
+        }
+    }
+
+    /// Reads an object, giving each name to `body`, which may read the value; one that it does not read is skipped.
+    ///
+    /// Repeated names are `body`'s concern.
+    package mutating func readObject(
+        _ body: (inout JSONCursor, JSONString) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        try begin(.object)
+        if consume(UInt8(ascii: "}")) { return }
+        repeat {
+            let name = try readName()
+            try readOrSkip { (cursor) throws(JSONError) in try body(&cursor, name) }
+        } while try continues(until: UInt8(ascii: "}"))
+    }
+
+    /// Reads an object, giving each member that `members` knows to `body`, which may read the value; all other values are skipped.
+    ///
+    /// - Throws: `duplicate-member`, at the second name, when a known member is repeated.
+    package mutating func readObject<Member>(
+        of members: JSONMembers<Member>, _ body: (inout JSONCursor, Member) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        var seen: UInt64 = 0
+        try readObject { (cursor, name) throws(JSONError) in
+            guard let index = members.index(of: name) else { return }
+            guard seen >> index & 1 == 0 else { throw JSONError(.duplicateMember, offset: name.offset) }
+            seen |= 1 << index
+            try body(&cursor, members[index])
+        }
+    }
+
+    /// Reads an array, calling `body` before each element, which it may read; one that it does not read is skipped.
+    package mutating func readArray(
+        _ body: (inout JSONCursor) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        try begin(.array)
+        if consume(UInt8(ascii: "]")) { return }
+        repeat { try readOrSkip(body) } while try continues(until: UInt8(ascii: "]"))
+    }
+
+    /// Reads a string. All of it is checked: no control characters, no lone surrogates, valid UTF-8.
+    @_lifetime(copy self)
+    package mutating func readString() throws(JSONError) -> JSONString { try readString(afterPlain: 0) }
+
+    /// The text behind the quotation mark with which the next value begins.
+    @_lifetime(copy self)
+    package mutating func startOfString() throws(JSONError) -> Span<UInt8> {
+        try expect(.string)
+        return text.extracting((position + 1)...)
+    }
+
+    /// Reads a string, as ``readString()`` does. Its first `count` characters, as ``startOfString()`` has given them, are known to stand for
+    /// themselves.
+    @_lifetime(copy self)
+    package mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
+        try expect(.string)
+        let start = position + 1
+        var end = start + count
+        var hasEscapes = false
+        var isASCII = true
+        while true {
+            end = text.endOfPlainASCII(from: end)
+            guard end < text.count else { throw JSONError(.truncated, offset: end) }
+            switch text[end] {
+            case .quotationMark:
+                let content = text.extracting(start..<end)
+                if !isASCII {
+                    do {
+                        _ = try UTF8Span(validating: content)
+                    } catch {
+                        throw JSONError(.invalidUTF8, offset: start + error.byteOffsets.lowerBound)
+                    }
+                }
+                position = end + 1
+                return JSONString(content, offset: start - 1, hasEscapes: hasEscapes)
+            case .backslash:
+                hasEscapes = true
+                guard let escape = JSONEscape(text, at: end) else { throw JSONError(.invalidEscape, offset: end) }
+                end += escape.byteCount
+            case 0x7F...0xFF:
+                while end < text.count, text[end] >= 0x7F {
+                    isASCII = isASCII && text[end] == 0x7F
+                    end += 1
+                }
+            default:
+                throw JSONError(.invalidString, offset: end)
+            }
+        }
+    }
+
+    /// Reads a number.
+    @_lifetime(copy self)
+    package mutating func readNumber() throws(JSONError) -> JSONNumber {
+        try expect(.number)
+        let start = position
+        let isInteger = try scanNumber()
+        return JSONNumber(text.extracting(start..<position), offset: start, isInteger: isInteger)
+    }
+
+    /// Reads a number as ``JSONNumber/int64()`` does.
+    package mutating func readInt64() throws(JSONError) -> Int64 { try readNumber().int64() }
+
+    package mutating func readBool() throws(JSONError) -> Bool {
+        try expect(.boolean)
+        let value = text[position] == UInt8(ascii: "t")
+        try scanLiteral(value ? "true" : "false")
+        return value
+    }
+
+    /// Reads `null` if it is the next value; `false`, and nothing read, if it is another.
+    package mutating func readIfNull() throws(JSONError) -> Bool {
+        guard try peekType() == .null else { return false }
+        try scanLiteral("null")
+        return true
+    }
+
+    /// Skips the next value, checking it. Neither recursive nor slower than linear.
+    ///
+    /// - Returns: the bytes of the text that the value takes, so that it can be passed on as it is.
+    /// - Throws: `nesting-too-deep` beyond ``maximumDepth`` levels.
+    @discardableResult
+    package mutating func skipValue() throws(JSONError) -> Range<Int> {
+        skipWhitespace()
+        let start = position
+        // The containers that are open, the innermost in the lowest bit: 1 for an object.
+        var containers: UInt64 = 0
+        var depth = 0
+        while true {
+            let type = try peekType()
+            switch type {
+            case .object, .array:
+                guard depth < Self.maximumDepth else { throw JSONError(.nestingTooDeep, offset: position) }
+                position += 1
+                if !consume(type == .object ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    containers = containers << 1 | (type == .object ? 1 : 0)
+                    depth += 1
+                    if type == .object { _ = try readName() }
+                    continue
+                }
+            case .string: _ = try readString()
+            case .number: _ = try scanNumber()
+            case .boolean: _ = try readBool()
+            case .null: try scanLiteral("null")
+            }
+            // After a value: leave all containers that end here.
+            while true {
+                guard depth > 0 else { return start..<position }
+                let isObject = containers & 1 == 1
+                if try continues(until: isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    if isObject { _ = try readName() }
+                    break
+                }
+                containers >>= 1
+                depth -= 1
+            }
+        }
+    }
+
+    // MARK: Syntax
+
+    private func current() throws(JSONError) -> UInt8 {
+        guard position < text.count else { throw JSONError(.truncated, offset: position) }
+        return text[position]
+    }
+
+    private mutating func skipWhitespace() {
+        while position < text.count, text[position].isWhitespace { position += 1 }
+    }
+
+    private mutating func expect(_ type: JSONType) throws(JSONError) {
+        guard try peekType() == type else { throw JSONError(.unexpectedType, offset: position) }
+    }
+
+    private mutating func begin(_ container: JSONType) throws(JSONError) {
+        try expect(container)
+        position += 1
+    }
+
+    private mutating func consume(_ byte: UInt8) -> Bool {
+        skipWhitespace()
+        guard position < text.count, text[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// After a value in a container: `true` after a comma, `false` after the end of the container.
+    private mutating func continues(until end: UInt8) throws(JSONError) -> Bool {
+        if consume(UInt8(ascii: ",")) { return true }
+        guard try current() == end else { throw JSONError(.unexpectedCharacter, offset: position) }
+        position += 1
+        return false
+    }
+
+    /// Reads a member's name and the colon.
+    @_lifetime(copy self)
+    private mutating func readName() throws(JSONError) -> JSONString {
+        skipWhitespace()
+        guard try current() == .quotationMark else { throw JSONError(.unexpectedCharacter, offset: position) }
+        let name = try readString()
+        guard consume(UInt8(ascii: ":")) else {
+            _ = try current()
+            throw JSONError(.unexpectedCharacter, offset: position)
+        }
+        return name
+    }
+
+    private mutating func readOrSkip(
+        _ body: (inout JSONCursor) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        skipWhitespace()
+        let start = position
+        try body(&self)
+        skipWhitespace()
+        if position == start { try skipValue() }
+    }
+
+    private mutating func scanLiteral(_ literal: String) throws(JSONError) {
+        let literal = literal.utf8Span.span
+        for index in literal.indices {
+            guard try current() == literal[index] else { throw JSONError(.unexpectedCharacter, offset: position) }
+            position += 1
+        }
+    }
+
+    /// - Returns: whether the number has neither a fraction nor an exponent.
+    private mutating func scanNumber() throws(JSONError) -> Bool {
+        if try current() == UInt8(ascii: "-") { position += 1 }
+        if try current() == UInt8(ascii: "0") { position += 1 } else { try scanDigits() }
+        var isInteger = true
+        if position < text.count, text[position] == UInt8(ascii: ".") {
+            position += 1
+            try scanDigits()
+            isInteger = false
+        }
+        if position < text.count, text[position] | 0x20 == UInt8(ascii: "e") {
+            position += 1
+            let sign = try current()
+            if sign == .plus || sign == UInt8(ascii: "-") { position += 1 }
+            try scanDigits()
+            isInteger = false
+        }
+        // `01` is no number, and `1x` should be called what it is.
+        if position < text.count, text[position].isNumberOrLetter { throw JSONError(.invalidNumber, offset: position) }
+        return isInteger
+    }
+
+    private mutating func scanDigits() throws(JSONError) {
+        let start = position
+        while position < text.count, text[position] &- 0x30 < 10 { position += 1 }
+        guard position > start else {
+            _ = try current()
+            throw JSONError(.invalidNumber, offset: position)
+        }
+    }
+}
+
+/// The types of RFC 8259, section 3.
+package enum JSONType: Sendable {
+    case object, array, string, number, boolean, null
+}
+
+extension UInt8 {
+    fileprivate var isNumberOrLetter: Bool { self &- 0x30 < 10 || (self | 0x20) &- 0x61 < 26 }
+}
+
+extension Span<UInt8> {
+    /// The first byte from `start` on that is not an ASCII character which stands for itself in a JSON string. (DEL could, but
+    /// ``JSONWriter`` escapes it.)
+    ///
+    /// Loops of a count known to the compiler become a few vector instructions: 30 GB/s, and 2 byte by byte.
+    @inlinable
+    package func endOfPlainASCII(from start: Int) -> Int {
+        @inline(__always)
+        func special(_ byte: UInt8) -> UInt8 {
+            (byte &- 0x20 < 0x5F ? 0 : 1) | (byte == .quotationMark ? 1 : 0) | (byte == .backslash ? 1 : 0)
+        }
+        var position = start
+        while count - position >= 32 {
+            let chunk = extracting(position..<position + 32)
+            var specials: UInt8 = 0
+            for index in 0..<32 { specials |= special(chunk[index]) }
+            guard specials == 0 else { break }
+            position += 32
+        }
+        @inline(__always)
+        func isPlain(_ chunk: Span<UInt8>) -> Bool {
+            var word: UInt64 = 0
+            for index in 0..<8 { word |= UInt64(chunk[index]) << UInt64(8 * index) }
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            // A byte below n borrows from its highest bit when n is subtracted.
+            let borrows = (word &- ones * 0x20) | ((word ^ ones * 0x22) &- ones) | ((word ^ ones * 0x5C) &- ones)
+            // One more than 0x7F has the highest bit.
+            return (borrows | word | (word &+ ones)) & (ones * 0x80) == 0
+        }
+        while count - position >= 8 {
+            guard isPlain(extracting(position..<position + 8)) else { break }
+            position += 8
+        }
+        // What is left, and some before it once more.
+        if count - start >= 8, count - position < 8, isPlain(extracting(count - 8..<count)) { return count }
+        while position < count, special(self[position]) == 0 { position += 1 }
+        return position
+    }
+}

@@ -1,0 +1,201 @@
+import SpanASN1
+
+/// A string of a JSON text, checked but not yet decoded.
+package struct JSONString: ~Escapable {
+    /// What stands between the quotation marks, as received.
+    package let raw: Span<UInt8>
+    /// Where the opening quotation mark is, in bytes from the start of the text.
+    package let offset: Int
+    package let hasEscapes: Bool
+
+    /// `raw` must have been checked.
+    @_lifetime(copy raw)
+    package init(_ raw: Span<UInt8>, offset: Int, hasEscapes: Bool) {
+        self.raw = raw
+        self.offset = offset
+        self.hasEscapes = hasEscapes
+    }
+
+    /// The string with its quotation marks, as bytes of the text.
+    package var range: Range<Int> { offset..<offset + raw.count + 2 }
+
+    /// The string, its escapes decoded.
+    package var value: String {
+        // It was checked: what does not get out here has escapes.
+        if !hasEscapes, let utf8 = try? UTF8Span(validating: raw) { return String(copying: utf8) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The UTF-8 of the string, its escapes decoded.
+    package var bytes: [UInt8] {
+        [UInt8](capacity: raw.count) { output in
+            var position = 0
+            while position < raw.count {
+                if hasEscapes, let escape = JSONEscape(raw, at: position) {
+                    for unit in escape.scalar.utf8 { output.append(unit) }
+                    position += escape.byteCount
+                } else {
+                    output.append(raw[position])
+                    position += 1
+                }
+            }
+        }
+    }
+
+    /// Where in the text the byte `index` of ``bytes`` comes from.
+    package func offset(ofByte index: Int) -> Int {
+        var position = 0
+        var decoded = 0
+        while position < raw.count {
+            let escape = hasEscapes ? JSONEscape(raw, at: position) : nil
+            decoded += escape.map { UTF8.width($0.scalar) } ?? 1
+            if decoded > index { break }
+            position += escape?.byteCount ?? 1
+        }
+        return offset + 1 + position
+    }
+
+    package static func == (string: borrowing JSONString, other: String) -> Bool {
+        let other = other.utf8Span.span
+        return string.hasEscapes ? string.bytes.span.hasSameBytes(as: other) : string.raw.hasSameBytes(as: other)
+    }
+}
+
+/// An escape sequence, or two that make a surrogate pair (RFC 8259, 7).
+struct JSONEscape {
+    let scalar: Unicode.Scalar
+    let byteCount: Int
+
+    private init(_ scalar: Unicode.Scalar, byteCount: Int) {
+        self.scalar = scalar
+        self.byteCount = byteCount
+    }
+
+    /// The escape at `position`; `nil` when there is none, or an invalid one.
+    init?(_ text: Span<UInt8>, at position: Int) {
+        guard text[position] == .backslash, text.count - position >= 2 else { return nil }
+        switch text[position + 1] {
+        case .quotationMark: self.init("\"", byteCount: 2)
+        case .backslash: self.init("\\", byteCount: 2)
+        case .slash: self.init("/", byteCount: 2)
+        case UInt8(ascii: "b"): self.init("\u{8}", byteCount: 2)
+        case UInt8(ascii: "f"): self.init("\u{C}", byteCount: 2)
+        case UInt8(ascii: "n"): self.init("\n", byteCount: 2)
+        case UInt8(ascii: "r"): self.init("\r", byteCount: 2)
+        case UInt8(ascii: "t"): self.init("\t", byteCount: 2)
+        default:
+            guard let unit = Self.codeUnit(text, at: position) else { return nil }
+            if let scalar = Unicode.Scalar(unit) {
+                self.init(scalar, byteCount: 6)
+                return
+            }
+            guard UTF16.isLeadSurrogate(unit), let trail = Self.codeUnit(text, at: position + 6),
+                UTF16.isTrailSurrogate(trail),
+                let scalar = Unicode.Scalar(0x10000 + UInt32(unit & 0x3FF) << 10 + UInt32(trail & 0x3FF))
+            else { return nil }
+            self.init(scalar, byteCount: 12)
+        }
+    }
+
+    /// The UTF-16 code unit of `\uXXXX`.
+    private static func codeUnit(_ text: Span<UInt8>, at position: Int) -> UInt16? {
+        guard text.count - position >= 6, text[position] == .backslash, text[position + 1] == UInt8(ascii: "u") else {
+            return nil
+        }
+        var unit: UInt16 = 0
+        for index in position + 2..<position + 6 {
+            let digit: UInt8
+            switch text[index] {
+            case let byte where byte &- 0x30 < 10: digit = byte &- 0x30
+            case let byte where (byte | 0x20) &- 0x61 < 6: digit = (byte | 0x20) &- 0x61 + 10
+            default: return nil
+            }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+}
+
+/// A number of a JSON text.
+package struct JSONNumber: ~Escapable {
+    /// The number as received.
+    package let raw: Span<UInt8>
+    /// Where it begins, in bytes from the start of the text.
+    package let offset: Int
+    /// It has neither a fraction nor an exponent.
+    package let isInteger: Bool
+
+    /// `raw` must have been checked.
+    @_lifetime(copy raw)
+    init(_ raw: Span<UInt8>, offset: Int, isInteger: Bool) {
+        self.raw = raw
+        self.offset = offset
+        self.isInteger = isInteger
+    }
+
+    /// The number, exactly.
+    ///
+    /// - Throws: `unexpected-value` for a number that is not written as an integer, `number-out-of-range`.
+    package func int64() throws(JSONError) -> Int64 {
+        guard isInteger else { throw JSONError(.unexpectedValue, offset: offset) }
+        let isNegative = raw[0] == UInt8(ascii: "-")
+        var value: Int64 = 0
+        for index in (isNegative ? 1 : 0)..<raw.count {
+            let digit = Int64(raw[index] &- 0x30)
+            let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
+            let (next, overflowNext) =
+                isNegative ? shifted.subtractingReportingOverflow(digit) : shifted.addingReportingOverflow(digit)
+            guard !overflow, !overflowNext else { throw JSONError(.numberOutOfRange, offset: offset) }
+            value = next
+        }
+        return value
+    }
+
+    /// The nearest double.
+    ///
+    /// - Throws: `number-out-of-range` for one that is not finite.
+    package func double() throws(JSONError) -> Double {
+        guard let utf8 = try? UTF8Span(validating: raw), let value = Double(String(copying: utf8)), value.isFinite
+        else {
+            throw JSONError(.numberOutOfRange, offset: offset)
+        }
+        return value
+    }
+}
+
+/// The names of the members that a decoder knows, of which none may be repeated in one object.
+package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
+    private let members: [Member]
+    private let names: [[UInt8]]
+    /// Indices into `members`, sorted by the length of the name, and where in them each length begins.
+    private let byLength: [Int]
+    private let starts: [Int]
+
+    /// All cases of `Member`, by their raw values; at most 64.
+    package init() {
+        members = Array(Member.allCases)
+        precondition(members.count <= 64)
+        names = members.map { Array($0.rawValue.utf8) }
+        let lengths = names.map(\.count)
+        byLength = names.indices.sorted { lengths[$0] < lengths[$1] }
+        starts = (0...(lengths.max() ?? 0) + 1).map { length in lengths.count { $0 < length } }
+    }
+
+    package subscript(index: Int) -> Member { members[index] }
+
+    package func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
+
+    package func index(of name: borrowing JSONString) -> Int? {
+        if name.hasEscapes { return index(of: name.bytes.span) }
+        return index(of: name.raw)
+    }
+
+    private func index(of name: Span<UInt8>) -> Int? {
+        guard name.count + 1 < starts.count else { return nil }
+        for place in starts[name.count]..<starts[name.count + 1] {
+            let candidate = names[byLength[place]]
+            if name.hasSameBytes(as: candidate.span) { return byLength[place] }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,286 @@
+/// Writes compact JSON (RFC 8259) into bytes, keys in the order given.
+///
+/// Strings are escaped where the RFC demands it, and for every ``HiddenCharacter``. It is the caller's task to end what was begun.
+package struct JSONWriter: ~Copyable {
+    @usableFromInline package internal(set) var bytes: [UInt8]
+    /// A value stands before the place where the next one goes.
+    @usableFromInline var needsComma = false
+
+    package init(capacity: Int = 0) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Forgets what was written, but keeps its memory.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        needsComma = false
+    }
+
+    /// Ends the line after a whole value: another may follow.
+    package mutating func endLine() {
+        bytes.append(.lineFeed)
+        needsComma = false
+    }
+
+    // MARK: Containers
+
+    @inlinable
+    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    @inlinable
+    package mutating func endObject() { end(UInt8(ascii: "}")) }
+    @inlinable
+    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    @inlinable
+    package mutating func endArray() { end(UInt8(ascii: "]")) }
+
+    @inlinable
+    mutating func begin(_ byte: UInt8) {
+        separate()
+        bytes.append(byte)
+        needsComma = false
+    }
+
+    @inlinable
+    mutating func end(_ byte: UInt8) {
+        bytes.append(byte)
+        needsComma = true
+    }
+
+    @inlinable
+    mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+
+    // MARK: Names
+
+    /// The name of the next member, which must have nothing to be escaped.
+    @inlinable
+    package mutating func name(_ name: StaticString) {
+        separate()
+        needsComma = false
+        bytes.append(.quotationMark)
+        append(name)
+        bytes.append(.quotationMark)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    /// The name of the next member.
+    package mutating func name(utf8 name: Span<UInt8>) {
+        string(utf8: name)
+        needsComma = false
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    // MARK: Values
+
+    package mutating func string(_ value: String) { string(utf8: value.utf8Span.span) }
+
+    /// A string, of which nothing is to be escaped.
+    package mutating func string(_ value: StaticString) {
+        separate()
+        bytes.append(.quotationMark)
+        append(value)
+        bytes.append(.quotationMark)
+    }
+
+    /// A string from its UTF-8, which must be valid.
+    package mutating func string(utf8 value: Span<UInt8>) {
+        separate()
+        bytes.append(.quotationMark)
+        var start = 0
+        while true {
+            var end = value.endOfPlainASCII(from: start)
+            var hidden: HiddenCharacter?
+            while end < value.count, value[end] >= 0x7F {
+                hidden = HiddenCharacter(value, at: end)
+                guard hidden == nil else { break }
+                end += 1
+                if end < value.count, value[end] < 0x80 { end = value.endOfPlainASCII(from: end) }
+            }
+            append(value.extracting(start..<end))
+            guard end < value.count else { break }
+            if let hidden {
+                appendEscape(of: hidden.codeUnit)
+                start = end + hidden.byteCount
+            } else {
+                appendEscape(of: value[end])
+                start = end + 1
+            }
+        }
+        bytes.append(.quotationMark)
+    }
+
+    /// A string of ASCII, of which nothing is to be escaped: at most `capacity` characters, which `body` appends.
+    package mutating func string(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+        separate()
+        bytes.append(.quotationMark)
+        bytes.append(addingCapacity: capacity, initializingWith: body)
+        bytes.append(.quotationMark)
+    }
+
+    package mutating func integer(_ value: Int64) {
+        separate()
+        appendDigits(of: value)
+    }
+
+    package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+    package mutating func null() { literal("null") }
+
+    /// A value, or members without their commas, that is JSON already.
+    package mutating func literal(_ value: StaticString) {
+        separate()
+        append(value)
+    }
+
+    /// A value that is JSON already.
+    package mutating func raw(_ value: Span<UInt8>) {
+        separate()
+        append(value)
+    }
+
+    /// A value that is JSON already, without the whitespace between its tokens. Hidden characters in its strings are escaped.
+    package mutating func compact(_ value: Span<UInt8>) {
+        separate()
+        var isInString = false
+        // What begins here goes into the output as it is.
+        var start = 0
+        var position = 0
+        while position < value.count {
+            let byte = value[position]
+            if isInString {
+                switch byte {
+                case .quotationMark: isInString = false
+                case .backslash: position += 1
+                case 0x7F...0xFF:
+                    if let hidden = HiddenCharacter(value, at: position) {
+                        append(value.extracting(start..<position))
+                        appendEscape(of: hidden.codeUnit)
+                        position += hidden.byteCount
+                        start = position
+                        continue
+                    }
+                default:
+                    position = value.endOfPlainASCII(from: position + 1)
+                    continue
+                }
+            } else if byte == .quotationMark {
+                isInString = true
+            } else if byte.isWhitespace {
+                append(value.extracting(start..<position))
+                start = position + 1
+            }
+            position += 1
+        }
+        append(value.extracting(start..<value.count))
+    }
+
+    /// Text that is JSON already, with no comma before it. Hidden characters, which only strings can have, are escaped.
+    private mutating func appendJSON(_ json: Span<UInt8>) {
+        var start = 0
+        var position = json.firstIndex(from: 0) { $0 >= 0x7F }
+        while position < json.count {
+            guard let hidden = HiddenCharacter(json, at: position) else {
+                position = json.firstIndex(from: position + 1) { $0 >= 0x7F }
+                continue
+            }
+            append(json.extracting(start..<position))
+            appendEscape(of: hidden.codeUnit)
+            start = position + hidden.byteCount
+            position = json.firstIndex(from: start) { $0 >= 0x7F }
+        }
+        append(json.extracting(start...))
+    }
+
+    /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
+    @inlinable
+    package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+        separate()
+        bytes.append(addingCapacity: capacity, initializingWith: body)
+    }
+
+    /// A member whose name, with its quotation marks, and value are JSON already. It stays on one line: a value with line breaks between its
+    /// tokens loses the whitespace there. Hidden characters in strings are escaped.
+    package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
+        separate()
+        appendJSON(name)
+        bytes.append(UInt8(ascii: ":"))
+        let lineBreak = value.firstIndex(from: 0) { $0 == .lineFeed || $0 == .carriageReturn }
+        guard lineBreak < value.count else { return appendJSON(value) }
+        needsComma = false
+        compact(value)
+    }
+
+    // In both functions the buffer is valid inside the closure, and `append` copies it. Without `unsafe`, byte by byte through an
+    // OutputSpan, a name takes 10 ns instead of 4.
+
+    /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    @inlinable
+    package mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    @inlinable
+    package mutating func append(_ text: Span<UInt8>) {
+        unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// The decimal digits of `value`, with no comma before them.
+    package mutating func appendDigits(of value: Int64) {
+        bytes.append(addingCapacity: 20) { output in
+            var rest = value.magnitude
+            repeat {
+                output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest > 0
+            if value < 0 { output.append(UInt8(ascii: "-")) }
+            var first = 0
+            var last = output.count - 1
+            while first < last {
+                output.swapAt(first, last)
+                first += 1
+                last -= 1
+            }
+        }
+    }
+
+    private mutating func appendEscape(of byte: UInt8) {
+        switch byte {
+        case .quotationMark: append("\\\"")
+        case .backslash: append("\\\\")
+        case .lineFeed: append("\\n")
+        case .carriageReturn: append("\\r")
+        case .tab: append("\\t")
+        default: appendEscape(of: UInt16(byte))
+        }
+    }
+
+    /// `\uXXXX`
+    private mutating func appendEscape(of codeUnit: UInt16) {
+        append("\\u")
+        for shift: UInt16 in [12, 8, 4, 0] {
+            let digit = UInt8(truncatingIfNeeded: codeUnit >> shift & 0xF)
+            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The index of the first byte from `start` on that fulfils a condition; `count` if there is none.
+    @inline(__always)
+    fileprivate func firstIndex(from start: Int, where condition: (UInt8) -> Bool) -> Int {
+        var position = start
+        // Without a way out of the inner loop, which the compiler then does many bytes at a time.
+        while count - position >= 32 {
+            let chunk = extracting(position..<position + 32)
+            var found: UInt8 = 0
+            for index in 0..<32 { found |= condition(chunk[index]) ? 1 : 0 }
+            guard found == 0 else { break }
+            position += 32
+        }
+        while position < count, !condition(self[position]) { position += 1 }
+        return position
+    }
+}

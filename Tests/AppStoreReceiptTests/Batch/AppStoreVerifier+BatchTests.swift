@@ -1,0 +1,188 @@
+import AppStoreReceiptTesting
+import Foundation
+import StrictText
+import Testing
+
+@testable import AppStoreReceipt
+
+/// What becomes of each piece of evidence, and of what stands beside it.
+@Suite struct AppStoreVerifierBatchTests {
+    private typealias Minted = MintedJWS
+
+    private let verifier: AppStoreVerifier
+    private let receipt: [UInt8]
+    private let base64: String
+    private let transaction: String
+
+    init() throws {
+        verifier = try MintedEvidence.verifier()
+        let builder = ReceiptBuilder(
+            bundleID: Minted.bundleID,
+            purchases: [.consumable("coins", transactionID: "007"), .nonConsumable("pro", transactionID: "8")])
+        let signed = try builder.signed(by: MintedReceipts.authority)
+        receipt = signed
+        base64 = Base64.encode(signed.span)
+        transaction = try Minted.transaction.signed(by: Minted.authority)
+    }
+
+    private func verdict(_ piece: String) -> BatchVerdict { verifier.verdict(on: Array(piece.utf8)) }
+
+    private func object(_ verdict: BatchVerdict, isBrief: Bool = false) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(verdict.json(isBrief: isBrief).utf8)) as? [String: Any])
+    }
+
+    @Test func `all forms of evidence are told apart`() throws {
+        let text = base64.replacingOccurrences(of: "/", with: "\\/")
+        for piece in [
+            base64, " \(base64)\r", "{\"receipt-data\":\"\(base64)\"}", "\u{FEFF}{\"receipt-data\":\"\(text)\"}\r",
+            "{\"receipt\\u002ddata\" : \"\(text)\\r\\n\"}", "{\"signedPayload\":\"\(base64)\"}",
+        ] {
+            let verdict = verdict(piece)
+            #expect(verdict.otherMembers.isEmpty)
+            #expect(try verdict.result.get().transactionIDs.sorted() == ["007", "8"])
+            #expect(try verdict.result.get().bundleID == Minted.bundleID)
+            #expect(try verdict.result.get().environment == .production)
+        }
+        let notification = try JWSBuilder.notification(
+            "DID_RENEW", bundleID: Minted.bundleID, transaction: transaction
+        ).signed(by: Minted.authority)
+        for piece in [
+            transaction, "\t\(transaction) \r", "{\"signedTransactionInfo\":\"\(transaction)\"}",
+            "{\"receipt-data\":\"\(transaction)\"}", "{\"signedPayload\":\"\\u0065\(notification.dropFirst())\"}",
+        ] {
+            #expect(try verdict(piece).result.get().transactionIDs == ["1000"])
+            #expect(try verdict(piece).result.get().bundleID == Minted.bundleID)
+        }
+        #expect(try verifier.verdict(on: receipt).result.get().transactionIDs.count == 2)
+    }
+
+    @Test(arguments: [
+        ("", "empty-input"), ("  \r", "empty-input"), ("hello", "unrecognized-form"), ("MIIB", "truncated"),
+        ("eyJ", "part-count"), ("{", "invalid-json"), ("{}", "missing-receipt-data"),
+        ("{\"a\":1}", "missing-receipt-data"),
+        ("{\"a\":01,\"receipt-data\":\"MIIB\"}", "invalid-json"), ("{\"receipt-data\":\"MIIB\"} x", "invalid-json"),
+        ("{\"receipt-data\":null}", "invalid-json"), ("{\"receipt-data\":\"\"}", "empty-input"),
+        ("{\"receipt-data\":\"*\"}", "invalid-base64"), ("{\"receipt-data\":\"ey\"}", "part-count"),
+        ("{\"receipt-data\":\"MIIB\",\"receipt-data\":\"MIIB\"}", "invalid-json"),
+        ("{\"receipt-data\":\"MIIB\",\"signedPayload\":\"ey\"}", "invalid-json"),
+        ("{\"a\":\(String(repeating: "[", count: 70))", "invalid-json"),
+    ])
+    func `what is no evidence has the error of its fault`(piece: String, code: String) throws {
+        let verdict = verdict(piece)
+        guard case .failure(let error) = verdict.result else {
+            Issue.record("\(piece) was verified")
+            return
+        }
+        #expect(error.code == code)
+        #expect(try (object(verdict)["error"] as? [String: Any])?["code"] as? String == code)
+    }
+
+    /// Members that a parser would change, and what they are beside a verdict.
+    static let members = [
+        #""id":7"#, #""id":9007199254740993,"big":123456789012345678901234567890,"e":1.50E+02"#,
+        #""a":1,"a":2,"":{"receipt-data":"x","verified":true},"b":[[],{},null, false , "\u00e9\/\ud83d\ude00"]"#,
+        #""\u0061\n":"\t\"\\","é":"ü","receipt_data":"no","Verified ":1,"receipt-data ":2"#,
+    ]
+
+    @Test(arguments: members, ["MIIB", "genuine"])
+    func `other members come back as they came, in an object of their own`(members: String, kind: String) throws {
+        let evidence = "\"receipt-data\":\"\(kind == "genuine" ? base64 : kind)\""
+        for piece in [members + "," + evidence, evidence + " , " + members] {
+            let verdict = verdict("{\(piece)}")
+            #expect(String(decoding: verdict.otherMembers, as: UTF8.self) == "{\(members)}")
+            #expect(verdict.json().hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
+            #expect(verdict.json(isBrief: true).hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
+            _ = try object(verdict)
+        }
+        // Also where the evidence is missing.
+        #expect(String(decoding: verdict("{\(members)}").otherMembers, as: UTF8.self) == "{\(members)}")
+    }
+
+    @Test func `a verdict is one line, wherever the sender breaks lines`() throws {
+        let forged = "{\"verified\":true,\"transaction_ids\":[\"1\"]}"
+        for lineBreak in ["\n", "\r", "\r\n"] {
+            let verdict = verdict("{\"receipt-data\":\"MIIB\",\(lineBreak)\"a\":[\(lineBreak)\(forged)\(lineBreak)]}")
+            #expect(!verdict.json().contains { $0.isNewline })
+            #expect(verdict.json().hasPrefix("{\"input\":{\"a\":[\(forged)]},\"verified\":false,"))
+        }
+    }
+
+    /// Names that some reader takes for one of the verdict's: Go's folds case as Unicode does (`ſ` is `s`), others by their own rules.
+    @Test(arguments: [
+        "verified", "error", "trust", "receipt", "file", "transaction", "notification", "renewal_info", "input",
+        "app_transaction", "realtime_request", "bundle_id", "environment", "transaction_ids", "verif\\u0069ed",
+        "VERIFIED", "Transaction_IDs", "tranſaction", "transactıon", "transactİon", "realtime_requeſt", "receıpt",
+        "verıfied", "\\u212A", "verified\u{301}",
+    ])
+    func `nothing that a sender writes stands beside the verdict`(name: String) throws {
+        for evidence in [base64, "MIIB"] {
+            let verdict = verdict("{\"id\":1,\"\(name)\":true,\"receipt-data\":\"\(evidence)\",\"b\":2}")
+            let own = self.verdict(evidence)
+            for isBrief in [false, true] {
+                #expect(
+                    verdict.json(isBrief: isBrief)
+                        == "{\"input\":{\"id\":1,\"\(name)\":true,\"b\":2},\(own.json(isBrief: isBrief).dropFirst())")
+            }
+            let members = try object(verdict)
+            #expect(members.keys.filter { !["input", "verified", "trust", "receipt", "error"].contains($0) } == [])
+        }
+    }
+
+    @Test func `a verdict is printed as that of one receipt, or in brief`() throws {
+        let one = try verifier.verifyReceipt(receipt).json
+        #expect(verdict(base64).json() == one)
+        #expect(verdict("{\"receipt-data\":\"\(base64)\"}").json() == one)
+        let ids = try verifier.verifyReceipt(receipt).inAppPurchases.compactMap(\.transactionID)
+        #expect(
+            verdict(base64).json(isBrief: true) == """
+                {"verified":true,"bundle_id":"com.example.app","environment":"production",\
+                "transaction_ids":["\(ids[0])","\(ids[1])"]}
+                """)
+        #expect(
+            verdict("{\"id\":1,\"signedTransactionInfo\":\"\(transaction)\"}").json(isBrief: true) == """
+                {"input":{"id":1},"verified":true,"bundle_id":"com.example.app","environment":"production",\
+                "transaction_ids":["1000"]}
+                """)
+        #expect(verdict("MIIB").json(isBrief: true) == verdict("MIIB").json())
+    }
+
+    @Test func `verdicts are counted with the verifier's others`() {
+        for piece in [base64, "{\"receipt-data\":\"\(base64)\"}", "{}", "{", "hello"] { _ = verdict(piece) }
+        #expect(verifier.counts.verified == 2)
+        #expect(
+            verifier.counts.refused == [
+                "missing-receipt-data": 1, "invalid-json": 1, "unrecognized-form": 1,
+            ])
+    }
+
+    /// Every third is broken.
+    private var pieces: [[UInt8]] {
+        (0..<300).map { Array("{\"id\":\($0),\"receipt-data\":\"\($0 % 3 == 0 ? "MIIB" : base64)\"}".utf8) }
+    }
+
+    private func check(_ verdicts: [BatchVerdict]) {
+        #expect(verdicts.count == 300)
+        for (index, verdict) in verdicts.enumerated() {
+            #expect(String(decoding: verdict.otherMembers, as: UTF8.self) == "{\"id\":\(index)}")
+            #expect((try? verdict.result.get()) == nil ? index % 3 == 0 : index % 3 != 0)
+        }
+    }
+
+    @Test func `many pieces have their verdicts in order, a broken one among them`() {
+        var verdicts: [BatchVerdict] = []
+        verifier.verifyAll(pieces, concurrency: 3) { verdicts.append($0) }
+        check(verdicts)
+        var lines: [String] = []
+        verifier.verifyAll(pieces, transform: { $0.json() }, { lines.append($0) })
+        #expect(lines == pieces.map { verifier.verdict(on: $0).json() })
+    }
+
+    @Test func `many pieces of an asynchronous sequence have their verdicts in order`() async {
+        let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        for piece in pieces { continuation.yield(piece) }
+        continuation.finish()
+        var verdicts: [BatchVerdict] = []
+        for await verdict in verifier.verifyAll(stream) { verdicts.append(verdict) }
+        check(verdicts)
+    }
+}

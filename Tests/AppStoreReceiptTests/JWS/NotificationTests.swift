@@ -1,0 +1,124 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Testing
+
+@Suite struct NotificationTests {
+    private typealias Minted = MintedJWS
+    private let authority: TestCertificateAuthority
+    private let verifier: AppStoreVerifier
+
+    init() throws {
+        authority = try Minted.authority
+        verifier = try Minted.verifier()
+    }
+
+    private func failure(_ builder: JWSBuilder) throws -> VerificationError? {
+        let jws = try builder.signed(by: authority)
+        do throws(VerificationError) {
+            _ = try verifier.verifyNotification(jws)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `a notification is verified with its signed parts`() throws {
+        let notification = try verifier.verifyNotification(
+            JWSBuilder.notification(
+                "SUBSCRIBED", subtype: "RESUBSCRIBE", bundleID: Minted.bundleID,
+                transaction: Minted.transaction.signed(by: authority),
+                renewalInfo: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
+                    .signed(by: authority)
+            ).signed(by: authority))
+        #expect(notification.type == .subscribed && notification.subtype == .resubscribe)
+        #expect(notification.data?.appAppleID == "1234567890")
+        #expect(notification.transactionInfo?.transactionID == "1000")
+        #expect(notification.renewalInfo?.autoRenewStatus == .on)
+        #expect(notification.appTransaction == nil)
+    }
+
+    @Test func `parts about another app or environment are refused`() throws {
+        let renewal = try JWSBuilder.renewalInfo(
+            productID: "pro", originalTransactionID: "1000", environment: "Sandbox"
+        ).signed(by: authority)
+        let sandbox = try failure(.notification("DID_RENEW", bundleID: Minted.bundleID, renewalInfo: renewal))
+        #expect(sandbox?.code == "part-mismatch" && sandbox?.part == .renewalInfo)
+
+        let any = try Minted.verifier { $0.bundleIDs = nil }
+        var other = Minted.transaction
+        other.payload["bundleId"] = "com.example.other"
+        let jws = try JWSBuilder.notification(
+            "REFUND", bundleID: Minted.bundleID, transaction: other.signed(by: authority)
+        )
+        .signed(by: authority)
+        let error = #expect(throws: VerificationError.self) { try any.verifyNotification(jws) }
+        #expect(error?.code == "part-mismatch" && error?.part == .transactionInfo)
+        let own = #expect(throws: VerificationError.self) { try verifier.verifyNotification(jws) }
+        #expect(own?.code == "bundle-id-mismatch" && own?.part == .transactionInfo)
+    }
+
+    @Test func `a part that is not verified makes the notification fail`() throws {
+        let stranger = try Minted.transaction.signed(by: Minted.otherAuthority)
+        let forged = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: stranger))
+        #expect(forged?.code == "untrusted-chain" && forged?.part == .transactionInfo)
+        let kind = try failure(
+            .notification(
+                "REFUND", bundleID: Minted.bundleID,
+                transaction: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1").signed(by: authority))
+        )
+        #expect(kind?.code == "missing-member" && kind?.part == .transactionInfo)
+        let empty = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: ""))
+        #expect(empty?.code == "empty-input" && empty?.part == .transactionInfo)
+    }
+
+    @Test func `a notification in a notification is not read again`() throws {
+        let inner = try JWSBuilder.notification("TEST", bundleID: Minted.bundleID).signed(by: authority)
+        let error = try failure(.notification("TEST", bundleID: Minted.bundleID, transaction: inner))
+        #expect(error?.code == "missing-member")
+    }
+
+    @Test func `an app transaction in appData is verified with its notification`() throws {
+        let part = try JWSBuilder.appTransaction(bundleID: Minted.bundleID).signed(by: authority)
+        var appData: JSONValue = [
+            "appAppleId": 1_234_567_890, "bundleId": "com.example.app", "environment": "Production",
+        ]
+        appData["signedAppTransactionInfo"] = .string(part)
+        let builder = JWSBuilder.notification("RESCIND_CONSENT", about: "appData", appData)
+        let notification = try verifier.verifyNotification(builder.signed(by: authority))
+        #expect(notification.type == .rescindConsent)
+        #expect(notification.appTransaction?.appTransactionID == "700000000000000001")
+        appData["appAppleId"] = 1
+        let error = try failure(.notification("RESCIND_CONSENT", about: "appData", appData))
+        #expect(error?.code == "part-mismatch" && error?.part == .appTransactionInfo)
+    }
+
+    @Test func `summaries and external purchase tokens are read`() throws {
+        let summary = try verifier.verifyNotification(
+            JWSBuilder.notification(
+                "RENEWAL_EXTENSION", about: "summary",
+                [
+                    "requestIdentifier": "r", "environment": "Sandbox", "appAppleId": 1, "bundleId": "com.example.app",
+                    "productId": "pro", "storefrontCountryCodes": ["CAN", "USA"], "failedCount": 1, "succeededCount": 2,
+                ]
+            ).signed(by: authority)
+        ).summary
+        #expect(summary?.storefrontCountryCodes == ["CAN", "USA"] && summary?.failedCount == 1)
+        #expect(summary?.succeededCount == 2 && summary?.environment == .sandbox)
+
+        let token: JSONValue = [
+            "externalPurchaseId": "SANDBOX_1", "tokenCreationDate": 1, "appAppleId": 2, "bundleId": "com.example.app",
+            "tokenExpirationDate": 3, "tokenType": "ACQUISITION",
+        ]
+        let builder = JWSBuilder.notification("EXTERNAL_PURCHASE_TOKEN", about: "externalPurchaseToken", token)
+        let notification = try verifier.verifyNotification(builder.signed(by: authority))
+        #expect(notification.externalPurchaseToken?.type == .acquisition && notification.environment == .sandbox)
+        #expect(notification.externalPurchaseToken?.expirationDate?.millisecondsSince1970 == 3)
+    }
+
+    @Test func `a notification about nothing, or about two apps, is refused`() throws {
+        #expect(try failure(.notification("TEST", about: "new", [:]))?.code == "bundle-id-mismatch")
+        var two = JWSBuilder.notification("TEST", bundleID: Minted.bundleID)
+        two.payload["summary"] = ["bundleId": "com.example.other", "environment": "Production"]
+        #expect(try failure(two)?.code == "bundle-id-mismatch")
+    }
+}

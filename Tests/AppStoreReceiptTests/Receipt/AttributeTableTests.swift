@@ -1,0 +1,91 @@
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+@testable import AppStoreReceiptTesting
+
+/// The table is the one place for an attribute; what cannot be derived from it is compared with it here.
+@Suite struct AttributeTableTests {
+    static let rows = AttributeType.receiptRows + AttributeType.purchaseRows
+
+    @Test func `every attribute and every key has one line, in the order of the numbers`() {
+        for rows in [AttributeType.receiptRows, AttributeType.purchaseRows] {
+            let numbers = rows.map(\.type.rawValue)
+            #expect(numbers == Array(Set(numbers)).sorted())
+            #expect(Set(rows.map { "\($0.jsonKey)" }).count == rows.count)
+        }
+        #expect(AttributeType.receiptRows.allSatisfy { $0.type.rawValue < Int64(ReceiptTable.placeCount) })
+        #expect(AttributeType.purchaseRows.allSatisfy { 1701..<1733 ~= $0.type.rawValue })
+    }
+
+    @Test func `the line of an attribute is found by its number, and no other number has one`() {
+        for row in Self.rows { #expect(row.type.row?.type == row.type) }
+        let known = Set(Self.rows.map(\.type))
+        for number in Array<Int64>(-2..<70) + Array(1690..<1750) + [.min, .max] {
+            let type = AttributeType(rawValue: number)
+            #expect((type.row != nil) == known.contains(type))
+        }
+    }
+
+    @Test func `the hot loop's packed word says of each attribute what the table says`() {
+        for index in UInt8(0)..<22 {
+            guard let field = PurchaseField(index: index) else { continue }
+            let form = AttributeType(rawValue: 1701 + Int64(index)).form
+            let expected: PurchaseField.Form =
+                switch form {
+                case nil: .none
+                case .integer, .boolean: .integer
+                case .utf8String: .string
+                case .date: .date
+                case .ia5String, .octets, .purchase: .none
+                }
+            #expect(field.form == expected, "\(1701 + Int(index))")
+            #expect((field.maximum == 1) == (form == .boolean), "\(1701 + Int(index))")
+        }
+        #expect(
+            AttributeType.purchaseRows.allSatisfy { PurchaseField($0.type) != nil },
+            "PurchaseField must know one more attribute")
+    }
+
+    @Test func `each attribute of a purchase has a place of its own`() {
+        let slots = AttributeType.purchaseRows.compactMap { PurchaseField($0.type)?.slot }
+        #expect(Set(slots).count == slots.count)
+        #expect(slots.allSatisfy { 0..<PurchaseEntry.placeCount ~= $0 }, "PurchaseEntry must have one more place")
+    }
+
+    @Test func `a receipt with every attribute shows each in JSON and in its accessor, and nothing as unknown`() throws
+    {
+        var builder = ReceiptBuilder(bundleID: "b")
+        (builder.expirationDate, builder.preorderDate) = (builder.creationDate, builder.creationDate)
+        var purchase = ReceiptBuilder.Purchase.autoRenewable(
+            "p", transactionID: "1", expiresDate: ReceiptBuilder.defaultPurchaseDate
+        ).revoked(at: ReceiptBuilder.defaultPurchaseDate)
+        (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID, purchase.itemID) = (true, "offer", 7)
+        builder.purchases = [purchase]
+        builder.writesEmptyAttributes = false
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: TestCertificateAuthority()))
+        let json = receipt.receipt.json
+        for row in Self.rows { #expect(json.contains("\"\(row.jsonKey)\":"), "\(row.jsonKey)") }
+        #expect(receipt.unknownAttributes.isEmpty && receipt.inAppPurchases[0].unknownAttributes.isEmpty)
+
+        let entry = receipt.inAppPurchases[0]
+        let values: [Any?] = [
+            receipt.receiptType, receipt.appItemID, receipt.bundleID, receipt.applicationVersion, receipt.opaqueValue,
+            receipt.sha1Hash, receipt.originalCreationDate, receipt.serverBuild, receipt.ageRating, receipt.sellerID,
+            receipt.creationDate, receipt.clientVersion, receipt.downloadID, receipt.versionExternalIdentifier,
+            receipt.inAppPurchases.first, receipt.originalPurchaseDate, receipt.originalApplicationVersion,
+            receipt.expirationDate, receipt.platform, receipt.preorderDate, entry.quantity, entry.productID,
+            entry.transactionID, entry.purchaseDate, entry.originalTransactionID, entry.originalPurchaseDate,
+            entry.productType, entry.expiresDate, entry.itemID, entry.webOrderLineItemID, entry.revocationDate,
+            entry.isTrialPeriod, entry.isInIntroOfferPeriod, entry.revocationReason, entry.promotionalOfferID,
+        ]
+        #expect(values.count == Self.rows.count, "an attribute without an accessor")
+        #expect(values.allSatisfy { $0 != nil })
+    }
+
+    @Test func `every attribute can be minted`() {
+        let receipt = Set(ReceiptBuilder.fields.keys).union([.inAppPurchase])
+        #expect(receipt == Set(AttributeType.receiptRows.map(\.type)))
+        #expect(Set(ReceiptBuilder.Purchase.fields.keys) == Set(AttributeType.purchaseRows.map(\.type)))
+    }
+}

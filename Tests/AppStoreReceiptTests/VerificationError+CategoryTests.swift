@@ -1,0 +1,51 @@
+import AppStoreReceiptTesting
+import SpanASN1
+import Testing
+
+@testable import AppStoreReceipt
+
+struct VerificationErrorCategoryTests {
+    private func error(_ input: [UInt8], _ verifier: AppStoreVerifier) -> VerificationError? {
+        do throws(VerificationError) {
+            _ = try verifier.verifyReceipt(input)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `each error has the category of whoever can do something about it`() throws {
+        let authority = try MintedReceipts.authority
+        let verifier = try AppStoreVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
+        let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
+        let receipt = try builder.signed(by: authority)
+        var altered = receipt
+        let place = try #require(altered.firstRange(of: Array("coins".utf8)))
+        altered[place.lowerBound] ^= 1
+        var unreadable = builder
+        unreadable.additionalAttributes = [.integer(.bundleID, 5)]
+        let undated = {
+            var builder = builder
+            builder.creationDate = nil
+            return builder
+        }()
+
+        let cases: [(String, [UInt8], VerificationError.Category?, Int?)] = [
+            ("genuine", receipt, nil, nil), ("no receipt", Array("hello".utf8), .client, 400),
+            ("cut off", receipt.dropLast(), .client, 400),
+            ("of another app", try ReceiptBuilder(bundleID: "com.example.other").signed(by: authority), .client, 400),
+            ("altered", altered, .forgery, 403),
+            ("of another authority", try builder.signed(by: TestCertificateAuthority()), .forgery, 403),
+            ("undated", try undated.signed(by: authority), .forgery, 403),
+            ("genuine and unreadable", try unreadable.signed(by: authority), .host, 500),
+        ]
+        for (name, input, category, status) in cases {
+            let error = error(input, verifier)
+            #expect(error?.category == category, "\(name)")
+            #expect(error?.category.httpStatus == status, "\(name)")
+        }
+        #expect(VerificationError(.host(.outOfMemory)).category == .host)
+        #expect(VerificationError.configuration(.noEnvironment).category == .host)
+    }
+}

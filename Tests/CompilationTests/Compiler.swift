@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+
+/// The compiler, with the modules that were built for these tests.
+enum Compiler {
+    static let package = URL(filePath: #filePath).appending(path: "../../..").standardized
+
+    struct Outcome {
+        let status: Int32
+        /// `FILE:LINE:COLUMN: error: MESSAGE`, of the file that was compiled.
+        let errors: [(line: Int, message: String)]
+        let output: String
+    }
+
+    /// Compiles a file as a program. Lifetimes are checked when SIL is made, not by the type checker.
+    static func compile(_ file: URL, _ options: [String] = []) throws -> Outcome {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let modules = try #require(
+            [tests, CommandLine.arguments[0]].map {
+                URL(filePath: $0).deletingLastPathComponent().appending(path: "Modules")
+            }.first { FileManager.default.fileExists(atPath: $0.appending(path: "SpanASN1.swiftmodule").path) })
+        let (status, output) = try run(
+            [
+                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", modules.path, "-Xcc",
+                "-fmodule-map-file=\(package.path)/Sources/CLibcryptoShims/module.modulemap",
+            ] + options + [file.path])
+        let errors = output.split(separator: "\n").compactMap { line -> (Int, String)? in
+            guard line.hasPrefix(file.path + ":"), let range = line.range(of: ": error: ") else { return nil }
+            let number = line.dropFirst(file.path.count + 1).prefix { $0 != ":" }
+            return Int(number).map { ($0, String(line[range.upperBound...])) }
+        }
+        return Outcome(status: status, errors: errors, output: output)
+    }
+
+    /// Runs a program, and returns its exit status and what it printed.
+    static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+}
