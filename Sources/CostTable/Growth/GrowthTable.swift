@@ -190,7 +190,7 @@ extension GrowthTable {
         print(Row.head)
         let groups: [(String, () throws -> [Place])] = [
             ("receipts", Place.receipts), ("messages", Place.messages), ("forms", Place.forms),
-            ("signed data", Place.signedData), ("the cost table's", { Place.attacks }),
+            ("JWS", Place.jws), ("the cost table's", { Place.attacks }),
             ("commands", { try Place.commands(program) }),
         ]
         for (name, places) in groups {

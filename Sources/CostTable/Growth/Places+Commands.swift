@@ -1,8 +1,8 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
-import SpanASN1
 import StrictText
+import SpanASN1
 
 // The command, each time a process of its own.
 
@@ -194,14 +194,6 @@ extension SignedReceipt {
                 attribute.type,
                 value: attribute.type == .inAppPurchase ? Self.encoded(purchase) : element(.utf8String, text))
         }
-    }
-
-    fileprivate static func signed(
-        _ attributes: [ReceiptBuilder.Attribute], by authority: TestCertificateAuthority
-    ) throws -> [UInt8] {
-        try SignedDataBuilder(
-            content: encoded(attributes), certificates: authority.certificates, signers: [.init(authority.leaf)]
-        ).encoded()
     }
 
     /// A message whose only certificate has a text in its subject, and the same with another beginning in its issuer. Nobody has signed it.

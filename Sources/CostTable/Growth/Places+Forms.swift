@@ -8,10 +8,10 @@ import StrictText
 extension Place {
     static func forms() throws -> [Place] {
         let purchase = ReceiptBuilder.Purchase.consumable("coins", transactionID: "1")
-        let receipt = try ReceiptBuilder(bundleID: "a", purchases: [purchase]).signed(by: FuzzAuthority.authority)
+        let receipt = try ReceiptBuilder(bundleID: "a", purchases: [purchase]).signed(by: Signers.authority)
         let base64 = Base64.encode(receipt.span)
         let jws = try JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1")
-            .signed(by: Verifiers.signer)
+            .signed(by: Signers.authority)
         return around("binary", receipt) + around("base64", Array(base64.utf8)) + around("JWS", Array(jws.utf8))
             + [
                 form("binary, all of it", .text, .all) { $0 },
@@ -106,7 +106,7 @@ extension Place {
             return [
                 Operation("verifyAll") {
                     var count = 0
-                    Verifiers.evidence.verifyAll(pieces, concurrency: 2) { count += Work.size($0.json()) }
+                    Verifiers.lenient.verifyAll(pieces, concurrency: 2) { count += Work.size($0.json()) }
                     return Work("", count)
                 }
             ]
@@ -142,12 +142,12 @@ private struct FormSubject {
                     return Work(error.code, sizes.reduce(0, +))
                 }
             },
-            Operation("AppStoreVerifier, bytes and text") {
-                _ = try? Verifiers.evidence.verify(text)
-                return Work(Result { () throws(VerificationError) in try Verifiers.evidence.verify(bytes) })
+            Operation("verify, bytes and text") {
+                _ = try? Verifiers.lenient.verify(text)
+                return Work(Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) })
             },
             Operation("verdict in a batch") {
-                let verdict = Verifiers.evidence.verdict(on: bytes)
+                let verdict = Verifiers.lenient.verdict(on: bytes)
                 let work = Work(verdict.result)
                 return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
             },

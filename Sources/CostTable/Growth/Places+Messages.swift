@@ -98,7 +98,7 @@ private struct SignedMessage: Sendable {
     }
 
     init() throws {
-        let authority = FuzzAuthority.authority
+        let authority = Signers.authorityOfReceipts
         let receipt = try UnverifiedReceipt(decoding: ReceiptBuilder(bundleID: "a").signed(by: authority))
         attributes = receipt.attributes.map { .init($0.type, version: $0.version, value: $0.value) }
         var signer = SignedDataBuilder.Signer(authority.leaf)
@@ -150,10 +150,10 @@ private struct SignedMessage: Sendable {
 
     /// The message, with another element in the certificate of its signer, which is issued anew.
     func signed(replacing index: Int, with replacement: [UInt8]) throws -> [UInt8] {
-        let authority = FuzzAuthority.authority
+        let authority = Signers.authorityOfReceipts
         let reissued = try CertificateSpecification.certificate(
             tbsCertificate: Self.replacing(index, in: certificate, with: replacement),
-            algorithm: AlgorithmName(SigningDigest.sha256.rsaSignatureIdentifier), digest: .sha256,
+            algorithm: authority.intermediate.key.signatureAlgorithm(.sha256), digest: .sha256,
             key: authority.intermediate.key)
         var builder = builder
         builder.certificates = [reissued] + authority.certificates.dropFirst()
@@ -211,8 +211,8 @@ private final class MessageSubject {
 
     var operations: [Operation] {
         [
-            Operation("AppStoreVerifier") { [self] in
-                Work(Result { () throws(VerificationError) in try Verifiers.receipts.verifyReceipt(bytes) })
+            Operation("verifyReceipt") { [self] in
+                Work(Result { () throws(VerificationError) in try Verifiers.lenient.verifyReceipt(bytes) })
             },
             Operation("CMSVerifier") { [self] in
                 let date = CMSVerifier.ValidationDate.date(ReceiptBuilder.defaultCreationDate)

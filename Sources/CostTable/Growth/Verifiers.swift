@@ -3,46 +3,48 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import SignatureTrust
 
-/// What the operations verify with. Limits on the size are lifted: within them nothing may be quadratic either.
+/// Who signs for the places, and what the operations verify with.
+enum Signers {
+    /// On P-256 throughout, which costs the least.
+    static let authority = JWSSigner.authority
+
+    /// The same with an RSA key in the leaf, as Apple's receipts have it.
+    static let authorityOfReceipts = FuzzAuthority.made {
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        shape.leaf.keyKind = .rsa(bits: 2048)
+        return try TestCertificateAuthority(
+            shape, rootKey: authority.root.key, intermediateKey: authority.intermediate.key,
+            leafKey: SigningKey(generating: shape.leaf.keyKind))
+    }
+}
+
+/// Limits on the size are lifted: within them nothing may be quadratic either.
 enum Verifiers {
-    /// Who signs JWS.
-    static let signer = FuzzAuthority.made { try TestCertificateAuthority(.ellipticCurve) }
+    private static let anchor = FuzzAuthority.made { try Signers.authority.trustAnchor }
 
-    static let receipts = FuzzAuthority.verifier()
+    private static var policy: VerificationPolicy {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
+        policy.limits.maximumJWSByteCount = .max
+        return policy
+    }
 
-    /// One that compares all that it can.
-    static let strictReceipts = FuzzAuthority.made {
-        var policy = FuzzAuthority.policy
+    /// Accepts evidence of any app.
+    static let lenient = FuzzAuthority.made { try AppStoreVerifier(policy: policy, trust: .roots([anchor])) }
+
+    /// Compares all that it can.
+    static let strict = FuzzAuthority.made {
+        var policy = Self.policy
         policy.bundleIDs = ["a"]
-        policy.rejectsFutureDates = true
-        policy.maximumAge = .seconds(1 << 50)
-        return try AppStoreVerifier(policy: policy, trust: .roots([FuzzAuthority.anchor]))
+        policy.appAppleID = "1234567890"
+        policy.environments = [.production]
+        return try AppStoreVerifier(policy: policy, trust: .roots([anchor]))
     }
 
     static let responder = FuzzAuthority.made {
-        var responder = try VerifyReceiptResponder(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+        var responder = try VerifyReceiptResponder(policy: policy, trust: .roots([anchor]))
         responder.fillsLatestReceiptInfo = true
         return responder
     }
 
-    /// One for evidence of every kind.
-    static let evidence = FuzzAuthority.made {
-        var policy = FuzzAuthority.policy
-        policy.limits.maximumJWSByteCount = .max
-        return try AppStoreVerifier(policy: policy, trust: .roots([FuzzAuthority.anchor, signer.trustAnchor]))
-    }
-
-    /// One that compares all that it can of a JWS.
-    static let strictJWS = FuzzAuthority.made {
-        var policy = VerificationPolicy(bundleIDs: ["a"], appAppleID: "1234567890", environments: [.production])
-        policy.limits.maximumJWSByteCount = .max
-        policy.rejectsFutureDates = true
-        return try AppStoreVerifier(policy: policy, trust: .roots([signer.trustAnchor]))
-    }
-
-    static let messages = FuzzAuthority.made {
-        var policy = CMSPolicy(anchors: [FuzzAuthority.anchor])
-        policy.algorithms = FuzzAuthority.algorithms
-        return try CMSVerifier(policy: policy)
-    }
+    static let messages = FuzzAuthority.made { try CMSVerifier(policy: CMSPolicy(anchors: [anchor])) }
 }
