@@ -84,7 +84,7 @@ struct VerifierOptions {
             case .apple: trust = .apple
             case .roots(let files):
                 var anchors: [TrustAnchor] = []
-                for file in files { anchors += try CertificateFile(name: file).trustAnchors() }
+                for file in files { anchors += try roots(in: file, &console) }
                 trust = .roots(anchors)
             case .storeKitTesting(let file):
                 trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
@@ -98,6 +98,18 @@ struct VerifierOptions {
             console.report(error.description)
         }
         return nil
+    }
+
+    /// The roots in a file. A whole chain may stand there, since that is how chains are handed out; what is no root is left out, and told.
+    private func roots(in file: String, _ console: inout Console) throws(CertificateFileError) -> [TrustAnchor] {
+        let anchors = try CertificateFile(name: file).trustAnchors()
+        let roots = anchors.filter(\.isRoot)
+        // Without any, the verifier says so.
+        guard !roots.isEmpty, roots.count < anchors.count else { return anchors }
+        console.report(
+            "\(file.printable): \(anchors.count - roots.count) of \(anchors.count) certificates left out: not self-signed"
+        )
+        return roots
     }
 
     private var policy: VerificationPolicy {

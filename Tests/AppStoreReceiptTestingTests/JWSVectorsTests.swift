@@ -4,7 +4,7 @@ import Testing
 
 @testable import generate_vectors
 
-@Suite("Vectors of signed data")
+@Suite("Vectors of JWS")
 struct JWSVectorsTests {
     private static let expectations = Result {
         try JSONDecoder().decode([JWSExpectation].self, from: Tree.contents("jws/expectations.json"))
@@ -30,14 +30,14 @@ struct JWSVectorsTests {
         #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "warm")
     }
 
-    @Test func `every kind of signed data is among those accepted, and three in four are refused`() throws {
+    @Test func `every kind of JWS is among those accepted, and three in four are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
         for kind in JWSPart.Kind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
         #expect(expectations.count >= accepted.count * 4)
-        print("\(expectations.count) vectors of signed data, \(accepted.count) of them accepted")
+        print("\(expectations.count) vectors of JWS, \(accepted.count) of them accepted")
     }
 
     @Test func `nothing is accepted that is not made for Apple's roots`() throws {

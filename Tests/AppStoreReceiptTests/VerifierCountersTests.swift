@@ -13,7 +13,7 @@ struct VerifierCountersTests {
         _ = try verifier.verifyReceipt(receipt)
         _ = try verifier.verifyReceipt(Base64.encode(receipt.span))
         for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verifyReceipt(Array(input)) }
-        _ = try? verifier.verifyReceipt("?")
+        for text in ["?", "MII?"] { _ = try? verifier.verifyReceipt(text) }
         _ = try? verifier.verifyReceipt(receipt, applicationVersion: "none")
         let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
         _ = try? verifier.verifyReceipt(stranger)
@@ -22,7 +22,8 @@ struct VerifierCountersTests {
         #expect(counts.verified == 5)
         #expect(
             counts.refused == [
-                "empty-input": 1, "truncated": 2, "invalid-base64": 1, "application-version-mismatch": 1,
+                "empty-input": 1, "truncated": 2, "unrecognized-form": 1, "invalid-base64": 1,
+                "application-version-mismatch": 1,
                 "untrusted-chain": 1,
             ])
         #expect(counts.chainCacheHits == 5)

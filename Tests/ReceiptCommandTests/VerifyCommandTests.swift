@@ -133,7 +133,7 @@ import Testing
         let lines = run("verify", "--root", root, file).output.split(separator: "\n").map(String.init)
         #expect(lines.count == 4, "\(lines)")
         #expect(lines.first == "REFUSED  \(file): invalid-time")
-        #expect(lines.dropFirst().first?.hasPrefix("  an invalid date or time: \"") == true)
+        #expect(lines.dropFirst().first?.hasPrefix("  a date or time is malformed or does not exist: \"") == true)
         #expect(lines.dropFirst(2).first?.hasSuffix(", in payload › in_app[0] › 1712 cancellation date") == true)
         #expect(lines.last?.contains("Keep the receipt") == true)
     }
@@ -147,6 +147,18 @@ import Testing
         let result = run("verify", receipt)
         #expect(result.status == 1)
         #expect(result.output.contains(": untrusted-chain\n"))
+    }
+
+    @Test func `of a whole chain in a root file the root is trusted, and what is left out is told`() throws {
+        let chain = authority.certificates.reversed().map { pem("CERTIFICATE", $0) }.joined()
+        let file = try folder.write("fullchain.pem", chain)
+        let result = run("verify", "--root", file, receipt)
+        #expect(result.status == 0)
+        #expect(result.errorOutput.contains("\(file): 2 of 3 certificates left out: not self-signed"))
+        let intermediate = try folder.write("intermediate.der", authority.intermediate.certificate)
+        let refused = run("verify", "--root", intermediate, receipt)
+        #expect(refused.status == 2)
+        #expect(refused.errorOutput.contains("unusable-trust-anchor: trust anchor 1 cannot be used"))
     }
 
     @Test func `a root file may be PEM with several certificates and text around them`() throws {

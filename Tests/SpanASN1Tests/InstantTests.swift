@@ -2,7 +2,7 @@ import AppStoreReceiptTesting
 import SpanASN1
 import Testing
 
-@Suite struct TimestampTests {
+@Suite struct InstantTests {
     @Test func `every day of the years 0 to 9999 is one after the one before`() {
         let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
         // 0000-01-01 is 719,528 days before 1970-01-01.
@@ -13,9 +13,9 @@ import Testing
             for month in 1...12 {
                 let length = lengths[month - 1] + (month == 2 && isLeap ? 1 : 0)
                 for dayOfMonth in 1...length {
-                    let timestamp = Instant(year: year, month: month, day: dayOfMonth)
+                    let instant = Instant(year: year, month: month, day: dayOfMonth)
                     let components = Instant(millisecondsSince1970: day * 86_400_000 + 86_399_999).components
-                    if timestamp?.millisecondsSince1970 != day * 86_400_000 || components.year != year
+                    if instant?.millisecondsSince1970 != day * 86_400_000 || components.year != year
                         || components.month != month
                         || components.day != dayOfMonth
                     {
@@ -32,14 +32,14 @@ import Testing
     @Test func `times of day round-trip to the millisecond`() {
         var generator = SeededGenerator()
         for _ in 0..<10_000 {
-            let timestamp = Instant(
+            let instant = Instant(
                 millisecondsSince1970: .random(in: -62_167_219_200_000...253_402_300_799_999, using: &generator))
-            let parts = timestamp.components
+            let parts = instant.components
             #expect(
                 Instant(
                     year: parts.year, month: parts.month, day: parts.day, hour: parts.hour, minute: parts.minute,
-                    second: parts.second, millisecond: parts.millisecond) == timestamp)
-            #expect(timestamp.secondsSince1970 * 1000 + Int64(parts.millisecond) == timestamp.millisecondsSince1970)
+                    second: parts.second, millisecond: parts.millisecond) == instant)
+            #expect(instant.secondsSince1970 * 1000 + Int64(parts.millisecond) == instant.millisecondsSince1970)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(Instant(millisecondsSince1970: row.0).secondsSince1970 == row.1)
     }
 
-    @Test func `components out of range make no timestamp`() {
+    @Test func `components out of range make no instant`() {
         #expect(Instant(year: -1, month: 1, day: 1) == nil)
         #expect(Instant(year: 10_000, month: 1, day: 1) == nil)
         #expect(Instant(year: 2020, month: 0, day: 1) == nil)

@@ -4,7 +4,7 @@ import Foundation
 import StrictText
 import Testing
 
-@Suite struct TimestampRFC3339Tests {
+@Suite struct InstantRFC3339Tests {
     @Test(
         arguments: [
             ("1970-01-01T00:00:00Z", 0), ("2013-08-01T07:00:00Z", 1_375_340_400_000),
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `what a timestamp prints is read back`() {
+    @Test func `what an instant prints is read back`() {
         var generator = SeededGenerator()
         for _ in 0..<5_000 {
             let date = Instant(

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `one handler grants receipts and signed transactions, each transaction once`() throws {
+    @Test func `one handler grants by receipts and transactions, each transaction once`() throws {
         let ledger = Ledger()
         let receipt = try ReceiptBuilder(
             bundleID: Minted.bundleID,
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ["signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo"])
-    func `signed data in a JSON object is found as a receipt in one is, whatever stands beside it`(member: String)
+    func `a JWS in a JSON object is found as a receipt in one is, whatever stands beside it`(member: String)
         throws
     {
         let jws = try Minted.transaction.signed(by: Minted.authority)
@@ -114,7 +114,7 @@ import Testing
         #expect(transaction.isRevoked && transaction.purchase?.grants(at: .now) == false)
     }
 
-    @Test func `the kind of signed data does not depend on the order of its members`() throws {
+    @Test func `the kind of a JWS does not depend on the order of its members`() throws {
         var last = Minted.transaction
         last.payload["autoRenewStatus"] = 1
         guard case .object(let members) = last.payload else { throw Unexpected() }

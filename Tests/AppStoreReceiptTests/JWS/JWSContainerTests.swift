@@ -127,11 +127,15 @@ import Testing
         let cases: [(String, String)] = [
             ("", "empty-input"), (parts[0], "part-count"), (parts[0] + "." + parts[1], "part-count"),
             (jws + ".", "part-count"), (jws + "." + parts[2], "part-count"), (jws + "=", "invalid-base64url"),
-            (jws + "==", "invalid-base64url"), (" " + jws, "invalid-base64url"), (jws + "\n", "invalid-base64url"),
+            (jws + "==", "invalid-base64url"), ("\u{B}" + jws, "invalid-base64url"),
+            (jws + "\u{A0}", "invalid-base64url"),
+            (parts[0] + " ." + parts[1] + "." + parts[2], "invalid-base64url"),
             (parts[0] + "=." + parts[1] + "." + parts[2], "invalid-base64url"),
             (parts[0] + "." + parts[1] + "+." + parts[2], "invalid-base64url"),
         ]
         for (text, code) in cases { try check(code, .form, text) }
+        // Whitespace around the JWS is no part of it.
+        for space in [" ", "\t", "\n", "\r\n"] { try check(nil, space + jws + space) }
         // 64 bytes are 86 characters, the last with four bits that must be 0 (RFC 4648, 3.5).
         let last = try #require(parts[2].last)
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
@@ -289,7 +293,7 @@ import Testing
         #expect(try Minted.failure(jws, now)?.code == "certificate-expired")
     }
 
-    @Test func `signed data without a date is refused, unless the caller chooses one`() throws {
+    @Test func `a JWS without a date is refused, unless the caller chooses one`() throws {
         var builder = Minted.transaction
         builder.payload["signedDate"] = nil
         let missing = try builder.signed(by: Minted.authority)

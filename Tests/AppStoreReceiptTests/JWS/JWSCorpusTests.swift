@@ -2,7 +2,7 @@ import AppStoreReceipt
 import Foundation
 import Testing
 
-/// Real signed data, where there is any: in the folder `jws` of the one that the environment variable `RECEIPT_CORPUS` names.
+/// Real JWS, where there are any: in the folder `jws` of the one that the environment variable `RECEIPT_CORPUS` names.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
 struct JWSCorpusTests {
     private let folder: URL

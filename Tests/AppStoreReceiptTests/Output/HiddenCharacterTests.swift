@@ -46,7 +46,7 @@ import Testing
         #expect(purchase["product_id"] as? String == Self.text && purchase["transaction_id"] as? String == Self.text)
     }
 
-    @Test func `the texts of signed data are escaped, of members that are not known, too`() throws {
+    @Test func `the texts of a JWS are escaped, of members that are not known, too`() throws {
         let payload = """
             {"transactionId":"1","bundleId":"com.example.app","productId":"\(Self.text)","signedDate":1749988800000,
             "environment":"Production","originalTransactionId":"1","purchaseDate":1,"quantity":1,"type":"Non-Consumable",

@@ -89,16 +89,19 @@ import Testing
         )
     }
 
-    @Test func `the two tables of keys name every attribute with a field, each key once`() {
-        let outer = AttributeType.receiptAttributesByJSONKey
-        let inner = AttributeType.purchaseAttributesByJSONKey
+    @Test func `the two tables of attributes have a key for every attribute with a field, each key once`() {
+        func byKey(_ rows: [AttributeType.Row]) -> [String: AttributeType] {
+            Dictionary(uniqueKeysWithValues: rows.map { ("\($0.jsonKey)", $0.type) })
+        }
+        let outer = byKey(AttributeType.receiptRows)
+        let inner = byKey(AttributeType.purchaseRows)
         func fields(_ numbers: Range<Int64>) -> Set<AttributeType> {
             Set(numbers.map(AttributeType.init).filter { $0.form != nil })
         }
         #expect(Set(outer.values) == fields(0..<64) && outer.count == fields(0..<64).count)
         #expect(Set(inner.values) == fields(1701..<1733) && inner.count == fields(1701..<1733).count)
-        #expect(outer[UTF8Bytes("bundle_id")] == .bundleID)
-        #expect(inner[UTF8Bytes("original_purchase_date")] == .purchaseOriginalPurchaseDate)
+        #expect(outer["bundle_id"] == .bundleID)
+        #expect(inner["original_purchase_date"] == .purchaseOriginalPurchaseDate)
     }
 
     @Test func `a verified receipt says by what it was verified`() throws {
@@ -117,22 +120,22 @@ import Testing
     @Test(arguments: [
         (
             VerificationError.input(InputError(.invalidBase64, form: .json, offset: 7)),
-            #"{"code":"invalid-base64","stage":"input","category":"client","message":"invalid base64","advice":"Have the client send the file's bytes or their base64, unchanged: in a form, `+` must be percent-encoded.","offset":7,"offset_in":"text","form":"json"}"#
+            #"{"code":"invalid-base64","stage":"input","category":"client","message":"the base64 has an invalid character or is incomplete","advice":"Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`.","offset":7,"offset_in":"text","form":"json"}"#
         ),
         (
             .input(InputError(.inputTooLarge, form: .binary, offset: 9)),
-            #"{"code":"input-too-large","stage":"input","category":"client","message":"an input larger than allowed","advice":"Raise `VerificationLimits.maximumByteCount` if you expect receipts of this size.","offset":9,"offset_in":"binary","form":"binary"}"#
+            #"{"code":"input-too-large","stage":"input","category":"client","message":"the input is larger than the limit","advice":"If you expect receipts of this size, raise `VerificationLimits.maximumByteCount`.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (
             VerificationError(
                 .payload(
                     ASN1DecodingError(
                         .invalidTime, offset: 4211, path: ASN1Path(ASN1Field(rawValue: 1704), index: 3)))),
-            #"{"code":"invalid-time","stage":"payload","category":"host","message":"an invalid date or time","advice":"A trusted signer has made what cannot be read here. Keep the receipt, look for a newer version of this library, report it.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
+            #"{"code":"invalid-time","stage":"payload","category":"host","message":"a date or time is malformed or does not exist","advice":"Apple signed something that this version of the library cannot read. Keep the receipt, look for a newer version, and report the error.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
         ),
         (
             .policy(.bundleIDMismatch, found: "com.example.other", expected: "com.example.app"),
-            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the receipt is for another app: its bundle id is not an accepted one","advice":"Another app's receipt, unless a bundle id is missing in `VerificationPolicy.bundleIDs`."}"#
+            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","message":"the evidence is genuine, but its bundle id is not accepted","advice":"If the app is yours, add its bundle id to `VerificationPolicy.bundleIDs`. Otherwise refuse the evidence.","found":"com.example.other","expected":"com.example.app"}"#
         ),
     ])
     func `an error has its code, its stage and its place`(error: VerificationError, json: String) {

@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import StrictText
 import Testing
 
-@Suite struct TimestampPlainTests {
+@Suite struct InstantPlainTests {
     /// A purchase's dates have a reader of their own, which takes eight characters at a time.
     @Test(.timeLimit(.minutes(2)))
     func `a date in a purchase is read as anywhere else, with any byte changed`() throws {

@@ -53,7 +53,8 @@ import Testing
         #expect(slots.allSatisfy { 0..<PurchaseEntry.placeCount ~= $0 }, "PurchaseEntry must have one more place")
     }
 
-    @Test func `a receipt with every attribute shows each in JSON and in its accessor, and nothing as unknown`() throws {
+    @Test func `a receipt with every attribute shows each in JSON and in its accessor, and nothing as unknown`() throws
+    {
         var builder = ReceiptBuilder(bundleID: "b")
         (builder.expirationDate, builder.preorderDate) = (builder.creationDate, builder.creationDate)
         var purchase = ReceiptBuilder.Purchase.autoRenewable(

@@ -17,10 +17,10 @@ struct PacificTimeTests {
         var changes = 0
         var checked = 0
         func check(_ seconds: Int64) -> Int {
-            let timestamp = Instant(millisecondsSince1970: seconds * 1000)
-            let offset = pacific.offset(atSecondsSince1970: seconds, inYear: timestamp.components.year)
+            let instant = Instant(millisecondsSince1970: seconds * 1000)
+            let offset = pacific.offset(atSecondsSince1970: seconds, inYear: instant.components.year)
             let expected = zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds)))
-            if offset != expected { Issue.record("\(timestamp): \(offset), but by the data \(expected)") }
+            if offset != expected { Issue.record("\(instant): \(offset), but by the data \(expected)") }
             checked += 1
             return offset
         }

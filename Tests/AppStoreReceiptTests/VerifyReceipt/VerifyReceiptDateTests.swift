@@ -20,9 +20,9 @@ struct VerifyReceiptDateTests {
         ("1969-12-31T23:59:59.999Z", "1969-12-31 23:59:59", "-1", "1969-12-31 15:59:59"),
     ])
     func `a date has three forms`(date: String, utc: String, milliseconds: String, pacific: String) throws {
-        let timestamp = try #require(Instant(rfc3339: date))
+        let instant = try #require(Instant(rfc3339: date))
         #expect(
-            Self.text(timestamp.millisecondsSince1970) == """
+            Self.text(instant.millisecondsSince1970) == """
                 "expires_date":"\(utc) Etc/GMT","expires_date_ms":"\(milliseconds)",\
                 "expires_date_pst":"\(pacific) America/Los_Angeles",
                 """)
@@ -46,9 +46,9 @@ struct VerifyReceiptDateTests {
 
     @Test func `every second of a day is the clock's`() {
         for second in stride(from: Int64(0), to: 86_400, by: 7) {
-            let timestamp = Instant(millisecondsSince1970: 1_585_699_200_000 + second * 1000)
-            let expected = timestamp.description.dropLast().map { $0 == "T" ? " " : String($0) }.joined()
-            #expect(Self.text(timestamp.millisecondsSince1970).contains("\"\(expected) Etc/GMT\""))
+            let instant = Instant(millisecondsSince1970: 1_585_699_200_000 + second * 1000)
+            let expected = instant.description.dropLast().map { $0 == "T" ? " " : String($0) }.joined()
+            #expect(Self.text(instant.millisecondsSince1970).contains("\"\(expected) Etc/GMT\""))
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import receipt
 
-@Suite struct VerifyCommandSignedDataTests {
+@Suite struct VerifyCommandJWSTests {
     private static let shared = Result { try TestCertificateAuthority(.ellipticCurve) }
     private let authority: TestCertificateAuthority
     private let folder: TemporaryFolder

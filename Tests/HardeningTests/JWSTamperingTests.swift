@@ -2,9 +2,9 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Testing
 
-/// Every small change to signed data, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has: nothing
+/// Every small change to a JWS, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has: nothing
 /// in it may be changed.
-@Suite struct SignedDataTamperingTests {
+@Suite struct JWSTamperingTests {
     final class Sample {
         let text: [UInt8]
         private let warm: AppStoreVerifier
@@ -52,7 +52,7 @@ import Testing
         TamperingRow("JWS: bit \(bit) of each byte flipped", count: sample.text.count).print()
     }
 
-    @Test func `truncated signed data is refused`() throws {
+    @Test func `a truncated JWS is refused`() throws {
         let sample = try Sample()
         for count in sample.text.indices {
             #expect(try !sample.isVerified(Array(sample.text.prefix(count)), "\(count) bytes"), "\(count) bytes")

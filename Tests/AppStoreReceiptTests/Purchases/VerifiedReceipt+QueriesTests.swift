@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreReceipt
 
-struct PurchaseQueryTests {
+struct VerifiedReceiptQueriesTests {
     static let pro = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1", purchaseDate: day(0))
     static let coins = ReceiptBuilder.Purchase.consumable("coins", transactionID: "2", purchaseDate: day(0))
 
