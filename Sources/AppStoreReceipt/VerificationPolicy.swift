@@ -12,13 +12,11 @@ public typealias Fingerprint = SignatureTrust.Fingerprint
 ///
 /// The trust decides which checks apply. Nothing in the evidence changes them.
 public enum AppStoreTrust: Hashable, Sendable {
-    /// The root certificates that Apple publishes (`TrustAnchor.appleRoots`). The certificates under them must have the marker extensions with which Apple
-    /// marks its App Store signers.
+    /// The root certificates that Apple publishes (`TrustAnchor.appleRoots`). The certificates under them must have the marker extensions with which
+    /// Apple marks its App Store signers.
     case apple
-    /// Your own root certificates instead of Apple's, for tests.
-    ///
-    /// Their keys are RSA or elliptic-curve keys. The marker extensions are required, too. A certificate that is not self-signed is refused when you make the
-    /// verifier, because intermediates come with the evidence.
+    /// Your own root certificates instead of Apple's, for tests. Their keys are RSA or elliptic-curve keys. The marker extensions are required,
+    /// too. A certificate that is not self-signed is refused when the verifier is made: intermediates come with the evidence.
     case roots([TrustAnchor])
     /// StoreKit Testing in Xcode. The signer's certificate itself must be one of these.
     ///
@@ -54,10 +52,10 @@ public struct VerificationPolicy: Sendable {
     public var rejectsFutureDates = false
     /// The clock for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
-    /// The algorithms and keys that may sign receipts.
+    /// The algorithms and keys that may sign receipts: RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need, and ECDSA on P-256
+    /// and P-384 with SHA-2, unless you change it.
     ///
-    /// By default, they are RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need, and ECDSA on P-256 and P-384 with SHA-2. A JWS must always
-    /// be signed with ECDSA on P-256 and SHA-256 (`ES256`).
+    /// A JWS must always be signed with ECDSA on P-256 and SHA-256 (`ES256`).
     public var algorithms = AlgorithmPolicy()
     /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list its certificate here.
     ///

@@ -1,10 +1,11 @@
 public import SpanASN1
+import StrictText
 
 /// A purchase that a verified receipt or transaction proves.
 ///
 /// It is the same type for both, so that you write the code that grants products once. It always has a product, a transaction id, an original transaction
 /// id, a purchase date and a quantity. For records that lack one of them, see ``VerifiedReceipt/incompletePurchases``.
-public struct VerifiedPurchase: Hashable, Sendable {
+public struct VerifiedPurchase: Sendable {
     /// The product's identifier.
     public let productID: String
     /// The transaction's identifier. Grant each transaction once.
@@ -39,6 +40,29 @@ public struct VerifiedPurchase: Hashable, Sendable {
     public let environment: AppStoreEnvironment?
     /// The signer and the date of the verification.
     public let verification: Verification
+}
+
+/// Two are equal when all that they say is, strings byte for byte.
+extension VerifiedPurchase: Hashable {
+    public static func == (lhs: VerifiedPurchase, rhs: VerifiedPurchase) -> Bool {
+        lhs.strings == rhs.strings && lhs.purchaseDate == rhs.purchaseDate && lhs.quantity == rhs.quantity
+            && lhs.originalPurchaseDate == rhs.originalPurchaseDate && lhs.productType == rhs.productType
+            && lhs.expiresDate == rhs.expiresDate && lhs.isRevoked == rhs.isRevoked
+            && lhs.revocationDate == rhs.revocationDate && lhs.isUpgraded == rhs.isUpgraded
+            && lhs.evidenceExpirationDate == rhs.evidenceExpirationDate && lhs.environment == rhs.environment
+            && lhs.verification == rhs.verification
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(strings)
+        hasher.combine(purchaseDate)
+    }
+
+    private var strings: [UTF8Bytes?] {
+        [productID, transactionID, originalTransactionID, webOrderLineItemID, appAccountToken].map {
+            $0.map(UTF8Bytes.init)
+        }
+    }
 }
 
 extension VerifiedPurchase {
