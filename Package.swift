@@ -77,6 +77,7 @@ let package = Package(
             name: "cost-table",
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "FuzzSupport",
             ],
             path: "Sources/CostTable", swiftSettings: settings),
         fuzz(

@@ -53,11 +53,12 @@ public final class AppStoreVerifier: Sendable {
             try HostSelfTest.run(policy.algorithms)
             engines = (
                 try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted),
-                try TrustEngine(trust, algorithms: .jws, distrusted: policy.distrusted)
+                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted)
             )
         } catch {
-            throw VerificationError(
-                VerificationError.hostReason(of: error) ?? .configuration(.unusableTrustAnchor, found: nil))
+            if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
+            let place = (error.path.index ?? 0) + 1
+            throw .configuration(.unusableTrustAnchor, found: "certificate \(place): \(error.kind.explanation)")
         }
         do throws(LibcryptoError) {
             counters = try VerifierCounters()
@@ -118,7 +119,8 @@ public final class AppStoreVerifier: Sendable {
         case .object(let start): return try verifyUncounted(readObject(start), in: evidence, from: start)
         case .jws: return try jws.verify(evidence)
         case .receipt:
-            return .receipt(try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits, bytes: binary)))
+            return .receipt(
+                try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits, bytes: binary)))
         }
     }
 

@@ -7,6 +7,7 @@ enum TrustEngine: Sendable {
     case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
 
+    /// - Throws: why an anchor cannot be used; the path's index says which.
     init(
         _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
     ) throws(SignatureTrustError) {
@@ -21,7 +22,10 @@ enum TrustEngine: Sendable {
                 authority)
         }
         switch trust {
-        case .apple: self = try chains(to: TrustAnchor.appleRoots, .apple)
+        case .apple:
+            // Whoever narrows the algorithms does without some of the roots. Without all of them there is no verifier, and the error says why.
+            let roots = TrustAnchor.appleRoots.filter { $0.isAccepted(by: algorithms) }
+            self = try chains(to: roots.isEmpty ? TrustAnchor.appleRoots : roots, .apple)
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
@@ -112,6 +116,10 @@ extension ASN1ObjectIdentifier {
 }
 
 extension AlgorithmPolicy {
-    /// What signs a JWS and its chain: ECDSA, and RSA for roots, of which a chain may end in an older one.
-    static let jws = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
+    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, of which a chain may end in an
+    /// older one.
+    var forJWS: AlgorithmPolicy {
+        AlgorithmPolicy(
+            kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])
+    }
 }

@@ -105,7 +105,8 @@ extension ConfigurationFault {
         case .noBundleID: "Pass the bundle ids to accept, or `nil` to accept every app."
         case .environmentNotOfTrust:
             "Make one verifier with `AppStoreTrust.storeKitTesting` for evidence from Xcode, and another for Apple's."
-        case .unusableTrustAnchor: "Pass a root certificate whose key and algorithm `AlgorithmPolicy` accepts."
+        case .unusableTrustAnchor:
+            "Give self-signed root certificates whose keys and algorithms `AlgorithmPolicy` accepts. Intermediates come with the evidence."
         case .noAppAppleID: "Pass the app's Apple id as `VerificationPolicy.appAppleID`."
         }
     }
@@ -139,6 +140,7 @@ extension SignatureTrustError.Kind {
             "You distrust a certificate of its signer. Refuse the evidence, and log who sent it."
         case .missingRevocationList, .malformedRevocationList, .deltaRevocationList, .unsupportedRevocationList:
             "Pass a current, full revocation list of each issuer."
+        case .anchorNotSelfSigned: "Pass only root certificates. Intermediates come with the evidence."
         case .algorithmUnavailable:
             "Allow SHA-1 signatures on this host (on RHEL 9, run `update-crypto-policies --set DEFAULT:SHA1`), or refuse them in `AlgorithmPolicy`."
         case .outOfMemory: "Give the process more memory, then verify the evidence again."

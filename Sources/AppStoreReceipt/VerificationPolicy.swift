@@ -10,9 +10,10 @@ public typealias Fingerprint = SignatureTrust.Fingerprint
 
 /// Whose signature counts. It decides which checks apply; nothing in the evidence changes them.
 public enum AppStoreTrust: Hashable, Sendable {
-    /// Apple's root certificates, and the marker extensions that Apple gives the certificates that sign for the App Store.
+    /// The root certificates that Apple publishes (`TrustAnchor.appleRoots`), and the marker extensions that Apple gives the certificates that sign for the App Store.
     case apple
-    /// The given roots in place of Apple's, with RSA or EC keys; the marker extensions are required all the same. For tests.
+    /// The given roots in place of Apple's, with RSA or EC keys; the marker extensions are required all the same. For tests. A certificate that is
+    /// not self-signed is refused when the verifier is made: intermediates come with the evidence.
     case roots([TrustAnchor])
     /// StoreKit Testing in Xcode: the signer's certificate itself must be one of those given. Everyone who has Xcode can sign with that
     /// certificate, so such a verifier accepts nothing but evidence from Xcode.
@@ -39,7 +40,8 @@ public struct VerificationPolicy: Sendable {
     public var rejectsFutureDates = false
     /// The time for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``.
     public var clock: @Sendable () -> Instant = { .now }
-    /// The algorithms and keys that may sign receipts. A JWS is always signed with ECDSA on P-256 and SHA-256 (`ES256`).
+    /// The algorithms and keys that may sign receipts: by default RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need, and
+    /// ECDSA on P-256 and P-384 with SHA-2. A JWS is always signed with ECDSA on P-256 and SHA-256 (`ES256`).
     public var algorithms = AlgorithmPolicy()
     /// Certificates that are not trusted anywhere in a chain but as its root, by their fingerprints. If a signing key leaks, list its
     /// certificate here.

@@ -112,6 +112,12 @@ extension SignedDataBuilder {
         }
     }
 
+    /// What a signer signs: the signed attributes as a SET OF, or the content.
+    package func signedBytes(of signer: Signer) throws(MintingError) -> [UInt8] {
+        guard let attributes = signer.signedAttributes else { return content ?? [] }
+        return try encoded(attributes, of: signer)
+    }
+
     private func encoded(_ signer: Signer) throws(MintingError) -> [UInt8] {
         let attributes = try signer.signedAttributes.map { (attributes) throws(MintingError) in
             try encoded(attributes, of: signer)

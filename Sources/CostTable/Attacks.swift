@@ -223,6 +223,10 @@ extension Attack {
 
 // MARK: Material
 
+func element(_ tag: ASN1Tag, _ content: [UInt8]) -> [UInt8] {
+    ASN1Writer.encode { $0.write(tag, content: content.span) }
+}
+
 private func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
     ASN1Writer.encode { writer in
         writer.write(ASN1Tag(.universal, UInt32(tag & 0x1F), constructed: tag & 0x20 != 0), content: content.span)

@@ -11,6 +11,10 @@ import AppStoreReceipt
 //
 //   cost-table                 the names, one a line
 //   cost-table INDEX N         bytes, nanoseconds, bytes of memory at the peak, outcome
+//
+// Or how everything grows that a stranger can fill, for `scripts/growth-table`:
+//
+//   cost-table growth RECEIPT [--all] [--thorough] [WORD]...
 
 private func status(_ key: String) -> Int {
     guard let file = unsafe fopen("/proc/self/status", "r") else { return 0 }
@@ -30,18 +34,9 @@ private func resetPeak() {
     unsafe _ = fclose(file)
 }
 
-/// In nanoseconds.
-private func processorTime(_ body: () -> Void) -> Int {
-    func now() -> Int {
-        var time = timespec()
-        unsafe _ = clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return time.tv_sec * 1_000_000_000 + time.tv_nsec
-    }
-    let start = now()
-    body()
-    return now() - start
+if CommandLine.arguments.count > 2, CommandLine.arguments[1] == "growth" {
+    exit(try GrowthTable.run(CommandLine.arguments[2], Array(CommandLine.arguments.dropFirst(3))))
 }
-
 let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
 if arguments.count == 2, Attack.all.indices.contains(arguments[0]) {
     let (byteCount, run) = try Attack.all[arguments[0]].prepare(arguments[1])

@@ -33,9 +33,9 @@ extension AlgorithmPolicy {
     private func defaultingToSHA1(
         _ identifier: AlgorithmIdentifier?, _ offset: Int
     ) throws(SignatureTrustError) -> DigestAlgorithm {
-        if let identifier { return try digestAlgorithm(identifier) }
-        try check(.sha1, offset)
-        return .sha1
+        let digest = if let identifier { try digestAlgorithm(identifier) } else { DigestAlgorithm.sha1 }
+        try check(digest, for: .rsaPSS, identifier?.element.offset ?? offset)
+        return digest
     }
 
     /// Checks that a key may make such a signature.

@@ -11,6 +11,8 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     public var kinds: SignatureKinds
     /// The accepted digests: of signatures, and of RSASSA-PSS's masks.
     public var digests: SignatureDigests
+    /// The kinds of signature with which SHA-1 is accepted, where ``digests`` has it.
+    public var sha1Kinds: SignatureKinds
     /// The accepted sizes of RSA keys, in bits. Whatever this says, exponents are odd and of 17 to 32 bits.
     public var rsaKeySizes: ClosedRange<Int>
     /// The accepted curves. They are named: a key that brings its curve's parameters is never accepted.
@@ -18,30 +20,32 @@ public struct AlgorithmPolicy: Hashable, Sendable {
 
     /// A list of one's own. Unless said otherwise: SHA-2, RSA keys of 2048 to 4096 bits, P-256, P-384 and P-521.
     public init(
-        kinds: SignatureKinds, digests: SignatureDigests = .sha2, rsaKeySizes: ClosedRange<Int> = 2048...4096,
-        curves: EllipticCurves = .all
+        kinds: SignatureKinds, digests: SignatureDigests = .sha2, sha1Kinds: SignatureKinds = .all,
+        rsaKeySizes: ClosedRange<Int> = 2048...4096, curves: EllipticCurves = .all
     ) {
         self.kinds = kinds
         self.digests = digests
+        self.sha1Kinds = sha1Kinds
         self.rsaKeySizes = rsaKeySizes
         self.curves = curves
     }
 
-    /// What receipts are signed with: RSA PKCS#1 v1.5 with SHA-2, and SHA-1 unless switched off.
+    /// The algorithms that may sign receipts: RSA PKCS#1 v1.5, with which Apple signs them, and ECDSA on P-256 and P-384, in case Apple changes.
+    /// SHA-2 with both, and SHA-1 with RSA unless switched off.
     ///
     /// - Parameters:
-    ///   - allowsSHA1: Apple has signed receipts with SHA-1 until 2024 at least, and their chains too.
-    ///   - rsaKeySizes: in bits; Apple's keys have 2048.
+    ///   - allowsSHA1: whether SHA-1 is accepted with RSA. Apple signed receipts with it until 2024 at least, and their chains too.
+    ///   - rsaKeySizes: the accepted sizes of RSA keys, in bits. Apple's keys for receipts have 2048.
     public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
         self.init(
-            kinds: [.rsaPKCS1, .ecdsa], digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, rsaKeySizes: rsaKeySizes,
-            curves: [.p256, .p384])
+            kinds: [.rsaPKCS1, .ecdsa], digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, sha1Kinds: .rsaPKCS1,
+            rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])
     }
 
     /// What messages of today are signed with: RSA of 2048 to 4096 bits with either padding, or ECDSA, and SHA-2.
     public static let cms = AlgorithmPolicy(kinds: .all)
 
-    /// Whether SHA-1 signatures are accepted.
+    /// Whether SHA-1 signatures are accepted, of the kinds of ``sha1Kinds``.
     public var allowsSHA1: Bool {
         get { digests.contains(.sha1) }
         set { if newValue { digests.insert(.sha1) } else { digests.remove(.sha1) } }
@@ -119,23 +123,31 @@ extension AlgorithmPolicy {
         guard kinds.contains(kind),
             kind == .ecdsa ? identifier.parameters == nil : identifier.hasNullOrAbsentParameters
         else { throw SignatureTrustError(.unsupportedAlgorithm, offset: offset) }
-        try check(digest, offset)
+        try check(digest, for: kind, offset)
         return SignatureAlgorithm(digest: digest, scheme: kind == .ecdsa ? .ecdsa : .pkcs1)
     }
 
-    func check(_ digest: DigestAlgorithm, _ offset: Int) throws(SignatureTrustError) {
+    func check(_ digest: DigestAlgorithm, for kind: SignatureKinds, _ offset: Int) throws(SignatureTrustError) {
+        try check(digest, offset)
+        guard digest != .sha1 || sha1Kinds.contains(kind) else {
+            throw SignatureTrustError(.weakAlgorithm, offset: offset)
+        }
+    }
+
+    private func check(_ digest: DigestAlgorithm, _ offset: Int) throws(SignatureTrustError) {
         guard digests.contains(SignatureDigests(digest)) else {
             throw SignatureTrustError(.weakAlgorithm, offset: offset)
         }
     }
 
     /// Checks a signer's two algorithms against each other: RFC 5652's bare `rsaEncryption` (RFC 3370, 3.2), or a signature algorithm
-    /// that names the same digest.
+    /// that names the same digest. There is no bare form of ECDSA: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
     func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),
             signer.signatureAlgorithm.hasNullOrAbsentParameters
         {
+            try check(digest, for: .rsaPKCS1, signer.digestAlgorithm.element.offset)
             return SignatureAlgorithm(digest: digest, scheme: .pkcs1)
         }
         let algorithm = try signatureAlgorithm(signer.signatureAlgorithm)

@@ -24,16 +24,19 @@ struct CMSChainValidator: Sendable {
         for (index, anchor) in policy.anchors.enumerated() {
             var member = CertificatePool.Member(der: anchor.der, offset: nil)
             try member.load(policy.algorithms)
-            if let handle = member.handle {
+            if let handle = member.handle, handle.isSelfIssued {
                 let validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
                     try ChainValidator(anchor: handle)
                 }
                 anchors.append(CMSAnchor(der: anchor.der, handle: handle, validator: validator))
             } else {
-                refused[index] = member.fault
+                refused[index] = member.fault ?? SignatureTrustError(.anchorNotSelfSigned)
             }
         }
-        guard !anchors.isEmpty else { throw SignatureTrustError(.untrustedChain) }
+        if anchors.isEmpty {
+            let (index, fault) = refused.min { $0.key < $1.key } ?? (0, SignatureTrustError(.untrustedChain))
+            throw SignatureTrustError(fault.kind, path: ASN1Path(.certificates, index: index))
+        }
         return (try CMSChainValidator(policy, anchors), refused)
     }
 

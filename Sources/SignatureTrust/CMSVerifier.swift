@@ -20,8 +20,8 @@ public import SpanPKCS7
 public final class CMSVerifier: Sendable {
     /// What the verifier was made with.
     public let policy: CMSPolicy
-    /// Anchors that end no chain, because the policy's algorithms refuse their keys or libcrypto cannot read them, by their place among
-    /// the policy's.
+    /// Anchors that end no chain, by their place among the policy's: the policy's algorithms refuse their keys, libcrypto cannot read them, or another
+    /// certificate has issued them.
     public let refusedAnchors: [Int: SignatureTrustError]
     let chains: CMSChainValidator
 
@@ -44,7 +44,7 @@ public final class CMSVerifier: Sendable {
         case certificate(Fingerprint)
     }
 
-    /// - Throws: `untrusted-chain` when no anchor can be used; `malformed-certificate` for a certificate of the policy, and
+    /// - Throws: when no anchor can be used, why the first cannot; `untrusted-chain` when there is none; `malformed-certificate` for a certificate of the policy, and
     ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, whose place among the policy's is the
     ///   index of the path; `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
     public init(policy: CMSPolicy) throws(SignatureTrustError) {

@@ -84,25 +84,26 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: the chain of exactly three certificates at a date, in this order, the last the very anchor.
+    /// The second step: the chain of exactly three certificates at a date, in this order, the last of them an anchor of the policy.
     ///
-    /// - Throws: `unsupported-key` when the intermediate's key is not on P-384, as Apple's are.
+    /// - Throws: `unsupported-key` when the intermediate has no key on an elliptic curve.
     package func chain(of sequence: CertificateSequence, at date: Instant) throws(SignatureTrustError) -> PinnedChain {
         guard sequence.certificates.count == 3 else { throw SignatureTrustError(.invalidChainLength) }
+        let root = sequence.certificates[2]
+        let anchor = policy.anchors.firstIndex { $0.der.span.isIdentical(to: root.span) }
         let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
         let chain = try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) -> PinnedChain in
             try self.chain(
-                from: leaf, at: date, isAtHand: { $0.isIdentical(to: intermediate.der.span) },
-                candidates: { () throws(SignatureTrustError) in [intermediate] })
+                from: leaf, at: date, to: anchor, isAtHand: { $0.isIdentical(to: intermediate.der.span) },
+                hasRival: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
         }
-        let (anchor, root) = (chain.anchor.der, sequence.certificates[2])
-        guard anchor.span.isIdentical(to: root.span) else {
+        guard anchor != nil else {
             throw SignatureTrustError(
                 .untrustedChain, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))
         }
+        // RSA is for roots, of which a chain may end in an older one.
         try sequence.withView(at: 1) { (intermediate) throws(SignatureTrustError) in
-            let algorithm = intermediate.subjectPublicKeyInfo.algorithm
-            guard algorithm.is(.ecPublicKey), let curve = algorithm.parameters, curve.matches(.p384) else {
+            guard intermediate.subjectPublicKeyInfo.algorithm.is(.ecPublicKey) else {
                 throw SignatureTrustError(.unsupportedKey, offset: intermediate.subjectPublicKeyInfo.element.offset)
             }
         }

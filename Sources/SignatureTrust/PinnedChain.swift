@@ -9,6 +9,8 @@ package final class PinnedChain: Sendable {
     /// What libcrypto made of it: to read it again takes as long as all of the chain's signatures.
     fileprivate let intermediateHandle: CertificateHandle
     package let anchor: TrustAnchor
+    /// Its place among the policy's.
+    let anchorIndex: Int
     package let leafKey: PublicKey
     package let leafFingerprint: Fingerprint
     package let anchorFingerprint: Fingerprint
@@ -19,18 +21,23 @@ package final class PinnedChain: Sendable {
 
     init(
         leaf: [UInt8], intermediate: [UInt8], intermediateHandle: CertificateHandle, anchor: TrustAnchor,
-        anchorFingerprint: Fingerprint, leafKey: PublicKey, leafExpiry: Instant, validSeconds: Range<Int64>
+        anchorIndex: Int, anchorFingerprint: Fingerprint, leafKey: PublicKey, leafExpiry: Instant,
+        validSeconds: Range<Int64>
     ) throws(SignatureTrustError) {
         self.leaf = leaf
         self.intermediate = intermediate
         self.intermediateHandle = intermediateHandle
         self.anchor = anchor
+        self.anchorIndex = anchorIndex
         self.anchorFingerprint = anchorFingerprint
         self.leafKey = leafKey
         self.leafExpiry = leafExpiry
         self.validSeconds = validSeconds
         leafFingerprint = try Fingerprint(of: leaf.span)
     }
+
+    /// Whether it holds at a date.
+    func holds(at seconds: Int64) -> Bool { validSeconds.contains(seconds) }
 
     /// Whether it holds at a date for a message that brings its intermediate.
     fileprivate func answers(at seconds: Int64, _ isAtHand: (_ intermediate: Span<UInt8>) -> Bool) -> Bool {
@@ -47,13 +54,19 @@ package final class PinnedChain: Sendable {
         let intermediate = intermediate
         return intermediate.span.isIdentical(to: certificate)
     }
+
+    /// Whether leaf and intermediate are the same, whatever the anchor.
+    fileprivate func isTwin(of other: PinnedChain) -> Bool {
+        leaf == other.leaf && intermediate == other.intermediate
+    }
 }
 
 /// The chains that a verifier has validated, by the full bytes of their certificates.
 ///
 /// Only chains that hold get in, after the signature they were needed for was verified: certificates that the anchors' owner issued. No
 /// one else can fill it, and it is bounded all the same: at `capacity` the oldest entry goes. What a hit answers is what validating again
-/// would answer, since the chain and the date decide and nothing else in the message does.
+/// would answer, since the chain and the date decide and nothing else in the message does. For that, the chains of one leaf over one intermediate
+/// come and go together, one to each anchor that completes them, be it at another date.
 final class PinnedChainCache: Sendable {
     private let chains: Locked<[PinnedChain]>
     private let capacity: Int
@@ -74,23 +87,30 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// A chain from `leaf` that holds at the given date and whose intermediate is at hand.
+    /// A chain from `leaf` that holds at the given date and whose intermediate is at hand: to the given anchor, else to the first, in the policy's
+    /// order, to which there is one.
     ///
     /// - Parameter first: one of this cache's chains from `leaf`, which spares looking for it again.
     func chain(
-        from leaf: Span<UInt8>, at seconds: Int64, first: PinnedChain?,
+        from leaf: Span<UInt8>, at seconds: Int64, to anchor: Int?, first: PinnedChain?,
         isAtHand: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
-        if let first, first.answers(at: seconds, isAtHand) {
-            hits.add(1, ordering: .relaxed)
-            return first
+        if let first, first.anchorIndex == anchor ?? 0, first.answers(at: seconds, isAtHand) { return first }
+        return chains.withReadLock { chains in
+            var best: PinnedChain?
+            for chain in chains where chain.starts(with: leaf) && anchor ?? chain.anchorIndex == chain.anchorIndex {
+                guard chain.anchorIndex < best?.anchorIndex ?? .max, chain.answers(at: seconds, isAtHand) else {
+                    continue
+                }
+                best = chain
+            }
+            return best
         }
-        let known: PinnedChain? = chains.withReadLock { chains in
-            for chain in chains where chain.starts(with: leaf) && chain.answers(at: seconds, isAtHand) { return chain }
-            return nil
-        }
-        if known == nil { misses.add(1, ordering: .relaxed) } else { hits.add(1, ordering: .relaxed) }
-        return known
+    }
+
+    /// Counts whether a chain was known.
+    func count(isKnown: Bool) {
+        if isKnown { hits.add(1, ordering: .relaxed) } else { misses.add(1, ordering: .relaxed) }
     }
 
     /// What libcrypto made of an intermediate, if one of these chains goes over it. That spares reading it, and no check.
@@ -101,17 +121,17 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    func insert(_ chain: PinnedChain) {
+    /// Takes the chains of one leaf over one intermediate, in the order of their anchors.
+    func insert(_ group: [PinnedChain]) {
+        guard let chain = group.first else { return }
         chains.withLock { chains in
-            guard !chains.contains(where: { $0.leaf == chain.leaf && $0.intermediate == chain.intermediate }) else {
-                return
+            guard !chains.contains(where: { $0.isTwin(of: chain) }) else { return }
+            while chains.count + group.count > capacity, let oldest = chains.first {
+                let count = chains.prefix { $0.isTwin(of: oldest) }.count
+                chains.removeFirst(count)
+                evictions.add(UInt64(count), ordering: .relaxed)
             }
-            if chains.count >= capacity {
-                let surplus = chains.count - capacity + 1
-                chains.removeFirst(surplus)
-                evictions.add(UInt64(surplus), ordering: .relaxed)
-            }
-            chains.append(chain)
+            chains += group
         }
     }
 

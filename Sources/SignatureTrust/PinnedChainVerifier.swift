@@ -34,17 +34,23 @@ package final class PinnedChainVerifier: Sendable {
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
+    /// - Throws: why an anchor cannot be used, `anchor-not-self-signed` among it; the path's index says which.
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var validators: [ChainValidator] = []
         var facts: [(Fingerprint, Range<Int64>)] = []
-        for anchor in policy.anchors {
-            let view = try anchor.view()
-            try policy.algorithms.checkKey(of: view)
-            facts.append((try Fingerprint(of: anchor.der.span), try view.validSeconds()))
-            let handle = try view.libcryptoHandle()
-            validators.append(
-                try SignatureTrustError.calling { () throws(LibcryptoError) in try ChainValidator(anchor: handle) })
+        for (index, anchor) in policy.anchors.enumerated() {
+            do throws(SignatureTrustError) {
+                let view = try anchor.view()
+                try policy.algorithms.checkKey(of: view)
+                let handle = try view.libcryptoHandle()
+                guard handle.isSelfIssued else { throw view.error(.anchorNotSelfSigned) }
+                facts.append((try Fingerprint(of: anchor.der.span), try view.validSeconds()))
+                validators.append(
+                    try SignatureTrustError.calling { () throws(LibcryptoError) in try ChainValidator(anchor: handle) })
+            } catch {
+                throw SignatureTrustError(error.kind, path: ASN1Path(.certificates, index: index))
+            }
         }
         anchorFacts = facts
         self.validators = validators
@@ -65,22 +71,33 @@ package final class PinnedChainVerifier: Sendable {
         return SignerKey(key: try leaf.publicKey(), isKnown: false)
     }
 
-    /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date.
+    /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date. Of several that hold, it is the one to the first
+    /// of the policy's anchors.
     ///
     /// Each candidate is tried alone, so that neither their order nor strangers among them decide anything.
     ///
     /// - Parameters:
+    ///   - anchor: the place of the only anchor that will do; `nil` for any.
     ///   - known: a chain of this verifier's from `leaf`, to be tried before the cache is asked.
     ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
+    ///   - hasRival: whether among those is one with the name of the leaf's issuer beside a certificate, DER.
     ///   - candidates: all of those; asked for only when no known chain answers.
     package func chain(
-        from leaf: CertificateView, at date: Instant, known: PinnedChain? = nil,
-        isAtHand: (_ certificate: Span<UInt8>) -> Bool,
+        from leaf: CertificateView, at date: Instant, to anchor: Int? = nil, known: PinnedChain? = nil,
+        isAtHand: (_ certificate: Span<UInt8>) -> Bool, hasRival: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
         let seconds = date.secondsSince1970
-        if let known = cache.chain(from: leaf.element.encoded, at: seconds, first: known, isAtHand: isAtHand) {
-            return known
+        if let known = cache.chain(
+            from: leaf.element.encoded, at: seconds, to: anchor, first: known, isAtHand: isAtHand)
+        {
+            // Over another certificate of the issuer's name, which may not be known yet, there may be a chain to an earlier anchor.
+            let intermediate = known.intermediate
+            let isFirst = anchor != nil || known.anchorIndex == 0 || !hasRival(intermediate.span)
+            cache.count(isKnown: isFirst)
+            if isFirst { return known }
+        } else {
+            cache.count(isKnown: false)
         }
 
         try checkTrusted(leaf)
@@ -88,19 +105,21 @@ package final class PinnedChainVerifier: Sendable {
         let handle = try leaf.libcryptoHandle()
         // Whichever candidate got furthest explains best; ranked, so that the order of the certificates does not show.
         var best = leaf.error(.untrustedChain)
+        var found: PinnedChain?
         var tried: [[UInt8]] = []
         for candidate in try candidates() where !tried.contains(candidate.der) {
             tried.append(candidate.der)
             do throws(SignatureTrustError) {
-                guard let chain = try validate(leaf, handle, candidate, seconds) else { continue }
-                cache.insert(chain)
-                return chain
+                guard let chain = try validate(leaf, handle, candidate, seconds, to: anchor) else { continue }
+                if chain.anchorIndex < found?.anchorIndex ?? .max { found = chain }
+                if anchor != nil || chain.anchorIndex == 0 { break }
             } catch {
                 if error.kind.isHostFault { throw error }
                 if error.kind.explainsMore(than: best.kind) { best = error }
             }
         }
-        throw best
+        guard let found else { throw best }
+        return found
     }
 
     private func checkTrusted(_ certificate: CertificateView) throws(SignatureTrustError) {
@@ -110,9 +129,10 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
-    /// Validates one path; `nil` when the candidate is not the leaf's issuer by name.
+    /// Validates the paths over one candidate, and remembers all that hold at some date; `nil` when the candidate is not the leaf's issuer by name.
     private func validate(
-        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ candidate: EmbeddedCertificate, _ seconds: Int64
+        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ candidate: EmbeddedCertificate, _ seconds: Int64,
+        to anchor: Int?
     ) throws(SignatureTrustError) -> PinnedChain? {
         let intermediate: CertificateView
         do throws(ASN1DecodingError) {
@@ -130,30 +150,73 @@ package final class PinnedChainVerifier: Sendable {
         // A new leaf is most often another of an issuer whose certificate libcrypto has read before.
         let known = cache.intermediate(candidate.der.span)
         let handle = if let known { known } else { try intermediate.libcryptoHandle() }
+        var chains: [PinnedChain] = []
         var best = leaf.error(.untrustedChain)
         for index in validators.indices {
-            let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
-                try validators[index].validate(
-                    leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
+            do throws(SignatureTrustError) {
+                try validate(leaf, leafHandle, intermediate, handle, index, seconds)
+            } catch {
+                if error.kind.isHostFault { throw error }
+                if anchor == nil || anchor == index, error.kind.explainsMore(than: best.kind) { best = error }
+                // A chain that holds at another date is found now, or what a verifier answers then would depend on what it was asked before.
+                let isOtherDate = error.kind == .certificateExpired || error.kind == .certificateNotYetValid
+                guard validators.count > 1, isOtherDate,
+                    try isValid(leaf, leafHandle, intermediate, handle, index)
+                else { continue }
             }
-            switch result {
-            case .invalid(let fault, let depth):
-                let error = (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
-                if error.kind.explainsMore(than: best.kind) { best = error }
-            case .valid(let path):
-                guard path == [.leaf, .untrusted(0), .anchor] else { throw leaf.error(.invalidChainLength) }
-                try checkPurposes(leaf, intermediate)
-                let leafSeconds = try leaf.validSeconds()
-                let valid = try leafSeconds.clamped(to: intermediate.validSeconds()).clamped(
-                    to: anchorFacts[index].validSeconds)
-                return try PinnedChain(
+            chains.append(
+                try PinnedChain(
                     leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
-                    intermediateHandle: handle, anchor: policy.anchors[index],
+                    intermediateHandle: handle, anchor: policy.anchors[index], anchorIndex: index,
                     anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leaf.publicKey(),
-                    leafExpiry: Instant(millisecondsSince1970: leafSeconds.upperBound * 1000), validSeconds: valid)
-            }
+                    leafExpiry: Instant(millisecondsSince1970: leaf.validSeconds().upperBound * 1000),
+                    validSeconds: validSeconds(leaf, intermediate, index)))
         }
-        throw best
+        cache.insert(chains)
+        guard let chain = chains.first(where: { $0.holds(at: seconds) && anchor ?? $0.anchorIndex == $0.anchorIndex })
+        else { throw best }
+        return chain
+    }
+
+    /// The seconds at which all three certificates are valid.
+    private func validSeconds(
+        _ leaf: CertificateView, _ intermediate: CertificateView, _ anchor: Int
+    ) throws(SignatureTrustError) -> Range<Int64> {
+        try leaf.validSeconds().clamped(to: intermediate.validSeconds()).clamped(to: anchorFacts[anchor].validSeconds)
+    }
+
+    /// Whether a path holds at any date.
+    private func isValid(
+        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ intermediate: CertificateView,
+        _ handle: CertificateHandle, _ anchor: Int
+    ) throws(SignatureTrustError) -> Bool {
+        do throws(SignatureTrustError) {
+            let seconds = try validSeconds(leaf, intermediate, anchor)
+            guard !seconds.isEmpty else { return false }
+            try validate(leaf, leafHandle, intermediate, handle, anchor, seconds.lowerBound)
+            return true
+        } catch {
+            if error.kind.isHostFault { throw error }
+            return false
+        }
+    }
+
+    /// Validates the one path to one anchor at a date.
+    private func validate(
+        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ intermediate: CertificateView,
+        _ handle: CertificateHandle, _ anchor: Int, _ seconds: Int64
+    ) throws(SignatureTrustError) {
+        let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            try validators[anchor].validate(
+                leaf: leafHandle, untrusted: [handle], secondsSince1970: seconds, maximumIntermediates: 1)
+        }
+        switch result {
+        case .invalid(let fault, let depth):
+            throw (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
+        case .valid(let path):
+            guard path == [.leaf, .untrusted(0), .anchor] else { throw leaf.error(.invalidChainLength) }
+            try checkPurposes(leaf, intermediate)
+        }
     }
 }
 

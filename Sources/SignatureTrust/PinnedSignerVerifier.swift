@@ -16,10 +16,14 @@ package final class PinnedSignerVerifier: Sendable {
         self.certificates = certificates
         self.algorithms = algorithms
         var keys: [PublicKey] = []
-        for certificate in certificates {
-            let view = try certificate.view()
-            try algorithms.checkKey(of: view)
-            keys.append(try view.publicKey())
+        for (index, certificate) in certificates.enumerated() {
+            do throws(SignatureTrustError) {
+                let view = try certificate.view()
+                try algorithms.checkKey(of: view)
+                keys.append(try view.publicKey())
+            } catch {
+                throw SignatureTrustError(error.kind, path: ASN1Path(.certificates, index: index))
+            }
         }
         self.keys = keys
     }

@@ -88,6 +88,8 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case malformedCertificate = "malformed-certificate"
         /// A certificate is larger than 64 KiB.
         case certificateTooLarge = "certificate-too-large"
+        /// A certificate given as an anchor was issued by another: chains end at roots.
+        case anchorNotSelfSigned = "anchor-not-self-signed"
         // This host
         /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when a verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
@@ -237,6 +239,7 @@ extension SignatureTrustError.Kind {
         case .unsupportedRevocationList: "a revocation list has an unknown critical extension"
         case .malformedCertificate: "a certificate cannot be read"
         case .certificateTooLarge: "a certificate is larger than 64 KiB"
+        case .anchorNotSelfSigned: "another certificate issued this one, and only self-signed certificates end a chain"
         case .algorithmUnavailable:
             "libcrypto on this host refuses an algorithm that the policy accepts (SHA-1 signatures on RHEL 9)"
         case .outOfMemory: "libcrypto could not allocate memory"

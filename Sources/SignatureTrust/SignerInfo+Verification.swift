@@ -184,6 +184,19 @@ extension SignedData {
         return false
     }
 
+    /// Whether a certificate with the name of the leaf's issuer is embedded, besides one that is known.
+    func embedsIssuer(of leaf: CertificateView, besides known: Span<UInt8>) -> Bool {
+        var certificates = self.certificates
+        while let certificate = try? certificates.next() {
+            if certificate.subject.encoded.hasSameBytes(as: leaf.issuer.encoded),
+                !certificate.element.encoded.isIdentical(to: known)
+            {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Copies of all embedded X.509 certificates.
     func embeddedCertificates() throws(SignatureTrustError) -> [EmbeddedCertificate] {
         var result: [EmbeddedCertificate] = []
@@ -216,6 +229,7 @@ extension PinnedChainVerifier {
     ) throws(SignatureTrustError) -> PinnedChain {
         try chain(
             from: signature.certificate, at: date, known: signature.key.chain, isAtHand: { message.embeds($0) },
+            hasRival: { message.embedsIssuer(of: signature.certificate, besides: $0) },
             candidates: { () throws(SignatureTrustError) in try message.embeddedCertificates() })
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// The tests pin them by their fingerprints.
 extension TrustAnchor {
-    /// Apple Root CA: RSA 2048, what receipts chain to. Valid 2006-04-25 to 2035-02-09.
+    /// Apple Root CA: RSA 2048, what Apple's receipts chain to. Valid 2006-04-25 to 2035-02-09.
     ///
     /// SHA-256 fingerprint `b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024`.
     public static let appleRootCA = TrustAnchor(knownCertificate: appleRootCADER)

@@ -18,6 +18,25 @@ public struct TrustAnchor: Hashable, Sendable {
     /// A certificate in this source.
     init(knownCertificate der: [UInt8]) { self.der = der }
 
+    /// Whether the certificate is a root, which a chain can end in; also for one that libcrypto cannot read, so that the verifier says so.
+    package var isRoot: Bool {
+        do throws(SignatureTrustError) {
+            return try view().libcryptoHandle().isSelfIssued
+        } catch {
+            return true
+        }
+    }
+
+    /// Whether a policy accepts the key.
+    package func isAccepted(by algorithms: AlgorithmPolicy) -> Bool {
+        do throws(SignatureTrustError) {
+            try algorithms.checkKey(of: view())
+            return true
+        } catch {
+            return false
+        }
+    }
+
     @_lifetime(borrow self)
     func view() throws(SignatureTrustError) -> CertificateView {
         do throws(ASN1DecodingError) {

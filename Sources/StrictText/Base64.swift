@@ -396,5 +396,7 @@ extension UInt8 {
     @inlinable package static var equalsSign: UInt8 { UInt8(ascii: "=") }
     @inlinable package static var backslash: UInt8 { UInt8(ascii: "\\") }
 
-    @inlinable package var isWhitespace: Bool { self == .space || self == .lineFeed || self == .carriageReturn || self == .tab }
+    @inlinable package var isWhitespace: Bool {
+        self == .space || self == .lineFeed || self == .carriageReturn || self == .tab
+    }
 }

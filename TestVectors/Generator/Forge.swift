@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import SpanASN1
 
 /// The stored keys, and the authority that all vectors are signed by if nothing else is said.
 struct Forge: Sendable {
@@ -25,6 +26,7 @@ struct Forge: Sendable {
         case p256 = "p-256"
         case p384Root = "p-384-root"
         case p384Intermediate = "p-384-intermediate"
+        case p521 = "p-521"
         case strangerP256 = "stranger-p-256"
         case strangerP384 = "stranger-p-384"
         case storeKitP256 = "storekit-testing-p-256"
@@ -39,6 +41,7 @@ struct Forge: Sendable {
             case .rsa4104: .rsa(bits: 4104)
             case .exponent3: .rsa(bits: 2048, publicExponent: 3)
             case .p256, .strangerP256, .storeKitP256: .p256
+            case .p521: .p521
             case .p384Root, .p384Intermediate, .strangerP384: .p384
             default: .rsa(bits: 2048)
             }
@@ -89,12 +92,27 @@ struct Forge: Sendable {
     func anchors() throws -> [String: [UInt8]] {
         var shape = TestCertificateAuthority.Shape()
         shape.root.replaceExtension(.basicConstraints(isAuthority: true, pathLength: 0))
+        var p256Shape = TestCertificateAuthority.Shape.ellipticCurve
+        p256Shape.root.digest = .sha256
         return try [
             "root.der": authority.root.certificate, "intermediate.der": authority.intermediate.certificate,
             "root-path-length-0.der": authority.reissued(shape).root.certificate,
+            "renewed-root.der": authority.reissued(Self.renewed(.init())).root.certificate,
+            "renewed-ec-root.der": chain(Self.renewed(.ellipticCurve)).root.certificate,
             "leaf.der": authority.leaf.certificate, "stranger-root.der": stranger().root.certificate,
             "storekit-testing.der": storeKitSigner.identity.certificate,
+            "ec-root-of-receipts.der": chain(.init(), ChainKeys(root: .p384Root)).root.certificate,
+            "p-256-root.der": chain(p256Shape, ChainKeys(root: .strangerP256)).root.certificate,
+            "rsa-root.der": chain(.ellipticCurve, ChainKeys(root: .root)).root.certificate,
             "ec-root.der": chain().root.certificate, "storekit-testing-p-256.der": storeKitP256().certificate,
         ]
+    }
+
+    /// The same names, and later years for the root.
+    static func renewed(_ shape: TestCertificateAuthority.Shape) -> TestCertificateAuthority.Shape {
+        var shape = shape
+        shape.root.serialNumber = [0x03]
+        shape.root.notBefore = Instant(millisecondsSince1970: 1_735_689_600_000)
+        return shape
     }
 }

@@ -131,7 +131,8 @@ struct GenerateVectors {
 
 extension Vector {
     static var all: [Vector] {
-        asn1 + ber + containers + signedAttributes + algorithms + certificates + chains + payloads + dates + policies
+        asn1 + ber + containers + signedAttributes + algorithms + keyKinds + certificates + chains + payloads + dates
+            + policies
             + receipts + requests
     }
 }

@@ -156,9 +156,45 @@ extension JWSVector {
             .shape { _, keys in keys.leaf = .strangerP384 }),
         refused(
             "leaf-rsa", .signature, "unsupported-key", "No elliptic curve.", .shape { _, keys in keys.leaf = .leaf }),
+        accepted(
+            "intermediate-p-256", .transaction, why: "Either curve will do above the leaf.",
+            [.shape { _, keys in keys.intermediate = .strangerP256 }]),
+        accepted(
+            "p-256-throughout", .transaction, why: "As Apple's libraries have their test certificates.",
+            [
+                .shape { shape, keys in
+                    keys = ChainKeys(root: .strangerP256, intermediate: .storeKitP256, leaf: .p256)
+                    (shape.root.digest, shape.intermediate.digest, shape.leaf.digest) = (.sha256, .sha256, .sha256)
+                }, .verifier { $0.roots = ["p-256-root.der"] },
+            ]),
+        accepted(
+            "root-rsa", .transaction, why: "A chain may end in an older root.",
+            [.shape { _, keys in keys.root = .root }, .verifier { $0.roots = ["rsa-root.der"] }]),
         refused(
-            "intermediate-p-256", .chain, "unsupported-key", "Apple's are on P-384.",
-            .shape { _, keys in keys.intermediate = .strangerP256 }),
+            "intermediate-rsa", .chain, "unsupported-key", "RSA is for roots.",
+            .shape { _, keys in keys.intermediate = .intermediate }),
+        refused(
+            "intermediate-p-521", .chain, "unsupported-key", "A curve that nobody at Apple uses.",
+            .shape { _, keys in keys.intermediate = .p521 }),
+        accepted(
+            "x5c-with-a-renewed-root", .transaction,
+            why: "Of two anchors of one name and key the chain has the second.",
+            [
+                .x5c { chain, forge in
+                    try Array(chain.prefix(2)) + [forge.chain(Forge.renewed(.ellipticCurve)).root.certificate]
+                }, .verifier { $0.roots = ["ec-root.der", "renewed-ec-root.der"] },
+            ]),
+        accepted(
+            "x5c-with-the-root-before-its-renewal", .transaction,
+            why: "Of two anchors of one name and key it has the first.",
+            [.verifier { $0.roots = ["ec-root.der", "renewed-ec-root.der"] }]),
+        refused(
+            "x5c-with-a-renewed-root-that-is-no-anchor", .chain, "untrusted-chain",
+            "The same name and key are not enough.",
+            base: [.verifier { $0.roots = ["ec-root.der"] }],
+            .x5c { chain, forge in
+                try Array(chain.prefix(2)) + [forge.chain(Forge.renewed(.ellipticCurve)).root.certificate]
+            }),
         refused("leaf-sha-1", .chain, "weak-algorithm", "Its issuer signed over SHA-1.", .leaf { $0.digest = .sha1 }),
         refused(
             "leaf-expired", .chain, "certificate-expired", "At the date of signing.",

@@ -6,6 +6,8 @@ import Foundation
 enum Step: Sendable {
     /// To the certificates before they are issued.
     case shape(@Sendable (inout TestCertificateAuthority.Shape, Forge) throws -> Void)
+    /// To the names of the keys that the certificates are issued for.
+    case keys(@Sendable (inout ChainKeys) -> Void)
     /// To the authority after they were.
     case authority(@Sendable (inout TestCertificateAuthority, Forge) throws -> Void)
     /// To the receipt's fields.
@@ -60,7 +62,12 @@ extension Forge {
             try change(&shape, self)
             isReissued = true
         }
-        var authority = isReissued ? try self.authority.reissued(shape) : self.authority
+        var keys = ChainKeys(root: .root, intermediate: .intermediate, leaf: .leaf)
+        for case .keys(let change) in steps {
+            change(&keys)
+            isReissued = true
+        }
+        var authority = isReissued ? try chain(shape, keys) : self.authority
         for case .authority(let change) in steps { try change(&authority, self) }
 
         var receipt = Forge.example
@@ -76,6 +83,13 @@ extension Forge {
         let minting = Minting(forge: self, authority: authority)
         for case .container(let change) in steps { try change(&container, minting) }
 
+        for (index, signer) in container.signers.enumerated()
+        where signer.signature == nil && !signer.identity.key.isRSA {
+            let signed = try container.signedBytes(of: signer)
+            container.signers[index].signature = try signatures.signature(of: signed, by: signer.identity.key) {
+                try signer.identity.key.sign(signed, digest: signer.digest)
+            }
+        }
         var bytes = try container.encoded()
         for case .tree(let change) in steps {
             var tree = Node(bytes)

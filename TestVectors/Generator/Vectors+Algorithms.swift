@@ -133,19 +133,6 @@ extension Vector {
             "leaf-rsa-modulus-even", "25", "weak-key", "An even modulus is none.",
             madeUp(modulus: modulus(2048).dropLast() + [0x9A], exponent: [1, 0, 1])),
         key(
-            "leaf-ec-p-256", "11", "unsupported-key", "Receipts are signed with RSA.",
-            .signer { signer, minting in
-                signer.identity = try TestCertificateAuthority.Shape().leaf.issue(
-                    key: minting.forge.key(.p256), by: minting.authority.intermediate)
-                // ECDSA is not deterministic; the signature is not looked at.
-                signer.signature = [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01, 0x01]
-            },
-            .embedded { certificates, minting in
-                certificates[0] = try TestCertificateAuthority.Shape().leaf.issue(
-                    key: minting.forge.key(.p256), by: minting.authority.intermediate
-                ).certificate
-            }),
-        key(
             "leaf-ec-explicit-parameters", "25", "unsupported-key",
             "A curve of one's own: what libcrypto reads of it may be slow or worse.",
             .leaf { leaf in

@@ -22,6 +22,10 @@ extension Vector {
         accepted(
             "certificates/two-roots-as-trust.der", "6", "Either of two roots.",
             .verifier { $0.roots = ["stranger-root.der", "root.der"] }),
+        accepted(
+            "certificates/renewed-root-as-trust.der", "6",
+            "Three roots of one name and key, of which the first allows no intermediate.",
+            .verifier { $0.roots = ["root-path-length-0.der", "renewed-root.der", "root.der"] }),
         refused(
             "certificates/stranger-with-the-root-embedded.der", "2", .chain, "untrusted-chain", leaf,
             "The trusted root stands last among the certificates, and nobody in front of it was issued by it.",
@@ -53,10 +57,6 @@ extension Vector {
             .authority { authority, forge in
                 authority.leaf = try TestCertificateAuthority.Shape().leaf.issue(key: forge.key(.strangerLeaf))
             }),
-        refused(
-            "certificates/intermediate-as-anchor.der", "16", .chain, "untrusted-chain", leaf,
-            "A pinned intermediate is no root: chains have three certificates.",
-            .verifier { $0.roots = ["intermediate.der"] }),
         refused(
             "certificates/distrusted-leaf.der", nil, .chain, "distrusted-certificate", leaf,
             "The verifier was told to distrust this leaf.",

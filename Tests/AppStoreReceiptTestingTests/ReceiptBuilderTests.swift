@@ -16,6 +16,18 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         #expect(verified.verification.authority == .customRoot)
     }
 
+    @Test func `an authority on elliptic curves signs receipts and transactions under one root`() throws {
+        let authority = try TestCertificateAuthority(.ellipticCurve)
+        let verifier = try AppStoreVerifier(
+            bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)
+        let transaction = try JWSBuilder.transaction(
+            bundleID: "com.example.app", productID: "pro", transactionID: "1000"
+        ).signed(by: authority)
+        #expect(throws: Never.self) { try verifier.verify(receipt) }
+        #expect(throws: Never.self) { try verifier.verify(transaction) }
+    }
+
     @Test func `every typed field comes back as it was given`() throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.receiptType = "ProductionVPP"

@@ -148,6 +148,18 @@ import Testing
         #expect(result.output.contains(": untrusted-chain\n"))
     }
 
+    @Test func `of a whole chain in a root file the root is trusted, and what is left out is told`() throws {
+        let chain = authority.certificates.reversed().map { pem("CERTIFICATE", $0) }.joined()
+        let file = try folder.write("fullchain.pem", chain)
+        let result = run("verify", "--root", file, receipt)
+        #expect(result.status == 0)
+        #expect(result.errorOutput.contains("\(file): 2 of 3 certificates left out: not self-signed"))
+        let intermediate = try folder.write("intermediate.der", authority.intermediate.certificate)
+        let refused = run("verify", "--root", intermediate, receipt)
+        #expect(refused.status == 2)
+        #expect(refused.errorOutput.contains("unusable-trust-anchor: trust anchor 1 cannot be used"))
+    }
+
     @Test func `a root file may be PEM with several certificates and text around them`() throws {
         let other = try authority.reissued(.init())
         let text =

@@ -44,7 +44,7 @@ import Testing
         #expect(verifier.refusedAnchors.mapValues(\.kind) == [0: .unsupportedKey])
         #expect(try CMSMessages.refusal(builder.encoded(), policy) == nil)
         policy.anchors = [rsa]
-        #expect(refusal { $0 = policy } == .untrustedChain)
+        #expect(refusal { $0 = policy } == .unsupportedKey)
         #expect(refusal { $0.anchors = [] } == .untrustedChain)
     }
 
@@ -121,8 +121,8 @@ import Testing
         #expect(try code(builder) { $0.algorithms.digests = [.sha256, .sha384] } == nil)
         #expect(try code(builder) { $0.algorithms.curves = .p384 } == "unsupported-key")
         #expect(try code(builder) { $0.algorithms.curves = [.p256, .p384] } == nil)
-        #expect(refusal { $0.algorithms.curves = .p256 } == .untrustedChain)
-        #expect(refusal { $0.algorithms.kinds = [.rsaPKCS1, .rsaPSS] } == .untrustedChain)
+        #expect(refusal { $0.algorithms.curves = .p256 } == .unsupportedKey)
+        #expect(refusal { $0.algorithms.kinds = [.rsaPKCS1, .rsaPSS] } == .unsupportedKey)
     }
 
     @Test func `only RSA keys of the policy's sizes may sign`() throws {
@@ -139,7 +139,7 @@ import Testing
             refusal {
                 $0.anchors = anchors
                 $0.algorithms.rsaKeySizes = 2049...4096
-            } == .untrustedChain)
+            } == .weakKey)
         #expect(
             try code(message) {
                 $0.anchors = anchors
@@ -172,18 +172,38 @@ import Testing
         #expect(try self.code(unannounced) { _ in } == "algorithm-mismatch")
     }
 
-    @Test func `receipts accept RSA with the padding of PKCS 1 alone`() throws {
+    @Test func `receipts accept RSA with the padding of PKCS 1, and ECDSA, and SHA-1 with RSA alone`() throws {
         let receipts = AlgorithmPolicy()
-        #expect(receipts.kinds == .rsaPKCS1)
-        #expect(receipts.curves.isEmpty)
-        #expect(receipts.allowsSHA1)
-        #expect(refusal { $0.algorithms = receipts } == .untrustedChain)
+        #expect(receipts.kinds == [.rsaPKCS1, .ecdsa])
+        #expect(receipts.curves == [.p256, .p384])
+        #expect(receipts.allowsSHA1 && receipts.sha1Kinds == .rsaPKCS1)
         let rsa = try CMSMessages.rsaAuthority.get()
-        let policy = try CMSMessages.policy(rsa)
-        let verdict = try code(CMSMessages.builder(rsa)) {
-            $0 = policy
-            $0.algorithms = receipts
+        let policy = try CMSMessages.policy(authority, rsa)
+        func code(_ authority: TestCertificateAuthority, _ digest: SigningDigest, _ isBare: Bool = false) throws
+            -> String?
+        {
+            var message = CMSMessages.builder(authority)
+            message.signers = [CMSMessages.signer(authority.leaf, digest: digest)]
+            if isBare { message.signers[0].signatureAlgorithm = AlgorithmName(.rsaEncryption) }
+            return try self.code(message) {
+                $0 = policy
+                $0.algorithms = receipts
+            }
         }
-        #expect(verdict == nil)
+        #expect(try code(rsa, .sha256) == nil && code(rsa, .sha1) == nil && code(rsa, .sha1, true) == nil)
+        #expect(try code(authority, .sha256) == nil && code(authority, .sha384) == nil)
+        #expect(try code(authority, .sha1) == "weak-algorithm")
+        var all = policy
+        all.algorithms.allowsSHA1 = true
+        var message = builder
+        message.signers = [CMSMessages.signer(authority.leaf, digest: .sha1)]
+        #expect(try self.code(message) { $0 = all } == nil)
+        all.algorithms.sha1Kinds = .ecdsa
+        #expect(try self.code(message) { $0 = all } == nil)
+        message = CMSMessages.builder(rsa)
+        message.signers = [CMSMessages.signer(rsa.leaf, digest: .sha1)]
+        #expect(try self.code(message) { $0 = all } == "weak-algorithm")
+        message.signers[0].signatureAlgorithm = AlgorithmName(.rsaEncryption)
+        #expect(try self.code(message) { $0 = all } == "weak-algorithm")
     }
 }

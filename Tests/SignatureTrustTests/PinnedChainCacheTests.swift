@@ -259,6 +259,80 @@ import Testing
         }
     }
 
+    /// A root, the same renewed for later years, and one of its name that a stranger has.
+    private struct Roots {
+        let authority: TestCertificateAuthority
+        let old: [UInt8]
+        let renewed: [UInt8]
+        let stranger: [UInt8]
+
+        init() throws {
+            authority = try MintedChain.authority { $0.shape.root.notAfter = .seconds(1_700_000_000) }
+            old = authority.root.certificate
+            renewed = try MintedChain.authority { $0.shape.root.notBefore = .seconds(1_600_000_000) }.root.certificate
+            stranger = try MintedChain.authority { $0.rootKey = try MintedChain.strangerKey }.root.certificate
+        }
+    }
+
+    private func anchor(
+        _ verifier: PinnedChainVerifier, _ builder: SignedDataBuilder, at seconds: Int64
+    ) throws -> [UInt8]? {
+        let bytes = try builder.encoded()
+        let message = try SignedData(ContentInfo(bytes.span))
+        do throws(SignatureTrustError) {
+            let signature = try verifier.verifySignature(of: message)
+            return try verifier.chain(of: signature, in: message, at: .seconds(seconds)).anchor.der
+        } catch {
+            return nil
+        }
+    }
+
+    @Test func `of several anchors that complete a path the first is named, whatever was verified before`() throws {
+        let roots = try Roots()
+        let builder = SignedDataBuilder(by: roots.authority)
+        let moments = [1_500_000_000, 1_650_000_000, 1_750_000_000] as [Int64]
+        let rows: [([[UInt8]], [[UInt8]])] = [
+            ([roots.old, roots.renewed], [roots.old, roots.old, roots.renewed]),
+            ([roots.renewed, roots.old], [roots.old, roots.renewed, roots.renewed]),
+            ([roots.stranger, roots.old, roots.renewed], [roots.old, roots.old, roots.renewed]),
+        ]
+        for (anchors, expected) in rows {
+            for first in moments.indices {
+                let verifier = try PinnedChainVerifier.make(anchors: anchors)
+                _ = try anchor(verifier, builder, at: moments[first])
+                for (moment, expected) in zip(moments, expected) {
+                    #expect(try anchor(verifier, builder, at: moment) == expected)
+                }
+            }
+        }
+    }
+
+    @Test func `an intermediate under a later anchor does not hide one under an earlier`() throws {
+        // Two certificates of one intermediate, each under another root.
+        let first = try MintedChain.authority { _ in }
+        let second = try MintedChain.authority {
+            $0.shape.root.subject = DistinguishedName(.commonName("Another Root"))
+            $0.rootKey = try MintedChain.strangerKey
+        }
+        let verifier = try PinnedChainVerifier.make(anchors: [first.root.certificate, second.root.certificate])
+        let leaf = first.leaf.certificate
+        var builder = SignedDataBuilder(by: first)
+        let rows: [([[UInt8]], [UInt8])] = [
+            ([leaf, second.intermediate.certificate], second.root.certificate),
+            ([leaf, second.intermediate.certificate, first.intermediate.certificate], first.root.certificate),
+            ([leaf, first.intermediate.certificate, second.intermediate.certificate], first.root.certificate),
+            ([leaf, first.intermediate.certificate], first.root.certificate),
+            ([leaf, second.intermediate.certificate], second.root.certificate),
+        ]
+        for (certificates, expected) in rows {
+            builder.certificates = certificates
+            let cold = try PinnedChainVerifier.make(anchors: [first.root.certificate, second.root.certificate])
+            for verifier in [verifier, cold] {
+                #expect(try anchor(verifier, builder, at: 1_719_792_000) == expected)
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(2)))
     func `eight threads share a verifier and get the answers that each alone would get`() async throws {
         let pool = try Pool()

@@ -252,7 +252,9 @@ import Testing
             guard kind != .invalidSignature else { continue }
             #expect(try verdict { $0.shape.intermediate.subjectPublicKeyInfo = info } == .refused(kind))
         }
-        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p256) } == .refused(.unsupportedKey))
+        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p521) } == .refused(.unsupportedKey))
+        // Bare rsaEncryption, with a key that makes no such signature.
+        #expect(try verdict { $0.leafKey = try SigningKey(generating: .p256) } == .refused(.algorithmMismatch))
         #expect(try verdict { $0.leafKey = try SigningKey(generating: .rsa(bits: 1024)) } == .refused(.weakKey))
         #expect(try verdict { $0.leafKey = try SigningKey(generating: .rsa(bits: 3072)) }.isAccepted)
         let small = AlgorithmPolicy(rsaKeySizes: 1024...4096)

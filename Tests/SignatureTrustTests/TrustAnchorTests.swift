@@ -28,14 +28,29 @@ import Testing
     }
 
     @Test func `an anchor with a key that may not sign receipts makes no verifier`() throws {
-        let keys: [SigningKey.Kind] = [.rsa(bits: 1024), .p256, .rsa(bits: 2048, publicExponent: 3)]
+        let keys: [SigningKey.Kind] = [.rsa(bits: 1024), .p521, .rsa(bits: 2048, publicExponent: 3)]
         for kind in keys {
             let root = try MintedChain.authority { $0.rootKey = try SigningKey(generating: kind) }.root.certificate
             #expect(throws: SignatureTrustError.self) { try PinnedChainVerifier.make(anchors: [root]) }
         }
-        #expect(throws: SignatureTrustError.self) {
-            try PinnedChainVerifier.make(anchors: [TrustAnchor.appleRootCAG3.der])
+        #expect(throws: Never.self) { try PinnedChainVerifier.make(anchors: TrustAnchor.appleRoots.map(\.der)) }
+    }
+
+    @Test func `an anchor that is no root makes no verifier, and its place is told`() throws {
+        let authority = try MintedChain.genuine.get()
+        #expect(try TrustAnchor(der: authority.root.certificate).isRoot)
+        #expect(try !TrustAnchor(der: authority.intermediate.certificate).isRoot)
+        let error = #expect(throws: SignatureTrustError.self) {
+            try PinnedChainVerifier.make(anchors: [authority.root.certificate, authority.intermediate.certificate])
         }
+        #expect(error?.kind == .anchorNotSelfSigned && error?.path == ASN1Path(.certificates, index: 1))
+        // A general verifier goes by those that it can use.
+        var policy = CMSPolicy(
+            anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
+        #expect(try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .anchorNotSelfSigned])
+        policy.anchors.removeFirst()
+        let refusal = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(refusal?.kind == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
     }
 
     @Test func `this host verifies what receipts need`() {

@@ -72,6 +72,7 @@ public enum StricterCode {
         "application-version-mismatch", "device-mismatch", "receipt-too-old", "receipt-from-the-future",
         "missing-signing-time", "future-signing-time", "distrusted-certificate", "revoked-certificate",
         "missing-revocation-list", "malformed-revocation-list", "delta-revocation-list", "unsupported-revocation-list",
+        "anchor-not-self-signed",
     ]
 
     private static let explained = Set(reasons.flatMap(\.codes))

@@ -1,0 +1,237 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Measures how the processor time of every operation on every filled place grows from n bytes to 8 n: linear growth gives 8, quadratic 64,
+/// and 16 or more is a failure.
+///
+/// n is where the time can be told from noise, so that what is constant or linear does not hide what grows faster: of a few sizes the first that
+/// takes long enough, less what the smallest filling takes. What costs next to nothing at the largest has to stay so.
+struct GrowthTable {
+    /// Prints each row; otherwise, of each operation on a place, the row that grows fastest.
+    var printsAll = false
+    /// How many times as long as usual the time at n has to be: what hides behind linear work shows itself then.
+    var patience = 1
+    /// Words of which a row's place, filling and operation have all.
+    var filter: [String] = []
+
+    private(set) var rowCount = 0
+    private(set) var failures: [Row] = []
+    /// What operations take with the smallest input, where that is the same in all places.
+    private var commonBases: [String: Int] = [:]
+
+    private static let sizes = [1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22]
+    /// The largest that is tried, unless what it costs is too much for what it cost at an eighth of it and that was too little to be measured.
+    private static let usualSize = 1 << 19
+    private static let runCount = 5
+    private static let attemptCount = 3
+    private static let limit = 16.0
+    /// Well below the limit. More runs could only give less, so they are left out.
+    private static let clearlyPassed = 10.0
+    /// What takes this long has failed, and is not measured again.
+    private static let maximumTime = 2_000_000_000
+
+    struct Row {
+        let place, filling, operation: String
+        let growth: Growth
+
+        var hasPassed: Bool { growth.ratio < GrowthTable.limit }
+
+        var text: String {
+            let columns = [
+                place, filling, operation, growth.outcome, "\(growth.n)", Self.text(growth.time),
+                Self.text(growth.timeOf8n), "\((growth.ratio * 10).rounded() / 10)",
+                hasPassed ? "passed" : "**FAILED**",
+            ]
+            return "| \(columns.joined(separator: " | ")) |"
+        }
+
+        static let head = """
+            | place | filling | operation | outcome | n | time at n | time at 8 n | ratio | |
+            | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |
+            """
+
+        private static func text(_ nanoseconds: Int) -> String {
+            nanoseconds < 1_000_000 ? "\(nanoseconds / 1000) µs" : "\(Double(nanoseconds / 10_000) / 100) ms"
+        }
+    }
+
+    struct Growth {
+        let n: Int
+        /// Least processor times in nanoseconds.
+        let time, timeOf8n: Int
+        let ratio: Double
+        /// What came of it at 8 n.
+        let outcome: String
+    }
+
+    /// Measures and prints.
+    mutating func add(_ place: Place) throws {
+        var worst: [Row] = []
+        for filling in place.slot.fillings(place.choice) {
+            for row in try rows(place, filling) {
+                rowCount += 1
+                if !row.hasPassed { failures.append(row) }
+                if printsAll || !filter.isEmpty || !row.hasPassed {
+                    print(row.text)
+                } else if let index = worst.firstIndex(where: { $0.operation == row.operation }) {
+                    if worst[index].growth.ratio < row.growth.ratio { worst[index] = row }
+                } else {
+                    worst.append(row)
+                }
+            }
+        }
+        for row in worst { print(row.text) }
+    }
+
+    /// - Throws: what keeps an input from being made.
+    private mutating func rows(_ place: Place, _ filling: Filling) throws -> [Row] {
+        func matches(_ operation: String) -> Bool {
+            filter.allSatisfy { "\(place.name) | \(filling.name) | \(operation)".contains($0) }
+        }
+        var inputs = [1: try place.prepare(filling.make(1))]
+        var rows: [Row] = []
+        for (index, smallest) in (inputs[1] ?? []).enumerated() where matches(smallest.name) {
+            let growth = try growth(smallest) { n in
+                if let operations = inputs[n] { return operations[index] }
+                let operations = try place.prepare(filling.make(n))
+                inputs[n] = operations
+                return operations[index]
+            }
+            rows.append(Row(place: place.name, filling: filling.name, operation: smallest.name, growth: growth))
+            // What follows may need the same work to begin with, at sizes at which it would not end.
+            guard rows.last?.hasPassed == true else { break }
+        }
+        return rows
+    }
+
+    private mutating func growth(_ smallest: Operation, _ operation: (_ n: Int) throws -> Operation) throws -> Growth {
+        var base = base(smallest)
+        for (n, next) in zip(Self.sizes, Self.sizes.dropFirst()) {
+            let atN = try operation(n)
+            // A first look: more runs could only give less.
+            var time = least(of: 2, atN)
+            let enough = 4 * smallest.resolution * patience
+            guard time - base >= enough || next >= Self.usualSize else { continue }
+            guard time <= Self.maximumTime else {
+                return Growth(n: n, time: time, timeOf8n: time, ratio: .infinity, outcome: "")
+            }
+            let at8n = try operation(next)
+            time = min(time, least(of: Self.runCount, atN))
+            var result = result(n, time, at8n, base, smallest.resolution)
+            // More than twice the limit is no noise.
+            for _ in 1..<Self.attemptCount
+            where Self.limit..<2 * Self.limit ~= result.ratio && result.timeOf8n < Self.maximumTime {
+                base = min(base, least(of: Self.runCount, smallest))
+                time = least(of: Self.runCount, atN)
+                let again = self.result(n, time, at8n, base, smallest.resolution)
+                if again.ratio < result.ratio { result = again }
+            }
+            // As in the cases before, but known only now: n was too small.
+            guard result.ratio < Self.limit || time - base >= enough || next == Self.sizes.last else { continue }
+            return result
+        }
+        return Growth(n: 0, time: 0, timeOf8n: 0, ratio: .infinity, outcome: "")
+    }
+
+    private mutating func base(_ smallest: Operation) -> Int {
+        guard smallest.hasCommonBase else { return least(of: 2, smallest) }
+        if let base = commonBases[smallest.name] { return base }
+        let base = least(of: Self.runCount, smallest)
+        commonBases[smallest.name] = base
+        return base
+    }
+
+    private func result(_ n: Int, _ time: Int, _ at8n: Operation, _ base: Int, _ resolution: Int) -> Growth {
+        let excess = Double(max(time - base, resolution))
+        var timeOf8n = Int.max
+        var outcome = ""
+        for _ in 0..<Self.runCount {
+            let run = at8n.measure()
+            timeOf8n = min(timeOf8n, run.time)
+            outcome = run.outcome
+            guard Double(timeOf8n - base) > Self.clearlyPassed * excess, timeOf8n < Self.maximumTime else { break }
+        }
+        let ratio = Double(max(timeOf8n - base, 0)) / excess
+        return Growth(
+            n: n, time: time, timeOf8n: timeOf8n,
+            ratio: timeOf8n < Self.maximumTime ? ratio : max(ratio, Self.limit), outcome: outcome)
+    }
+
+    /// The least of several: what else the machine does only ever adds.
+    private func least(of count: Int, _ operation: Operation) -> Int {
+        var time = operation.measure().time
+        for _ in 1..<count where time <= Self.maximumTime { time = min(time, operation.measure().time) }
+        return time
+    }
+}
+
+extension GrowthTable {
+    /// Measures everything, and prints it.
+    ///
+    /// - Parameters:
+    ///   - program: the path of `receipt`.
+    ///   - words: `--all`, `--thorough`, and words that all rows must have.
+    /// - Returns: 1 where a row has failed, or the table would not find what it is for.
+    static func run(_ program: String, _ words: [String]) throws -> CInt {
+        var table = GrowthTable()
+        table.printsAll = words.contains("--all")
+        table.patience = words.contains("--thorough") ? 16 : 1
+        table.filter = words.filter { !$0.hasPrefix("--") }
+        guard try table.findsGrowth() else {
+            Self.reportError(
+                "What is quadratic does not look so, or what is linear does: nothing can be measured here.")
+            return 1
+        }
+        print(Row.head)
+        let groups: [(String, () throws -> [Place])] = [
+            ("receipts", Place.receipts), ("messages", Place.messages), ("forms", Place.forms),
+            ("JWS", Place.jws), ("the cost table's", { Place.attacks }),
+            ("commands", { try Place.commands(program) }),
+        ]
+        for (name, places) in groups {
+            let count = table.rowCount
+            var failure: (any Error)?
+            let time = processorTime(withChildren: true) {
+                do { for place in try places() { try table.add(place) } } catch { failure = error }
+            }
+            if let failure { throw failure }
+            Self.reportError("\(name): \(table.rowCount - count) rows, \(time / 1_000_000_000) s of processor time")
+        }
+        Self.reportError("\(table.rowCount) rows, \(table.failures.count) failed")
+        for row in table.failures { Self.reportError(row.text) }
+        // A word of which no row knows is a mistake.
+        return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1
+    }
+
+    private static func reportError(_ message: String) {
+        let line = Array((message + "\n").utf8)
+        unsafe line.withUnsafeBytes { unsafe _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// Whether work that is known to be quadratic, beside much that is linear, is found to be; and linear work is not.
+    private mutating func findsGrowth() throws -> Bool {
+        func linear(_ bytes: [UInt8]) -> Int {
+            var sum = 0
+            for _ in 0..<16 { for byte in bytes { sum = sum &* 31 &+ Int(byte) } }
+            return sum
+        }
+        func quadratic(_ bytes: [UInt8]) -> Int {
+            var sum = linear(bytes)
+            for index in stride(from: 0, to: bytes.count, by: 64) {
+                for byte in bytes[..<index] { sum = sum &* 31 &+ Int(byte) }
+            }
+            return sum
+        }
+        func operation(_ work: @escaping ([UInt8]) -> Int, _ n: Int) -> Operation {
+            let bytes = [UInt8](repeating: 1, count: n)
+            return Operation("") { Work("", work(bytes)) }
+        }
+        return try growth(operation(quadratic, 1)) { operation(quadratic, $0) }.ratio >= Self.limit
+            && growth(operation(linear, 1)) { operation(linear, $0) }.ratio < Self.limit
+    }
+}

@@ -1,0 +1,341 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import FuzzSupport
+
+// Signed data (JWS) that is signed again for each filling.
+
+extension Place {
+    static func signedData() throws -> [Place] {
+        headers() + payloads()
+    }
+
+    private static func payloads() -> [Place] {
+        let transaction = JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1")
+        let renewal = JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1")
+        let appTransaction = JWSBuilder.appTransaction(bundleID: "a")
+        let request = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1")
+        func notification(about member: String) -> JWSBuilder { .notification("TEST", about: member, .object([])) }
+        var places: [Place] = []
+        func add<Member: RawRepresentable<String> & CaseIterable>(
+            _ kind: String, _ builder: JWSBuilder, within path: [JSONStep] = [], _: Member.Type
+        ) {
+            let object = PayloadObject(kind: kind, builder: builder, path: path)
+            for member in Member.allCases { places.append(object.place(member.rawValue)) }
+            places.append(object.place("an unknown member", "unknown"))
+            places.append(object.placeOfName)
+            places.append(object.placeOfMembers)
+        }
+        add("transaction", transaction, TransactionInfo.Member.self)
+        add("transaction", transaction, within: ["commitmentInfo"], TransactionCommitmentInfo.Member.self)
+        add("transaction", transaction, within: ["advancedCommerceInfo"], AdvancedCommerceTransactionInfo.Member.self)
+        let items: [JSONStep] = ["advancedCommerceInfo", .elements("items")]
+        add("transaction", transaction, within: items, AdvancedCommerceTransactionItem.Member.self)
+        add("transaction", transaction, within: items + [.elements("refunds")], AdvancedCommerceRefund.Member.self)
+        add("transaction", transaction, within: items + ["offer"], AdvancedCommerceOffer.Member.self)
+        add(
+            "transaction", transaction, within: ["advancedCommerceInfo", "descriptors"],
+            AdvancedCommerceDescriptors.Member.self)
+        add("renewal info", renewal, RenewalInfo.Member.self)
+        add("renewal info", renewal, within: ["commitmentInfo"], RenewalCommitmentInfo.Member.self)
+        add("renewal info", renewal, within: ["advancedCommerceInfo"], AdvancedCommerceRenewalInfo.Member.self)
+        add("renewal info", renewal, within: items, AdvancedCommerceRenewalItem.Member.self)
+        add(
+            "renewal info", renewal, within: items + ["priceIncreaseInfo"],
+            AdvancedCommercePriceIncreaseInfo.Member.self)
+        add("app transaction", appTransaction, AppTransaction.Member.self)
+        add("notification", .notification("TEST", bundleID: "a"), AppStoreNotification.Member.self)
+        add("notification", notification(about: "data"), within: ["data"], NotificationData.Member.self)
+        add("notification", notification(about: "appData"), within: ["appData"], NotificationAppData.Member.self)
+        add("notification", notification(about: "summary"), within: ["summary"], NotificationSummary.Member.self)
+        add(
+            "notification", notification(about: "externalPurchaseToken"), within: ["externalPurchaseToken"],
+            ExternalPurchaseToken.Member.self)
+        add("real-time request", request, RealtimeRequest.Member.self)
+        return places
+    }
+
+    private static func headers() -> [Place] {
+        let payload = JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1").payload.bytes
+        func header(_ name: String, _ slot: Slot, _ change: @escaping (inout JSONText, [UInt8]) -> Void) -> Place {
+            Place("JWS header, \(name)", slot, name == "alg" || name == "x" ? .all : .few) { filling in
+                var header = JSONText.header
+                change(&header, filling)
+                return SignedDataSubject(header: header, payload: payload).operations
+            }
+        }
+        let names = [
+            "alg", "jku", "jwk", "kid", "x5u", "x5c", "x5t", "x5t#S256", "typ", "cty", "crit", "b64", "enc", "zip", "x",
+        ]
+        return names.map { name in header(name, .jsonValue) { $0.set(name, $1) } } + [
+            header("a certificate", .jsonString) { header, filling in
+                header.set("x5c", Array("[\"".utf8) + filling + Array("\",\"\",\"\"]".utf8))
+            },
+            header("a certificate's bytes", .derList) { header, filling in
+                let certificate = Array(JWSSigner.encodeStandard(filling))
+                header.set("x5c", Array("[\"".utf8) + certificate + Array("\",\"\",\"\"]".utf8))
+            },
+            header("an unknown name", .jsonString) { $0.members.append(($1, Array("0".utf8))) },
+            header("unknown members", .jsonMembers) { $0.insert(members: $1) },
+            Place("JWS header, all of it", .text) { filling in
+                SignedDataSubject(signing: JWSSigner.encode(filling), payload).operations
+            },
+            Place("JWS header's base64url", .text) { filling in
+                SignedDataSubject(signing: filling, payload).operations
+            },
+            Place("JWS payload, all of it", .text) { filling in
+                SignedDataSubject(header: .header, payload: filling).operations
+            },
+            Place("JWS signature", .text) { filling in
+                SignedDataSubject(JSONText.header.jws(payload, signature: filling)).operations
+            },
+        ]
+    }
+}
+
+/// One step into the objects of a payload.
+private enum JSONStep: ExpressibleByStringLiteral, Sendable {
+    case member(String)
+    /// A member whose value is an array of objects.
+    case elements(String)
+
+    init(stringLiteral name: String) { self = .member(name) }
+}
+
+/// An object in a payload, of which one member is filled.
+private struct PayloadObject: Sendable {
+    let kind: String
+    let builder: JWSBuilder
+    let path: [JSONStep]
+
+    private var name: String {
+        path.reduce(kind) { name, step in
+            switch step {
+            case .member(let member): "\(name).\(member)"
+            case .elements(let member): "\(name).\(member)[]"
+            }
+        }
+    }
+
+    /// What this library or its caller compares, and one of each form; the rest is read as they are.
+    private func choice(_ member: String) -> Filling.Choice {
+        switch member {
+        case "environment", "receiptType", "bundleId": .all
+        case "productId", "price", "signedDate", "unknown": path.isEmpty && kind == "transaction" ? .all : .few
+        case "eligibleWinBackOfferIds", "items", "descriptors", "signedTransactionInfo": .some
+        default: .few
+        }
+    }
+
+    func place(_ label: String, _ member: String? = nil) -> Place {
+        let member = member ?? label
+        return Place("\(name).\(label)", .jsonValue, choice(member)) { filling in
+            subject { $0.set(member, filling) }
+        }
+    }
+
+    var placeOfName: Place {
+        Place("\(name), an unknown name", .jsonString, path.isEmpty ? .all : .few) { filling in
+            subject { $0.members.append((filling, Array("0".utf8))) }
+        }
+    }
+
+    var placeOfMembers: Place {
+        Place("\(name), unknown members", .jsonMembers) { filling in subject { $0.insert(members: filling) } }
+    }
+
+    private func subject(_ change: (inout JSONText) -> Void) -> [Operation] {
+        var payload = JSONText(builder.payload)
+        payload.change(within: path[...], change)
+        return SignedDataSubject(header: .header, payload: payload.bytes).operations
+    }
+}
+
+/// A JSON object whose members may be anything.
+private struct JSONText: Sendable {
+    var members: [(name: [UInt8], value: [UInt8])] = []
+    private var inserted: [UInt8] = []
+
+    init(_ value: JSONValue) {
+        guard case .object(let members) = value else { return }
+        self.members = members.map { (Array($0.name.utf8), $0.value.bytes) }
+    }
+
+    static let header = JSONText([
+        "alg": "ES256",
+        "x5c": .array(
+            JSONText.chain.map { .string(String(decoding: JWSSigner.encodeStandard($0), as: UTF8.self)) }),
+    ])
+
+    private static let chain = Verifiers.signer.certificates
+
+    mutating func set(_ name: String, _ value: [UInt8]) {
+        let name = Array(name.utf8)
+        members.removeAll { $0.name == name }
+        members.append((name, value))
+    }
+
+    /// - Parameter members: with commas between them and at the end.
+    mutating func insert(members: [UInt8]) { inserted += members }
+
+    mutating func change(within path: ArraySlice<JSONStep>, _ change: (inout JSONText) -> Void) {
+        guard let step = path.first else { return change(&self) }
+        // What the objects on the way have besides is not needed to be read.
+        var inner = JSONText(.object([]))
+        inner.change(within: path.dropFirst(), change)
+        switch step {
+        case .member(let name): set(name, inner.bytes)
+        case .elements(let name): set(name, [UInt8(ascii: "[")] + inner.bytes + [UInt8(ascii: "]")])
+        }
+    }
+
+    var bytes: [UInt8] {
+        var bytes = [UInt8(ascii: "{")] + inserted
+        for (index, member) in members.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += [UInt8(ascii: "\"")] + member.name + Array("\":".utf8) + member.value
+        }
+        return bytes + [UInt8(ascii: "}")]
+    }
+
+    func jws(_ payload: [UInt8], signature: [UInt8]) -> [UInt8] {
+        [JWSSigner.encode(bytes), JWSSigner.encode(payload), signature].joined(separator: ".".utf8).map(\.self)
+    }
+}
+
+extension JWSSigner {
+    fileprivate static func encodeStandard(_ bytes: [UInt8]) -> [UInt8] {
+        var text = encode(bytes)
+        for index in text.indices {
+            if text[index] == UInt8(ascii: "-") { text[index] = UInt8(ascii: "+") }
+            if text[index] == UInt8(ascii: "_") { text[index] = UInt8(ascii: "/") }
+        }
+        return text + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
+    }
+}
+
+/// What is done with signed data.
+private final class SignedDataSubject {
+    let bytes: [UInt8]
+    private lazy var verified = Result { () throws(VerificationError) in try Verifiers.evidence.verify(bytes) }
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    convenience init(header: JSONText, payload: [UInt8]) {
+        self.init(signing: JWSSigner.encode(header.bytes), payload)
+    }
+
+    /// - Parameter header: in base64url.
+    init(signing header: [UInt8], _ payload: [UInt8]) {
+        let input = header + [UInt8(ascii: ".")] + JWSSigner.encode(payload)
+        let signature = FuzzAuthority.made {
+            try JWSBuilder.signature(of: input, key: Verifiers.signer.leaf.key)
+        }
+        bytes = input + [UInt8(ascii: ".")] + JWSSigner.encode(signature)
+    }
+
+    var operations: [Operation] {
+        [
+            Operation("AppStoreVerifier") { [self] in
+                Work(Result { () throws(VerificationError) in try Verifiers.strictJWS.verify(bytes) })
+            },
+            Operation("fields and JSON") { [self] in
+                switch verified {
+                case .success(let evidence): Work("read", Self.read(evidence))
+                case .failure(let error):
+                    Work(error.code, Work.size(error.description) + Work.size(error.advice))
+                }
+            },
+        ]
+    }
+
+    private static func read(_ evidence: VerifiedEvidence) -> Int {
+        var count = Work.size(evidence.json) + Work.size(evidence.bundleID) + evidence.transactionIDs.count
+        count += evidence.environment == nil ? 0 : 1
+        count += Set([evidence, evidence]).count
+        for part in evidence.signedParts {
+            for field in part.fields {
+                switch field.value {
+                case .string(let text), .json(let text): count += Work.size(field.name) + Work.size(text)
+                case .date: count += Work.size(field.name)
+                }
+            }
+        }
+        switch evidence {
+        case .receipt: break
+        case .transaction(let transaction):
+            count += transaction.purchase?.grants(at: JWSBuilder.defaultDate) == true ? 1 : 0
+            count += read(transaction.payload.json) + fields(transaction.payload)
+        case .renewalInfo(let info): count += read(info.payload.json) + fields(info.payload)
+        case .appTransaction(let transaction): count += read(transaction.payload.json) + fields(transaction.payload)
+        case .notification(let notification):
+            count += read(notification.notification.payload.json) + fields(notification.notification.payload)
+        case .realtimeRequest(let request): count += read(request.payload.json) + fields(request.payload)
+        }
+        return count
+    }
+
+    private static func read(_ json: JWSObject) -> Int {
+        Work.size(json.text) + json.members.count + json.unknownMembers.count + Work.size(json["environment"])
+    }
+
+    // MARK: Fields
+
+    private static func count(_ values: [Any?]) -> Int { values.count { $0 != nil } }
+
+    private static func fields(_ info: TransactionInfo) -> Int {
+        count([
+            info.advancedCommerceInfo, info.appAccountToken, info.appTransactionID, info.billingPlanType, info.bundleID,
+            info.commitment, info.currency, info.deviceVerification, info.environment, info.expiresDate,
+            info.isUpgraded, info.offerDiscountType, info.offerID, info.offerPeriod, info.offerType,
+            info.originalTransactionID, info.ownershipType, info.previousOriginalTransactionID, info.price,
+            info.productID, info.quantity, info.reason, info.revocationReason, info.revocationType, info.storefront,
+            info.subscriptionGroupID, info.transactionID, info.productType, info.webOrderLineItemID,
+            info.advancedCommerceInfo?.period, info.advancedCommerceInfo?.descriptors?.displayName,
+            info.commitment?.price,
+        ])
+            + (info.advancedCommerceInfo?.items ?? []).reduce(0) { sum, item in
+                sum + count([item.sku, item.displayName, item.offer?.period, item.offer?.reason, item.refunds])
+                    + (item.refunds ?? []).reduce(0) { $0 + count([$1.reason, $1.type, $1.amount, $1.date]) }
+            }
+    }
+
+    private static func fields(_ info: RenewalInfo) -> Int {
+        count([
+            info.autoRenewProductID, info.autoRenewStatus, info.commitment?.autoRenewProductID, info.currency,
+            info.eligibleWinBackOfferIDs, info.environment, info.expirationIntent, info.gracePeriodExpiresDate,
+            info.offerDiscountType, info.offerID, info.offerPeriod, info.originalTransactionID,
+            info.priceIncreaseStatus, info.productID, info.renewalBillingPlanType, info.renewalDate,
+            info.advancedCommerceInfo?.consistencyToken, info.advancedCommerceInfo?.descriptors?.displayName,
+        ])
+            + (info.advancedCommerceInfo?.items ?? []).reduce(0) { sum, item in
+                sum + count([item.sku, item.displayName, item.offer?.period, item.priceIncreaseInfo?.dependentSKUs])
+            }
+    }
+
+    private static func fields(_ transaction: AppTransaction) -> Int {
+        count([
+            transaction.appAppleID, transaction.appTransactionID, transaction.applicationVersion, transaction.bundleID,
+            transaction.deviceVerification, transaction.environment, transaction.originalApplicationVersion,
+            transaction.originalPlatform, transaction.originalPurchaseDate, transaction.preorderDate,
+        ])
+    }
+
+    private static func fields(_ notification: AppStoreNotification) -> Int {
+        count([
+            notification.appData?.bundleID, notification.appData?.environment, notification.data?.bundleID,
+            notification.data?.bundleVersion, notification.data?.consumptionRequestReason, notification.data?.status,
+            notification.data?.environment, notification.environment, notification.notificationUUID,
+            notification.subtype, notification.type, notification.version, notification.summary?.environment,
+            notification.summary?.productID, notification.summary?.storefrontCountryCodes,
+            notification.externalPurchaseToken?.environment, notification.externalPurchaseToken?.type,
+            notification.externalPurchaseToken?.externalPurchaseID,
+        ])
+    }
+
+    private static func fields(_ request: RealtimeRequest) -> Int {
+        count([
+            request.appAppleID, request.environment, request.originalTransactionID, request.productID,
+            request.requestIdentifier, request.userLocale,
+        ])
+    }
+}
