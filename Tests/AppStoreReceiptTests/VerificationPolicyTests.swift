@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct VerificationPolicyTests {
@@ -166,7 +167,7 @@ import Testing
 
     @Test func `algorithms, distrust and limits are the policy's`() throws {
         let received = try ReceiptDraft.received()
-        let leaf = try Fingerprint(of: MintedReceipts.authority.leaf.certificate.span)
+        let leaf = try Fingerprint(of: Minted.authority.leaf.certificate.span)
         #expect(try code({ $0.distrusted = [leaf] }) == "distrusted-certificate")
         #expect(try code({ $0.algorithms.allowsSHA1 = false }, { $0.digest = .sha1 }) == "weak-algorithm")
         #expect(try code({ $0.algorithms.rsaKeySizes = 2048...2048 }) == nil)
@@ -182,7 +183,7 @@ import Testing
     }
 
     @Test func `a verifier that could accept nothing, or the wrong thing, is not made`() throws {
-        let root = try MintedReceipts.authority.trustAnchor
+        let root = try Minted.authority.trustAnchor
         let rows: [(Set<AppStoreEnvironment>, AppStoreTrust, ConfigurationFault?, found: String?)] = [
             ([], .apple, .noEnvironment, "environments: []"),
             ([], .storeKitTesting([root]), .noEnvironment, "environments: []"),
@@ -244,7 +245,7 @@ import Testing
         for environment in ReceiptBuilder.ReceiptType.allCases where environment != .xcode {
             #expect(try verifier.code(builder(environment).signed(by: signer)) == "environment-mismatch")
         }
-        let authority = try MintedReceipts.authority
+        let authority = try Minted.authority
         for environment in ReceiptBuilder.ReceiptType.allCases {
             #expect(try verifier.code(builder(environment).signed(by: authority)) == "untrusted-chain")
         }
@@ -260,13 +261,13 @@ import Testing
             try AppStoreVerifier(bundleID: "com.example.app", environments: all).code(received) == "untrusted-chain")
         let roots = try AppStoreVerifier(
             bundleID: "com.example.app", environments: all,
-            trust: .roots([signer.trustAnchor, MintedReceipts.authority.trustAnchor]))
+            trust: .roots([signer.trustAnchor, Minted.authority.trustAnchor]))
         for environment in ReceiptBuilder.ReceiptType.allCases {
             let error = #expect(throws: VerificationError.self) {
                 try roots.verifyReceipt(builder(environment).signed(by: signer))
             }
             #expect(error?.stage == .chain)
         }
-        #expect(try roots.code(builder(.xcode).signed(by: MintedReceipts.authority)) == "environment-mismatch")
+        #expect(try roots.code(builder(.xcode).signed(by: Minted.authority)) == "environment-mismatch")
     }
 }
