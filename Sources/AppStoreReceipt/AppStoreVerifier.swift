@@ -3,35 +3,38 @@ import SignatureTrust
 import SpanASN1
 import StrictText
 
-/// Verifies offline whatever Apple signs for the App Store: receipts, and the JWS of StoreKit 2 and of App Store Server Notifications.
+/// A verifier for everything that Apple signs for the App Store: receipts, and the JWS of StoreKit 2 and of App Store Server Notifications.
 ///
 /// ```swift
 /// let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
 /// let evidence = try verifier.verify(body)
 /// ```
 ///
-/// Make one at start-up and share it. It is immutable except for its counters and its cache of certificate chains, and safe to use from every
-/// thread.
+/// Make one verifier when the program starts, and share it. It is thread-safe. Apart from its counters and its cache of certificate chains, it is
+/// immutable.
 ///
-/// Evidence is genuine when its signature holds over the received bytes, the signer's certificate chains over exactly one intermediate to a
-/// pinned root at the date of signing, and both certificates carry Apple's marker extensions. It is accepted when the ``policy`` accepts it.
+/// Evidence is genuine if its signature is valid for the received bytes, the signer's certificate chains over exactly one intermediate to a
+/// pinned root at the signing date, and both certificates have Apple's marker extensions. The verifier returns genuine evidence that its ``policy``
+/// accepts, and throws a ``VerificationError`` for everything else.
 public final class AppStoreVerifier: Sendable {
-    /// Which genuine evidence is accepted.
+    /// The policy that genuine evidence must meet.
     public let policy: VerificationPolicy
-    /// Whose signature counts.
+    /// The certificates that the verifier trusts.
     public let trust: AppStoreTrust
     let receipts: ReceiptContainer
     let jws: JWSContainer
     let counters: VerifierCounters
 
-    /// Makes a verifier for one app.
+    /// Creates a verifier for one app.
     ///
     /// - Parameters:
-    ///   - bundleID: the app's bundle identifier.
-    ///   - appAppleID: the app's Apple id. Give it to check notifications, and to accept real-time requests, which have no bundle id.
-    ///   - environments: the environments to accept.
-    ///   - trust: whose signature counts; Apple's by default.
-    /// - Throws: an error of the stage `verifier`: the configuration can accept nothing, or this libcrypto cannot do the work.
+    ///   - bundleID: The bundle id of the app.
+    ///   - appAppleID: The Apple id of the app, such as `1234567890`. Pass it to check notifications, and to accept real-time requests, which have
+    ///     no bundle id.
+    ///   - environments: The environments to accept.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
+    ///   policy accepts.
     public convenience init(
         bundleID: String, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>,
         trust: AppStoreTrust = .apple
@@ -41,9 +44,13 @@ public final class AppStoreVerifier: Sendable {
             trust: trust)
     }
 
-    /// Makes a verifier with a policy.
+    /// Creates a verifier with a policy.
     ///
-    /// - Throws: an error of the stage `verifier`: the configuration can accept nothing, or this libcrypto cannot do the work.
+    /// - Parameters:
+    ///   - policy: The policy that genuine evidence must meet.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
+    ///   policy accepts.
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         try policy.check(with: trust)
         self.policy = policy
@@ -53,7 +60,7 @@ public final class AppStoreVerifier: Sendable {
             try HostSelfTest.run(policy.algorithms)
             engines = (
                 try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted),
-                try TrustEngine(trust, algorithms: .jws, distrusted: policy.distrusted)
+                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted)
             )
         } catch {
             if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
@@ -69,25 +76,29 @@ public final class AppStoreVerifier: Sendable {
         jws = JWSContainer(policy: policy, engine: engines.jws)
     }
 
-    /// What this verifier has done so far. The numbers are not of one moment. A notification counts once, whatever its parts.
+    /// The number of inputs that this verifier has verified and refused, for metrics.
+    ///
+    /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
     public var counts: VerifierCounts { counters.counts(of: [receipts.trust, jws.engine].compactMap(\.self)) }
 
     // MARK: Any evidence
 
     /// Verifies evidence of any kind.
     ///
-    /// - Parameter evidence: a receipt (binary, base64 or PEM), a JWS in its compact form, or a JSON object with one of them as its member
-    ///   `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text
-    ///   is passed over, and so are the object's other members.
-    /// - Throws: the reason the evidence was refused.
+    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact form, or a JSON object with one of them as its member
+    ///   `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
+    ///   other members of the object are ignored.
+    /// - Returns: The verified evidence, by its kind.
+    /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: [UInt8]) throws(VerificationError) -> VerifiedEvidence {
         try verify(evidence.span) { evidence }
     }
 
-    /// Verifies evidence of any kind in a text.
+    /// Verifies evidence of any kind from a string.
     ///
-    /// - Parameter evidence: as ``verify(_:)-([UInt8])`` takes it, except a binary receipt.
-    /// - Throws: the reason the evidence was refused.
+    /// - Parameter evidence: Evidence in any form that ``verify(_:)-([UInt8])`` accepts, except a binary receipt.
+    /// - Returns: The verified evidence, by its kind.
+    /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: String) throws(VerificationError) -> VerifiedEvidence {
         try verify(evidence.utf8Span.span)
     }
@@ -129,10 +140,12 @@ public final class AppStoreVerifier: Sendable {
     /// Verifies a receipt and returns its contents.
     ///
     /// - Parameters:
-    ///   - receipt: a receipt in any form: binary, base64, PEM, or a JSON object with a member `receipt-data`.
-    ///   - applicationVersion: if given, the receipt's application version [3] must equal it.
-    ///   - deviceIdentifier: if given, the receipt must have been made for this device; see ``ReceiptContents/matches(deviceIdentifier:)``.
-    /// - Throws: the reason the receipt was refused.
+    ///   - receipt: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
+    ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
+    ///     ``ReceiptContents/matches(deviceIdentifier:)``.
+    /// - Returns: The verified receipt.
+    /// - Throws: The reason the receipt was refused.
     public func verifyReceipt(
         _ receipt: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(VerificationError) -> VerifiedReceipt {
@@ -142,8 +155,15 @@ public final class AppStoreVerifier: Sendable {
         }
     }
 
-    /// Verifies a receipt in base64, PEM or JSON and returns its contents. Parameters and errors are those of
-    /// ``verifyReceipt(_:applicationVersion:deviceIdentifier:)-([UInt8],_,_)``.
+    /// Verifies a receipt from a string and returns its contents.
+    ///
+    /// - Parameters:
+    ///   - receipt: A receipt in base64 or PEM, or a JSON object with the member `receipt-data`.
+    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
+    ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
+    ///     ``ReceiptContents/matches(deviceIdentifier:)``.
+    /// - Returns: The verified receipt.
+    /// - Throws: The reason the receipt was refused.
     public func verifyReceipt(
         _ receipt: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(VerificationError) -> VerifiedReceipt {
@@ -190,45 +210,56 @@ public final class AppStoreVerifier: Sendable {
 
     // MARK: JWS
 
-    /// Verifies a JWS of any kind that Apple signs, and no receipt.
+    /// Verifies a JWS of any kind.
     ///
-    /// The methods for one kind refuse the others.
+    /// To accept one kind only, use the method for that kind.
     ///
-    /// - Parameter jws: a JWS in its compact form.
-    /// - Throws: the reason it was refused. A payload of no known kind fails as a transaction: `missing-member`.
+    /// - Parameter jws: A JWS in its compact form.
+    /// - Returns: The verified evidence, by its kind.
+    /// - Throws: The reason the JWS was refused. The code for a payload of an unknown kind is `missing-member`.
     public func verifyJWS(_ jws: String) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
             try self.jws.verify(jws.utf8Span.span)
         }
     }
 
-    /// Verifies a transaction: `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, `signedTransactionInfo` on a server.
+    /// Verifies a transaction.
     ///
-    /// A transaction that Apple has revoked is genuine, too: see ``TransactionInfo/isRevoked``.
+    /// A transaction that Apple has revoked is genuine, too. Check ``VerifiedPurchase/grants(at:)`` or ``TransactionInfo/isRevoked``.
     ///
-    /// - Throws: the reason the transaction was refused; `missing-member` for a JWS of another kind.
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, or `signedTransactionInfo` on a server.
+    /// - Returns: The verified transaction.
+    /// - Throws: The reason the transaction was refused. The code for a JWS of another kind is `missing-member`.
     public func verifyTransaction(_ jws: String) throws(VerificationError) -> Verified<TransactionInfo> {
         try verify(jws: jws)
     }
 
-    /// Verifies renewal information. It has no bundle id: see ``RenewalInfo``.
+    /// Verifies renewal information.
     ///
-    /// - Throws: as ``verifyTransaction(_:)``.
+    /// Renewal information has no bundle id. See ``RenewalInfo``.
+    ///
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<RenewalInfo>` on a device, or `signedRenewalInfo` on a server.
+    /// - Returns: The verified renewal information.
+    /// - Throws: The reason the renewal information was refused. The code for a JWS of another kind is `missing-member`.
     public func verifyRenewalInfo(_ jws: String) throws(VerificationError) -> Verified<RenewalInfo> {
         try verify(jws: jws)
     }
 
     /// Verifies an app transaction.
     ///
-    /// - Throws: as ``verifyTransaction(_:)``.
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<AppTransaction>` on a device, or `signedAppTransactionInfo` on a server.
+    /// - Returns: The verified app transaction.
+    /// - Throws: The reason the app transaction was refused. The code for a JWS of another kind is `missing-member`.
     public func verifyAppTransaction(_ jws: String) throws(VerificationError) -> Verified<AppTransaction> {
         try verify(jws: jws)
     }
 
-    /// Verifies a notification and its signed parts, which must be about the same app and environment.
+    /// Verifies a server notification and its signed parts, which must be for the same app and environment.
     ///
-    /// - Parameter jws: `signedPayload` of the request that Apple sends.
-    /// - Throws: as ``verifyTransaction(_:)``. If a signed part is refused, the error's ``VerificationError/part`` names it.
+    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
+    /// - Returns: The verified notification with its verified parts.
+    /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part`` names it. The code for a JWS of
+    ///   another kind is `missing-member`.
     public func verifyNotification(_ jws: String) throws(VerificationError) -> VerifiedNotification {
         try counters.counting { () throws(VerificationError) in
             try self.jws.verifyNotification(jws.utf8Span.span)
@@ -237,9 +268,12 @@ public final class AppStoreVerifier: Sendable {
 
     /// Verifies a request for a retention message.
     ///
-    /// - Parameter jws: `signedPayload` of the request that Apple sends.
-    /// - Throws: as ``verifyTransaction(_:)``; `no-app-apple-id` when the policy has bundle ids and no Apple id of the app, which is the only
-    ///   thing that ties such a request to the app.
+    /// Such a request has no bundle id. Only the app's Apple id shows which app it is for.
+    ///
+    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
+    /// - Returns: The verified request.
+    /// - Throws: The reason the request was refused. The code is `no-app-apple-id` if the policy has bundle ids but no ``VerificationPolicy/appAppleID``,
+    ///   and `missing-member` for a JWS of another kind.
     public func verifyRealtimeRequest(_ jws: String) throws(VerificationError) -> Verified<RealtimeRequest> {
         try verify(jws: jws)
     }
@@ -296,9 +330,12 @@ extension Receipt {
 }
 
 extension UnverifiedReceipt {
-    /// Decodes a receipt in any form and verifies nothing: anyone can have written what it says.
+    /// Decodes a receipt without verifying it: anyone can have written its contents.
     ///
-    /// - Throws: errors of the stages `input`, `container` and `payload`.
+    /// - Parameters:
+    ///   - input: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - limits: The limits on the input.
+    /// - Throws: An error of the stage `input`, `container` or `payload`.
     public init(
         decoding input: [UInt8], limits: VerificationLimits = VerificationLimits()
     ) throws(VerificationError) {

@@ -8,7 +8,7 @@ import Darwin
 public import SpanASN1
 
 extension Instant {
-    /// The system's clock.
+    /// The current time, by the system's clock.
     public static var now: Instant {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -116,6 +116,10 @@ extension ASN1ObjectIdentifier {
 }
 
 extension AlgorithmPolicy {
-    /// What signs a JWS and its chain: ECDSA, and RSA for roots, of which a chain may end in an older one.
-    static let jws = AlgorithmPolicy(kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, curves: [.p256, .p384])
+    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, of which a chain may end in an
+    /// older one.
+    var forJWS: AlgorithmPolicy {
+        AlgorithmPolicy(
+            kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])
+    }
 }

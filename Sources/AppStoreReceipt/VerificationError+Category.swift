@@ -1,11 +1,11 @@
 extension VerificationError {
-    /// Whose fault an error is, and so what to do about it.
+    /// The categories of errors, by who can correct them.
     public enum Category: String, Sendable, CaseIterable {
-        /// The evidence is damaged, or meant for another verifier (another app, another environment). Ask the client for other evidence.
+        /// The evidence is damaged, or is for another app or environment. Ask the client for other evidence.
         case client
-        /// Well formed, but not signed by Apple. Honest clients do not send such evidence: refuse it, and watch who sends it.
+        /// The evidence is well formed, but not signed by Apple. Genuine apps do not send such evidence. Refuse it, and log who sent it.
         case forgery
-        /// This host or this library falls short; the client cannot help it. Keep the evidence, raise an alarm, and verify it again later.
+        /// This host or this library is at fault, not the client. Keep the evidence, raise an alarm, and verify it again after a correction.
         case host
 
         /// The status for the HTTP response: 400, 403 or 500.
@@ -18,11 +18,11 @@ extension VerificationError {
         }
     }
 
-    /// Whose fault it is.
+    /// The category, which says who can correct the error.
     ///
-    /// A payload that cannot be read is the host's: by then it is known that the trusted signer made it. So is a refused ``part`` of a
-    /// notification. But a JWS of another kind than was asked for is the client's. (For what was only decoded, by
-    /// ``UnverifiedReceipt``, nothing is known of the signer.)
+    /// An unreadable payload and a refused ``part`` of a notification are in the category ``Category/host``, because their signature was verified
+    /// before. A JWS of another kind than the method accepts is in the category ``Category/client``. (An ``UnverifiedReceipt`` has errors of the
+    /// same categories, although its signature was not verified.)
     public var category: Category {
         switch reason {
         case .input, .container, .policy: .client

@@ -5,10 +5,11 @@ package import StrictText
 
 /// The reason evidence was refused, or a verifier could not be made.
 ///
-/// An input has one verdict: checks are made in the order of ``Stage``, and the first that fails is the error.
+/// An input has one verdict: the checks are made in the order of ``Stage``, and the first that fails is the error. The article <doc:Errors> lists all
+/// codes.
 public struct VerificationError: Error, Hashable, Sendable {
     package let reason: Reason
-    /// The signed part of a notification that was refused; `nil` for the evidence itself.
+    /// The signed part of a notification that was refused; `nil` if the evidence itself was refused.
     public let part: Part?
 
     package init(_ reason: Reason, part: Part? = nil) {
@@ -16,17 +17,17 @@ public struct VerificationError: Error, Hashable, Sendable {
         self.part = part
     }
 
-    /// A JWS inside a notification, by the name that Apple gives it.
+    /// The signed parts of a notification. The raw values are the names that Apple gives them.
     public enum Part: String, Sendable, CaseIterable {
-        /// ``VerifiedNotification/transactionInfo``.
+        /// The transaction. See ``VerifiedNotification/transactionInfo``.
         case transactionInfo = "signedTransactionInfo"
-        /// ``VerifiedNotification/renewalInfo``.
+        /// The renewal information. See ``VerifiedNotification/renewalInfo``.
         case renewalInfo = "signedRenewalInfo"
-        /// ``VerifiedNotification/appTransaction``.
+        /// The app transaction. See ``VerifiedNotification/appTransaction``.
         case appTransactionInfo = "signedAppTransactionInfo"
     }
 
-    /// The checks, in the order in which they are made.
+    /// The checks, in the order in which the verifier makes them.
     public enum Stage: String, Sendable, CaseIterable {
         /// The text around a receipt: base64, PEM or JSON.
         case input
@@ -36,31 +37,31 @@ public struct VerificationError: Error, Hashable, Sendable {
         case form
         /// The header of a JWS: its JSON, its algorithm, its certificates.
         case header
-        /// The signature, by the certificate that came with it.
+        /// The signature, with the key of the signer's certificate.
         case signature
-        /// The date of signing.
+        /// The date the evidence was signed.
         case date
-        /// The chain from that certificate to a trusted root.
+        /// The certificate chain from the signer to a trusted root.
         case chain
-        /// The payload's attributes or members.
+        /// The attributes of a receipt, or the members of a JWS payload.
         case payload
-        /// What the verifier accepts: app, environment, version, device, age.
+        /// The policy: app, environment, version, device and age.
         case policy
-        /// The verifier or the host, not the evidence.
+        /// The configuration of the verifier, or the host. The evidence is not at fault.
         case verifier
     }
 
-    /// What ``offset`` counts in.
+    /// The bytes that ``offset`` counts.
     public enum OffsetBase: String, Sendable {
-        /// The text that was given.
+        /// The text that was passed to the verifier.
         case text
         /// The binary receipt, as received.
         case binary
-        /// The header of a JWS, decoded.
+        /// The decoded header of a JWS.
         case header
-        /// The payload of a JWS, decoded.
+        /// The decoded payload of a JWS.
         case payload
-        /// The certificates of a JWS header's `x5c`, DER, one after the other.
+        /// The certificates in `x5c` of a JWS header, as DER, one after the other.
         case certificates
     }
 }
@@ -270,7 +271,7 @@ extension VerificationError {
 // MARK: - What is wrong, and where
 
 extension VerificationError {
-    /// A stable word for programs, such as `bundle-id-mismatch`. The article on errors lists all of them.
+    /// A stable word for programs, such as `bundle-id-mismatch`. The article <doc:Errors> lists all of them.
     public var code: String {
         switch reason {
         case .input(let error): error.kind.rawValue
@@ -303,7 +304,9 @@ extension VerificationError {
         }
     }
 
-    /// Where, in bytes from the start of what ``offsetBase`` names; inside the signed ``part``, if there is one.
+    /// The position of the fault, in bytes from the start of ``offsetBase``; `nil` if there is none.
+    ///
+    /// If ``part`` is not `nil`, the position is in that part.
     public var offset: Int? {
         switch reason {
         case .input(let error): error.offset
@@ -316,7 +319,7 @@ extension VerificationError {
         }
     }
 
-    /// What ``offset`` counts in; `nil` where there is no offset.
+    /// The bytes that ``offset`` counts; `nil` if there is no offset.
     public var offsetBase: OffsetBase? {
         guard offset != nil else { return nil }
         switch reason {
@@ -331,7 +334,7 @@ extension VerificationError {
         }
     }
 
-    /// The place in a receipt's structure, such as `payload › in_app[3] › 1704 purchase date`; `nil` for a JWS.
+    /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`; `nil` for a JWS.
     public var path: String? {
         switch reason {
         case .container(let error): Self.describe(error.path, in: "container")
@@ -354,15 +357,15 @@ extension VerificationError {
         return whole + purchase + " › \(type.rawValue)" + (type.name.map { " \($0)" } ?? "")
     }
 
-    /// The form that the input was taken for, where it could not be read.
+    /// The form that the input begins like, if it could not be read.
     package var inputForm: InputForm? {
         if case .input(let error) = reason { error.form } else { nil }
     }
 
-    /// The value that was refused, where it is known to be signed: the bundle id or the environment of evidence that is genuine; or the part of
-    /// the configuration at fault.
+    /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the configuration at fault.
     ///
-    /// It is as long as whoever signed it made it, and not escaped. ``description`` and ``json`` are safe to log.
+    /// It is `nil` if the value is not known to be signed. It can have any length and any characters. To log an error, use ``description`` or
+    /// ``json``, which shorten and escape it.
     public var found: String? {
         switch reason {
         case .policy(_, let found, _), .configuration(_, let found): found?.string
@@ -370,7 +373,7 @@ extension VerificationError {
         }
     }
 
-    /// What the policy accepts in place of ``found``.
+    /// The value that the policy accepts instead of ``found``.
     public var expected: String? {
         if case .policy(_, _, let expected) = reason { expected?.string } else { nil }
     }

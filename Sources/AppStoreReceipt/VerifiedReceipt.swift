@@ -1,16 +1,17 @@
 public import SignatureTrust
 public import SpanASN1
 
-/// A receipt whose signature, chain and policy were verified.
+/// A receipt whose signature and certificate chain are valid, and which the policy accepts.
 ///
-/// Only ``AppStoreVerifier`` makes one; no initialiser and no decoding does. What grants something asks for this type.
+/// Only an ``AppStoreVerifier`` makes one. There is no initialiser, and it cannot be decoded from storage. Code that grants something should take
+/// this type.
 ///
-/// It says what Apple signed at ``ReceiptContents/creationDate``. It cannot say what happened since (refunds, renewals), nor whose receipt
-/// it is: whoever holds a copy can send it.
+/// It says what Apple signed at ``ReceiptContents/creationDate``. It does not say what has happened since (refunds, renewals), or whose receipt
+/// it is: anyone who has a copy can send it.
 public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
-    /// What the receipt says. The plain value no longer shows that it was verified.
+    /// The contents of the receipt as a plain value, whose type does not show that it was verified.
     public let receipt: Receipt
-    /// How the receipt was verified.
+    /// The signer and the date of the verification.
     public let verification: Verification
 
     init(receipt: Receipt, verification: Verification) {
@@ -19,36 +20,36 @@ public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
     }
 }
 
-/// A receipt that was decoded and not verified: anyone can have written it.
+/// A receipt that was decoded but not verified. Anyone can have written it.
 public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
-    /// What the receipt says, or whoever wrote it.
+    /// The contents of the receipt as a plain value.
     public let receipt: Receipt
 
     init(receipt: Receipt) { self.receipt = receipt }
 }
 
-/// How evidence was verified: by whose signature, with which certificate, and at which date its chain was judged.
+/// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.
 public struct Verification: Hashable, Sendable {
-    /// Whose word it is.
+    /// The authorities that can sign evidence.
     public enum Authority: String, Hashable, Sendable {
-        /// A chain to one of Apple's roots: Apple signed the receipt.
+        /// Apple: the chain ends in one of Apple's root certificates.
         case apple
-        /// A chain to a root that the caller gave.
+        /// The owner of a root certificate that you chose with ``AppStoreTrust/roots(_:)``.
         case customRoot = "custom-root"
-        /// A certificate of StoreKit Testing. Everyone who has Xcode can sign with it: this authenticates nobody.
+        /// StoreKit Testing in Xcode. Anyone who has Xcode can sign with its certificate, so it authenticates nobody.
         case storeKitTesting = "storekit-testing"
     }
 
-    /// Whose word it is. ``Authority/storeKitTesting`` is nobody's.
+    /// The authority that signed the evidence.
     public let authority: Authority
-    /// SHA-256 of the trust anchor's certificate.
+    /// The SHA-256 of the trust anchor's certificate.
     public let anchor: Fingerprint
-    /// SHA-256 of the signer's certificate.
+    /// The SHA-256 of the signer's certificate.
     public let signer: Fingerprint
-    /// When the signer's certificate expires or expired.
+    /// The date the signer's certificate expires.
     public let signerExpiry: Instant
-    /// What the payload was hashed with: SHA-1 or SHA-256 by Apple.
+    /// The digest algorithm of the signature. Apple uses SHA-1 or SHA-256.
     public let digest: SignatureDigest
-    /// The date at which the chain was judged.
+    /// The date at which the certificate chain was validated.
     public let validationDate: Instant
 }

@@ -1,28 +1,28 @@
 import LibcryptoHandles
 import Synchronization
 
-/// What a verifier has done since it was made, for metrics. See ``AppStoreVerifier/counts``.
+/// The numbers of inputs that a verifier has verified and refused since it was made, for metrics. See ``AppStoreVerifier/counts``.
 public struct VerifierCounts: Hashable, Sendable {
-    /// Inputs that were verified.
+    /// The number of inputs that were verified.
     public var verified: UInt64 = 0
-    /// Inputs that were refused, by the ``VerificationError/code`` of the error. The codes are few, and no input adds one.
+    /// The number of inputs that were refused, by ``VerificationError/code``. The list of codes is fixed, and no input adds one.
     public var refused: [String: UInt64] = [:]
-    /// Chains that were known already, and so not validated again. All three stay 0 with ``AppStoreTrust/storeKitTesting(_:)``.
+    /// The number of certificate chains that were found in the cache. It is always 0 with ``AppStoreTrust/storeKitTesting(_:)``.
     public var chainCacheHits: UInt64 = 0
-    /// Chains that had to be validated, whether or not they held.
+    /// The number of certificate chains that were not in the cache and were validated, with any result.
     public var chainCacheMisses: UInt64 = 0
-    /// Chains that were forgotten to make room for others.
+    /// The number of certificate chains that were removed from the cache to make room for others.
     public var chainCacheEvictions: UInt64 = 0
 }
 
-/// Counts what one verifier does, on all threads.
+/// The counters of one verifier, shared by all threads.
 final class VerifierCounters: Sendable {
     private let verified = Atomic<UInt64>(0)
     private let refused: Locked<[String: UInt64]>
 
     init() throws(LibcryptoError) { refused = try Locked([:]) }
 
-    /// Runs `body` and counts how it ends.
+    /// Runs `body` and counts its result.
     func counting<Value>(_ body: () throws(VerificationError) -> Value) throws(VerificationError) -> Value {
         let value: Value
         do throws(VerificationError) {

@@ -7,12 +7,23 @@ public import Foundation
 #endif
 
 extension AppStoreVerifier {
-    /// Verifies evidence of any kind. See `verify(_:)` for bytes.
+    /// Verifies evidence of any kind.
+    ///
+    /// - Parameter evidence: Evidence in any form that the method for `[UInt8]` accepts.
+    /// - Returns: The verified evidence, by its kind.
+    /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: Data) throws(VerificationError) -> VerifiedEvidence {
         try verify(evidence.span)
     }
 
-    /// Verifies a receipt in any form and returns its contents. See `verifyReceipt(_:applicationVersion:deviceIdentifier:)` for bytes.
+    /// Verifies a receipt and returns its contents.
+    ///
+    /// - Parameters:
+    ///   - receipt: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - applicationVersion: The application version that the receipt must have, or `nil` to accept any.
+    ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any.
+    /// - Returns: The verified receipt.
+    /// - Throws: The reason the receipt was refused.
     public func verifyReceipt(
         _ receipt: Data, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
     ) throws(VerificationError) -> VerifiedReceipt {

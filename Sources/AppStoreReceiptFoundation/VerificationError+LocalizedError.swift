@@ -6,10 +6,10 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// `localizedDescription` says what the error says; it is in English.
+/// With this conformance, `localizedDescription` is the description of the error. It is in English.
 extension VerificationError: LocalizedError {
-    /// What is wrong, with the place and the values where they are known.
+    /// The explanation, with the values and the place where they are known.
     public var errorDescription: String? { description }
-    /// What to do about it.
+    /// One or two sentences that say what to do.
     public var recoverySuggestion: String? { advice }
 }

@@ -105,7 +105,7 @@ extension UsageError: CustomStringConvertible {
         case .conflictingOptions(let first, let second): "\(first) and \(second) exclude each other"
         case .unexpectedOperand(let operand): "one argument too many: '\(operand.printable)'"
         case .missingOption(let option): "\(option) is needed"
-        case .noInput: "no input: name a file, or give '-' to read what you type"
+        case .noInput: "no input: name a file, or pass '-' to read standard input"
         }
     }
 

@@ -4,18 +4,19 @@ import AppStoreReceiptTesting
 struct AuthorityCommand: Command {
     static let syntax = CommandSyntax(
         name: "ca",
-        summary: "Makes a certificate authority to mint test receipts with",
+        summary: "Makes a certificate authority for minting test receipts",
         operands: "",
         maximumOperandCount: 0,
         options: [
             .init(
-                name: "--out", value: "DIR", help: "Where to store it; made if it is not there, and never written over."
+                name: "--out", value: "DIR",
+                help: "Store it in DIR, which is made if it does not exist. No file is overwritten."
             )
         ],
         notes: """
-            DIR gets a root, an intermediate and a leaf (.der), and their private keys (.key).
-            Mint with 'receipt mint --ca DIR', verify with 'receipt verify --root DIR/root.der'.
-            Nothing it signs verifies under Apple's roots; give its root to tests only.
+            DIR gets a root, an intermediate and a leaf certificate (.der) with their private keys (.key).
+            Mint with 'receipt mint --ca DIR', and verify with 'receipt verify --root DIR/root.der'.
+            Nothing that it signs verifies under Apple's roots. Trust its root in tests only.
             """)
 
     private let directory: String

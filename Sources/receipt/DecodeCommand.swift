@@ -5,18 +5,18 @@ import StrictText
 struct DecodeCommand: Command {
     static let syntax = CommandSyntax(
         name: "decode",
-        summary: "Shows what receipts say, verifying nothing",
+        summary: "Shows the contents of receipts without verifying them",
         operands: "[FILE|-]...",
         options: [
             .init(
                 name: "--format", value: "text|json|attributes",
                 help:
-                    "'json' and 'attributes' print one line for each input; 'attributes' has\nall attributes by number."
+                    "'json' and 'attributes' print one line for each input. 'attributes' lists\nall attributes by number."
             )
         ],
         notes: """
-            Anyone can have written what an unverified receipt says: see 'receipt verify'.
-            Exit status: 0 when all were decoded, 1 when one was refused, 2 for wrong usage or
+            Anyone can have written an unverified receipt. To verify one, use 'receipt verify'.
+            Exit status: 0 if all inputs were decoded, 1 if one was refused, 2 for wrong usage or
             an unreadable file.
             """)
 

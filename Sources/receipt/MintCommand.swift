@@ -13,22 +13,22 @@ struct MintCommand: Command {
             .init(
                 name: "--ca", value: "DIR",
                 help:
-                    "Sign with the authority that 'receipt ca --out DIR' has made; when left\nout, with one that nobody keeps."
+                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign\nwith an authority that is not stored."
             ),
             .init(
                 name: "--purchases", value: "N|SPEC.json",
-                help: "So many purchases of made-up products, in place of a specification; 1\nif nothing is said."),
-            .init(name: "--bundle-id", value: "ID", help: "The app's bundle id, 'com.example.app' if not given."),
-            .init(name: "--out", value: "FILE", help: "Where to write the receipt, in place of standard output."),
+                help: "Mint N purchases of invented products (1 by default), or the receipt\nthat SPEC.json specifies."),
+            .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; 'com.example.app' by default."),
+            .init(name: "--out", value: "FILE", help: "Write the receipt to FILE instead of standard output."),
             .init(
                 name: "--format", value: "der|base64",
-                help: "'der' if not given with --out, else 'base64'."),
+                help: "The default is 'der' with --out, and 'base64' without."),
         ],
         notes: """
-            SPEC.json has the keys of 'receipt decode --format json': what that prints, edited or
-            not, can be minted again, and so can its member 'receipt' alone:
+            SPEC.json has the keys of 'receipt decode --format json'. The output of that command, or
+            its member 'receipt', can be edited and minted again. A small example:
               {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
-            The same authority and specification give the same bytes each time.
+            The same authority and specification always produce the same bytes.
             """)
 
     private enum Content {

@@ -53,12 +53,12 @@ struct ReceiptCommand {
         return """
             Usage: receipt COMMAND [ARGUMENTS]
 
-            Verifies App Store receipts offline, and shows what is in them.
+            Verifies App Store receipts and StoreKit 2 data offline, and shows their contents.
 
             Commands:
             \(list.joined(separator: "\n"))
 
-            'receipt COMMAND --help' says more; 'receipt --version' prints the version.
+            'receipt COMMAND --help' describes a command. 'receipt --version' prints the version.
             """
     }
 }

@@ -100,7 +100,7 @@ struct TextReport {
             console.print("  \(style(.yellow, "Not checked:")) \(unchecked.joined(separator: ", ")).")
         }
         console.print(
-            style(.dim, "  It cannot say what came after it was signed (refunds, renewals), nor who sends it."))
+            style(.dim, "  It does not say what happened after it was signed (refunds, renewals), or who sent it."))
     }
 }
 
@@ -172,7 +172,7 @@ extension Verification.Authority {
 extension Verification {
     var textFields: [(label: String, value: String)] {
         [
-            ("Signature", "\(digest.rawValue), certificates judged at \(validationDate.text)"),
+            ("Signature", "\(digest.rawValue), certificates validated at \(validationDate.text)"),
             ("Signer", "\(signer), valid until \(signerExpiry.text)"),
             ("Trust anchor", rootName + anchor.description),
         ]

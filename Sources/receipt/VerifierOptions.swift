@@ -2,27 +2,29 @@ import AppStoreReceipt
 import SignatureTrust
 import StrictText
 
-/// What to accept and whom to trust: the options that verifying commands share.
+/// The options that verifying commands share: what to accept, and which certificates to trust.
 struct VerifierOptions {
     static let options: [CommandSyntax.Option] = [
-        .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; not checked when left out."),
+        .init(
+            name: "--bundle-id", value: "ID", help: "Accept this app only. Without it, the bundle id is not checked."),
         .init(
             name: "--app-apple-id", value: "NUMBER",
-            help: "The app's Apple id, for JWS; not checked when left out."),
+            help: "Accept a JWS of this app only. Without it, the Apple id is not checked."),
         .init(
             name: "--environment", value: "production|sandbox",
-            help: "Accept this environment; may be repeated. Not checked when left out.", isRepeatable: true),
+            help: "Accept this environment; may be repeated. Without it, the environment is not\nchecked.",
+            isRepeatable: true),
         .init(
             name: "--root", value: "FILE",
-            help: "Trust the certificates in FILE (PEM or DER) in place of Apple's;\nmay be repeated.",
+            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be\nrepeated.",
             isRepeatable: true),
         .init(
             name: "--xcode-root", value: "FILE",
-            help: "Accept what StoreKit Testing has signed with the certificate in FILE, and\nnothing else."),
+            help: "Accept only what StoreKit Testing signed with the certificate in FILE."),
         .init(
             name: "--at", value: "DATE",
             help:
-                "Judge the certificates at the date of signing ('creation', the default),\n'now', or a date such as 2025-01-31T12:00:00Z."
+                "Validate the certificates at the signing date ('creation', the default),\n'now', or at a date such as 2025-01-31T12:00:00Z."
         ),
     ]
 
@@ -74,7 +76,7 @@ struct VerifierOptions {
         if case .storeKitTesting = trust { true } else { !environments.isEmpty }
     }
 
-    /// The verifier; `nil` when none can be made, which is told.
+    /// Returns the verifier; `nil` if it cannot be made, which is reported.
     func makeVerifier(_ console: inout Console) -> AppStoreVerifier? {
         do throws(CertificateFileError) {
             let trust: AppStoreTrust

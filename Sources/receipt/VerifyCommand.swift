@@ -6,21 +6,20 @@ import StrictText
 struct VerifyCommand: Command {
     static let syntax = CommandSyntax(
         name: "verify",
-        summary: "Verifies receipts and StoreKit 2 data offline and shows what they say",
+        summary: "Verifies receipts and StoreKit 2 data offline and shows their contents",
         operands: "[FILE|-]...",
         options: VerifierOptions.options + [
             .init(
                 name: "--format", value: "text|json|verify-receipt",
                 help:
-                    "'json' prints one line for each input; 'verify-receipt' prints what Apple's\nverifyReceipt would answer, of --environment or of either."
+                    "'json' prints one line for each input. 'verify-receipt' prints the answer of\nApple's verifyReceipt, for --environment or for both environments."
             )
         ],
         notes: """
-            A receipt may be binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a
-            JWS in its compact form: a transaction, renewal information, an app transaction, a
-            notification, whose signed parts are verified too, or a real-time request.
-            '-' is standard input.
-            Exit status: 0 when all were verified, 1 when one was refused, 2 for wrong usage,
+            A receipt is binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a JWS in
+            its compact form: a transaction, renewal information, an app transaction, a notification
+            (its signed parts are verified too), or a real-time request. '-' is standard input.
+            Exit status: 0 if all inputs were verified, 1 if one was refused, 2 for wrong usage,
             an unreadable file, or a host whose libcrypto cannot verify receipts.
             """)
 

@@ -123,7 +123,11 @@ import Testing
         ("30 80 02 01 05", "truncated: an element runs past the end of its container at byte 0", 2),
         ("30 05 02 01 05 02 05", "truncated: an element runs past the end of its container at byte 5", 2),
         ("02 01 05 30 88 FF FF FF FF FF FF FF FF", "length-overflow: a length does not fit in 63 bits at byte 4", 1),
-        ("02 01 05 00 00", "unexpected-end-of-contents: end-of-contents outside an indefinite length at byte 3", 1),
+        (
+            "02 01 05 00 00",
+            "unexpected-end-of-contents: an end-of-contents marker stands outside an element of indefinite length at byte 3",
+            1
+        ),
         ("30 06 30 0A 02 01 05 05", "truncated: an element runs past the end of its container at byte 2", 1),
         ("02", "truncated: an element runs past the end of its container at byte 1", 0),
     ])
@@ -188,6 +192,6 @@ import Testing
     @Test func `an empty file is refused`() throws {
         let result = run("asn1", try folder.write("empty", ""))
         #expect(result.status == 1)
-        #expect(result.output == "MALFORMED  empty-input: an empty input\n")
+        #expect(result.output == "MALFORMED  empty-input: the input is empty\n")
     }
 }

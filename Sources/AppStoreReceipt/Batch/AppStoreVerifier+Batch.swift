@@ -1,4 +1,4 @@
-// Many pieces of evidence at once, each in a form that ``AppStoreVerifier/verify(_:)-([UInt8])`` takes.
+// Batches. Each piece of evidence is in a form that ``AppStoreVerifier/verify(_:)-([UInt8])`` accepts.
 extension AppStoreVerifier {
     /// Verifies many pieces of evidence on several threads, and calls `body` with the verdicts in the order of the pieces.
     ///
@@ -8,12 +8,13 @@ extension AppStoreVerifier {
     /// }
     /// ```
     ///
-    /// At most four pieces for each thread are in memory. All threads have ended when the function returns.
+    /// At most four pieces for each thread are in memory. When the method returns, all its threads have ended.
     ///
     /// - Parameters:
-    ///   - pieces: read in turn by the threads that verify.
-    ///   - concurrency: the number of threads; one for each processor unless given, at most 1024.
-    ///   - body: called by the caller's thread. An error that it throws ends the work.
+    ///   - pieces: The pieces of evidence. The threads read them in turn.
+    ///   - concurrency: The number of threads, at most 1024; by default one for each processor.
+    ///   - body: A closure that is called with each verdict, on the caller's thread. If it throws an error, the work ends.
+    /// - Throws: The error that `body` throws.
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable, Failure: Error>(
         _ pieces: Pieces, concurrency: Int? = nil, _ body: (BatchVerdict) throws(Failure) -> Void
     ) throws(Failure) {
@@ -24,10 +25,11 @@ extension AppStoreVerifier {
     /// results in the order of the pieces.
     ///
     /// - Parameters:
-    ///   - pieces: read in turn by the threads that verify.
-    ///   - concurrency: the number of threads; one for each processor unless given, at most 1024.
-    ///   - transform: the work on a verdict.
-    ///   - body: called by the caller's thread. An error that it throws ends the work.
+    ///   - pieces: The pieces of evidence. The threads read them in turn.
+    ///   - concurrency: The number of threads, at most 1024; by default one for each processor.
+    ///   - transform: A closure that makes a result of a verdict, on the thread that verified the piece.
+    ///   - body: A closure that is called with each result, on the caller's thread. If it throws an error, the work ends.
+    /// - Throws: The error that `body` throws.
     public func verifyAll<Pieces: Sequence<[UInt8]> & Sendable, Output: Sendable, Failure: Error>(
         _ pieces: Pieces, concurrency: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output,
         _ body: (Output) throws(Failure) -> Void
@@ -38,41 +40,44 @@ extension AppStoreVerifier {
         while let output = results.next() { try body(output) }
     }
 
-    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, and gives the verdicts in their order.
+    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, and returns the verdicts in the order of the pieces.
     ///
     /// ```swift
     /// for try await verdict in verifier.verifyAll(messages) { … }
     /// ```
     ///
     /// - Parameters:
-    ///   - pieces: its error ends the sequence, after the verdicts on all pieces before it.
-    ///   - concurrency: how many pieces may be under way, or verified and not yet taken; four for each processor unless given, at most
-    ///     65,536.
+    ///   - pieces: The pieces of evidence. If the sequence throws an error, the returned sequence throws it after the verdicts on the pieces before it.
+    ///   - concurrency: The maximum number of pieces that are being verified, or are verified and not yet consumed, at most 65,536; by default four
+    ///     for each processor.
+    /// - Returns: The verdicts, in the order of the pieces.
     public func verifyAll<Pieces: AsyncSequence & Sendable>(
         _ pieces: Pieces, concurrency: Int? = nil
     ) -> AsyncBatchSequence<Pieces, BatchVerdict> where Pieces.Element == [UInt8] {
         verifyAll(pieces, concurrency: concurrency) { $0 }
     }
 
-    /// Verifies the pieces of evidence of an asynchronous sequence, and does more with each verdict on the thread that has verified it.
+    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, transforms each verdict on the thread that verified it, and returns
+    /// the results in the order of the pieces.
     ///
     /// - Parameters:
-    ///   - pieces: its error ends the sequence, after the results for all pieces before it.
-    ///   - concurrency: how many pieces may be under way, or verified and not yet taken; four for each processor unless given, at most
-    ///     65,536.
-    ///   - transform: the work on a verdict, whose result the sequence gives in place of it.
+    ///   - pieces: The pieces of evidence. If the sequence throws an error, the returned sequence throws it after the results for the pieces before it.
+    ///   - concurrency: The maximum number of pieces that are being verified, or are verified and not yet consumed, at most 65,536; by default four
+    ///     for each processor.
+    ///   - transform: A closure that makes a result of a verdict.
+    /// - Returns: The results, in the order of the pieces.
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
         _ pieces: Pieces, concurrency: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
     ) -> AsyncBatchSequence<Pieces, Output> where Pieces.Element == [UInt8] {
         AsyncBatchSequence(pieces, concurrency: concurrency) { transform(self.verdict(on: $0)) }
     }
 
-    /// Verifies one of many pieces of evidence.
+    /// Verifies one piece of evidence of a batch.
     package func verdict(on piece: [UInt8]) -> BatchVerdict {
         verdict(on: piece.span) { piece }
     }
 
-    /// Verifies one of many pieces of evidence, which is copied only if it is a receipt.
+    /// Verifies one piece of evidence of a batch, and copies it only if it is a receipt.
     package func verdict(on piece: Span<UInt8>) -> BatchVerdict {
         verdict(on: piece) { [UInt8](copying: piece) }
     }

@@ -1,13 +1,15 @@
 import LibcryptoHandles
 
-/// The results of work on the elements of an asynchronous sequence, in their order, done on the executor's threads.
+/// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verifyAll(_:concurrency:)`` returns.
 ///
-/// ``AppStoreVerifier/verifyAll(_:concurrency:)`` makes it. Each iteration reads `Base` ahead of the consumer, by a window of elements that are
-/// under way, or done and not yet taken; a result is there as soon as it and those before it are, however slowly `Base` goes on. It ends when
-/// the consumer's task is cancelled, and nothing is read any more once its iterator is released.
+/// Each iteration reads `Base` ahead of the consumer, up to a maximum number of elements that are being worked on, or are done and not yet consumed. The
+/// work runs on the executor's threads. A result is available as soon as it and all results before it are done. The sequence ends when the
+/// consumer's task is cancelled, and reads nothing after its iterator is released.
 public struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable, Base.Failure: Sendable {
+    /// The error of the underlying sequence.
     public typealias Failure = Base.Failure
+    /// A result.
     public typealias Element = Output
     fileprivate typealias Started = Result<Task<Output, Never>, Failure>
 
@@ -21,7 +23,7 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         self.transform = transform
     }
 
-    /// Begins the work anew, with tasks of its own.
+    /// Starts the work and returns an iterator over its results.
     public func makeAsyncIterator() -> Iterator {
         let (permits, permit) = AsyncStream.makeStream(of: Void.self)
         for _ in 0..<window { permit.yield() }
@@ -44,15 +46,15 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         return Iterator(started: started.makeAsyncIterator(), permit: permit)
     }
 
-    /// Takes the results in their order.
+    /// The iterator over the results, in order.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var started: AsyncStream<Started>.Iterator
         fileprivate let permit: AsyncStream<Void>.Continuation
 
-        /// The next result; `nil` at the end, and once the task is cancelled.
+        /// Returns the next result; `nil` at the end, and after the task was cancelled.
         ///
-        /// - Parameter actor: where the caller is isolated.
-        /// - Throws: the error of the underlying sequence, after the results before it.
+        /// - Parameter actor: The actor that isolates the caller.
+        /// - Throws: The error of the underlying sequence, after the results before it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Output? {
             guard !Task.isCancelled, let element = await started.next(isolation: actor) else { return nil }
             let output = await (try element.get()).value

@@ -1,11 +1,13 @@
 import StrictText
 
 extension BatchVerdict {
-    /// The object of ``VerifiedEvidence/json`` or ``VerificationError/json`` on one line, which `receipt batch` prints too. Where the piece had
-    /// ``otherMembers``, they are the value of its first member, `input`: nothing that a sender wrote stands beside the verdict.
+    /// Returns the verdict as one line of JSON, which `receipt batch` prints, too.
     ///
-    /// - Parameter isBrief: whether it says only whether it is verified, and `bundle_id`, `environment` (as ``AppStoreEnvironment``) and
-    ///   `transaction_ids`, where it has them.
+    /// It is the object of ``VerifiedEvidence/json`` or ``VerificationError/json``. If the piece has ``otherMembers``, they are in the object's first member,
+    /// `input`.
+    ///
+    /// - Parameter isBrief: Whether to write only `verified`, `bundle_id`, `environment` (the raw value of ``AppStoreEnvironment``) and
+    ///   `transaction_ids`, if the evidence has them.
     public func json(isBrief: Bool = false) -> String {
         var writer = JSONWriter()
         writer.verdict(self, isBrief: isBrief)

@@ -1,10 +1,11 @@
-/// What became of one of many pieces of evidence.
+/// The verdict on one piece of evidence of a batch.
 public struct BatchVerdict: Sendable {
-    /// The evidence, or the error that this piece deserves.
+    /// The verified evidence, or the reason the piece was refused.
     public let result: Result<VerifiedEvidence, VerificationError>
-    /// The members of a JSON object besides the evidence, as an object of their own, on one line: `{"user":17,"tags":["a"]}`. Names, values
-    /// and order are as received, but control characters in strings are escaped, those that turn text around, too, and a value with line breaks
-    /// loses the whitespace between its tokens. Empty where there are none. They are the sender's words: nothing of them is verified.
+    /// The other members of the JSON object that contained the evidence, as one line of JSON such as `{"user":17,"tags":["a"]}`; empty if there are none.
+    ///
+    /// Nothing in them is verified. Names, values and order are as received, except that control characters in strings are escaped, and that a value with line
+    /// breaks loses the whitespace between its tokens.
     public let otherMembers: [UInt8]
 
     package init(_ result: Result<VerifiedEvidence, VerificationError>, otherMembers: [UInt8] = []) {

@@ -1,6 +1,6 @@
-// What all kinds of evidence have, as far as they have it.
+// What all kinds of evidence have in common.
 extension VerifiedEvidence {
-    /// The bundle id of the app that it is about; renewal information and real-time requests have none.
+    /// The bundle id of the app. Renewal information and real-time requests have none.
     public var bundleID: String? {
         switch self {
         case .receipt(let receipt): receipt.bundleID
@@ -11,7 +11,7 @@ extension VerifiedEvidence {
         }
     }
 
-    /// Where it comes from.
+    /// The environment in which the evidence was signed.
     public var environment: AppStoreEnvironment? {
         switch self {
         case .receipt(let receipt): receipt.environment
@@ -23,7 +23,9 @@ extension VerifiedEvidence {
         }
     }
 
-    /// The ids of the transactions in it, in its order: what is granted once. Only receipts have more than one.
+    /// The ids of all transactions in the evidence, in its order, including expired and revoked ones.
+    ///
+    /// Only receipts have more than one. To grant products, use ``purchases``.
     public var transactionIDs: [String] {
         switch self {
         case .receipt(let receipt): receipt.inAppPurchases.compactMap(\.transactionID)

@@ -1,14 +1,14 @@
-/// Evidence that was verified.
+/// Verified evidence, by its kind.
 public enum VerifiedEvidence: Hashable, Sendable {
-    /// An App Store receipt, with all its purchases.
+    /// A receipt with all its purchases.
     case receipt(VerifiedReceipt)
-    /// A purchase: `jwsRepresentation` of a transaction.
+    /// A transaction of StoreKit 2, which is one purchase.
     case transaction(Verified<TransactionInfo>)
-    /// How a subscription will go on. It proves no purchase.
+    /// Renewal information about a subscription. It proves no purchase.
     case renewalInfo(Verified<RenewalInfo>)
-    /// The customer's copy of the app. It proves no purchase in it.
+    /// An app transaction, which is the purchase of the app itself. It proves no in-app purchase.
     case appTransaction(Verified<AppTransaction>)
-    /// What happened, from Apple's server; its signed parts are verified too.
+    /// A server notification. Its signed parts are verified, too.
     case notification(VerifiedNotification)
     /// A request for a retention message.
     case realtimeRequest(Verified<RealtimeRequest>)

@@ -2,9 +2,9 @@ import StrictText
 
 // What signed data says of purchases by the Advanced Commerce API. Prices are in thousandths of the currency's unit.
 
-/// The Advanced Commerce part of a transaction.
+/// The part of a transaction that belongs to the Advanced Commerce API.
 public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -12,21 +12,21 @@ public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, JWSRecord {
         case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
     }
 
-    /// What the subscription is called, to the customer.
+    /// The names of the subscription that the customer sees.
     public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
-    /// In thousandths of the currency's unit.
+    /// The estimated tax, in thousandths of the currency's unit.
     public var estimatedTax: Int64? { members.integer(.estimatedTax) }
-    /// The products bought.
+    /// The products that were bought.
     public var items: [AdvancedCommerceTransactionItem]? { members.objects(.items) }
-    /// How long a period of the subscription lasts, by ISO 8601.
+    /// The duration of a period of the subscription, in ISO 8601.
     public var period: String? { members.string(.period) }
-    /// The UUID of the request that led to this.
+    /// The UUID of the developer's request.
     public var requestReferenceID: String? { members.string(.requestReferenceId) }
-    /// Which tax applies, by Apple's code.
+    /// Apple's code for the tax.
     public var taxCode: String? { members.string(.taxCode) }
-    /// Without tax, in thousandths of the currency's unit.
+    /// The price without tax, in thousandths of the currency's unit.
     public var taxExclusivePrice: Int64? { members.integer(.taxExclusivePrice) }
-    /// A decimal number.
+    /// The tax rate, as a decimal number.
     public var taxRate: String? { members.string(.taxRate) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -44,9 +44,9 @@ extension AdvancedCommerceTransactionInfo.Member: JWSMember {
     }
 }
 
-/// The Advanced Commerce part of a renewal.
+/// The part of renewal information that belongs to the Advanced Commerce API.
 public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -54,17 +54,17 @@ public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, JWSRecord {
         case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
     }
 
-    /// What the developer's next request about this subscription has to bring along.
+    /// A token that your next request about this subscription must contain.
     public var consistencyToken: String? { members.string(.consistencyToken) }
-    /// What the subscription is called, to the customer.
+    /// The names of the subscription that the customer sees.
     public var descriptors: AdvancedCommerceDescriptors? { members.object(.descriptors) }
     /// The products that renew.
     public var items: [AdvancedCommerceRenewalItem]? { members.objects(.items) }
-    /// How long a period of the subscription lasts, by ISO 8601.
+    /// The duration of a period of the subscription, in ISO 8601.
     public var period: String? { members.string(.period) }
-    /// The UUID of the request that led to this.
+    /// The UUID of the developer's request.
     public var requestReferenceID: String? { members.string(.requestReferenceId) }
-    /// Which tax applies, by Apple's code.
+    /// Apple's code for the tax.
     public var taxCode: String? { members.string(.taxCode) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -81,16 +81,16 @@ extension AdvancedCommerceRenewalInfo.Member: JWSMember {
     }
 }
 
-/// What a product is called, to the customer.
+/// The names of a product that the customer sees.
 public struct AdvancedCommerceDescriptors: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case description, displayName }
 
-    /// A sentence about it (`description`).
+    /// The description of the product (`description`).
     public var productDescription: String? { members.string(.description) }
-    /// Its name.
+    /// The name of the product.
     public var displayName: String? { members.string(.displayName) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -101,9 +101,9 @@ extension AdvancedCommerceDescriptors.Member: JWSMember {
     var form: JWSForm { .string }
 }
 
-/// A product bought, by the developer's own number.
+/// A product that was bought.
 public struct AdvancedCommerceTransactionItem: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -112,19 +112,19 @@ public struct AdvancedCommerceTransactionItem: Hashable, Sendable, JWSRecord {
         case description, displayName, offer, price, refunds, revocationDate
     }
 
-    /// The developer's own number of it.
+    /// The developer's identifier of the product.
     public var sku: String? { members.string(.sku) }
-    /// A sentence about it (`description`).
+    /// The description of the product (`description`).
     public var productDescription: String? { members.string(.description) }
-    /// Its name.
+    /// The name of the product.
     public var displayName: String? { members.string(.displayName) }
-    /// The discount it was bought with.
+    /// The discount on the purchase.
     public var offer: AdvancedCommerceOffer? { members.object(.offer) }
-    /// In thousandths of the currency's unit.
+    /// The price of the item, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
-    /// Its refunds; there can be several.
+    /// The refunds of the item. There can be several.
     public var refunds: [AdvancedCommerceRefund]? { members.objects(.refunds) }
-    /// When access to this item was revoked.
+    /// The date access to the item was revoked.
     public var revocationDate: Instant? { members.date(.revocationDate) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -145,7 +145,7 @@ extension AdvancedCommerceTransactionItem.Member: JWSMember {
 
 /// A product that renews.
 public struct AdvancedCommerceRenewalItem: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -154,17 +154,17 @@ public struct AdvancedCommerceRenewalItem: Hashable, Sendable, JWSRecord {
         case description, displayName, offer, price, priceIncreaseInfo
     }
 
-    /// The developer's own number of it.
+    /// The developer's identifier of the product.
     public var sku: String? { members.string(.sku) }
-    /// A sentence about it (`description`).
+    /// The description of the product (`description`).
     public var productDescription: String? { members.string(.description) }
-    /// Its name.
+    /// The name of the product.
     public var displayName: String? { members.string(.displayName) }
-    /// The discount it renews with.
+    /// The discount on the renewal.
     public var offer: AdvancedCommerceOffer? { members.object(.offer) }
-    /// In thousandths of the currency's unit.
+    /// The price of the item, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
-    /// A price increase to come.
+    /// A future price increase.
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo? { members.object(.priceIncreaseInfo) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -184,31 +184,31 @@ extension AdvancedCommerceRenewalItem.Member: JWSMember {
 
 /// A discount on a subscription.
 public struct AdvancedCommerceOffer: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
 
-    /// Why the offer is made.
+    /// The reasons for an offer.
     public struct Reason: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// To win a new customer.
+        /// To acquire a new customer.
         public static let acquisition = Reason(rawValue: "ACQUISITION")
-        /// To win back one who has left.
+        /// To win back a former customer.
         public static let winBack = Reason(rawValue: "WIN_BACK")
-        /// To keep one.
+        /// To keep a customer.
         public static let retention = Reason(rawValue: "RETENTION")
     }
 
-    /// How long one of ``periodCount`` periods lasts, by ISO 8601.
+    /// The duration of one of ``periodCount`` periods, in ISO 8601.
     public var period: String? { members.string(.period) }
-    /// How many periods the offer lasts.
+    /// The number of periods of the offer.
     public var periodCount: Int64? { members.integer(.periodCount) }
-    /// Of one period, in thousandths of the currency's unit.
+    /// The price of one period, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
-    /// Why the offer is made.
+    /// The reason for the offer.
     public var reason: Reason? { members.value(.reason) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -221,53 +221,53 @@ extension AdvancedCommerceOffer.Member: JWSMember {
 
 /// A refund of an item.
 public struct AdvancedCommerceRefund: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
 
-    /// Why the customer was refunded.
+    /// The reasons for a refund.
     public struct Reason: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The customer did not mean to buy.
+        /// The customer did not intend the purchase.
         public static let unintendedPurchase = Reason(rawValue: "UNINTENDED_PURCHASE")
-        /// The customer did not get what was bought, or could not use it.
+        /// The customer did not receive the product, or could not use it.
         public static let fulfillmentIssue = Reason(rawValue: "FULFILLMENT_ISSUE")
         /// The customer was not satisfied.
         public static let unsatisfiedWithPurchase = Reason(rawValue: "UNSATISFIED_WITH_PURCHASE")
-        /// For a legal reason.
+        /// The customer has a legal reason.
         public static let legal = Reason(rawValue: "LEGAL")
-        /// For any other reason.
+        /// The customer has another reason.
         public static let other = Reason(rawValue: "OTHER")
         /// The items of the subscription were changed.
         public static let modifyItemsRefund = Reason(rawValue: "MODIFY_ITEMS_REFUND")
-        /// In the sandbox: simulates a refund that is declined.
+        /// In the sandbox, the reason for a simulated declined refund.
         public static let simulateRefundDecline = Reason(rawValue: "SIMULATE_REFUND_DECLINE")
     }
 
-    /// How much of the price was refunded.
+    /// The types of refunds.
     public struct Kind: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// All of it.
+        /// A refund of the whole price.
         public static let full = Kind(rawValue: "FULL")
-        /// For the part of the period that was left.
+        /// A refund for the rest of the period.
         public static let prorated = Kind(rawValue: "PRORATED")
-        /// An amount of its own.
+        /// A refund of an amount that the developer chose.
         public static let custom = Kind(rawValue: "CUSTOM")
     }
 
-    /// In thousandths of the currency's unit.
+    /// The refunded amount, in thousandths of the currency's unit.
     public var amount: Int64? { members.integer(.refundAmount) }
-    /// When it was refunded.
+    /// The date of the refund.
     public var date: Instant? { members.date(.refundDate) }
-    /// Why it was refunded.
+    /// The reason for the refund.
     public var reason: Reason? { members.value(.refundReason) }
-    /// How much of the price it is.
+    /// The type of the refund.
     public var type: Kind? { members.value(.refundType) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -284,31 +284,31 @@ extension AdvancedCommerceRefund.Member: JWSMember {
     }
 }
 
-/// A price increase to come.
+/// A future price increase.
 public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
 
-    /// What the customer has said to it.
+    /// The statuses of a price increase.
     public struct Status: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It is fixed, and the customer was not asked yet.
+        /// The increase is scheduled, and the customer was not asked yet.
         public static let scheduled = Status(rawValue: "SCHEDULED")
         /// The customer was asked and has not answered.
         public static let pending = Status(rawValue: "PENDING")
-        /// The customer has agreed.
+        /// The customer agreed.
         public static let accepted = Status(rawValue: "ACCEPTED")
     }
 
-    /// The items whose price rises only together with this one's.
+    /// The items whose price increases only together with this item's.
     public var dependentSKUs: [String]? { members.strings(.dependentSKUs) }
     /// The new price, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
-    /// Where it stands.
+    /// The status of the price increase.
     public var status: Status? { members.value(.status) }
 
     init(members: JWSMembers<Member>) { self.members = members }

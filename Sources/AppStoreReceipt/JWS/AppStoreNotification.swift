@@ -2,41 +2,41 @@ import StrictText
 
 /// An App Store Server Notification of version 2 (`responseBodyV2DecodedPayload`).
 ///
-/// It is about one thing: ``data``, ``appData``, ``summary`` or ``externalPurchaseToken``. ``SignedDataVerifier`` gives it as a
-/// ``VerifiedNotification``, with its signed parts.
+/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)`` returns it in a
+/// ``VerifiedNotification``, with its verified parts.
 public struct AppStoreNotification: JWSPayload {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
-    /// The names of the fields in JSON.
+    /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case appData, data, externalPurchaseToken, notificationType, notificationUUID, signedDate, subtype, summary
         case version
     }
 
-    /// What happened (`notificationType`).
+    /// The type of the notification (`notificationType`).
     public var type: NotificationType? { members.value(.notificationType) }
-    /// What happened more exactly; most types have none.
+    /// The subtype of the notification. Most types have none.
     public var subtype: NotificationSubtype? { members.value(.subtype) }
-    /// The id by which a notification that is sent again is known.
+    /// The identifier of the notification. It is the same when Apple sends the notification again.
     public var notificationUUID: String? { members.string(.notificationUUID) }
-    /// `2.0`.
+    /// The version of the notification, which is `2.0`.
     public var version: String? { members.string(.version) }
-    /// When Apple signed this: the date at which its chain is judged.
+    /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
-    /// That of whatever it is about.
+    /// The environment of the subject of the notification.
     public var environment: AppStoreEnvironment? {
         data?.environment ?? appData?.environment ?? summary?.environment ?? externalPurchaseToken?.environment
     }
 
-    /// About purchases.
+    /// The data about purchases.
     public var data: NotificationData? { members.object(.data) }
-    /// About a customer's copy of the app.
+    /// The data about an app transaction.
     public var appData: NotificationAppData? { members.object(.appData) }
-    /// About the extension of many subscriptions.
+    /// The result of a request to extend many subscriptions.
     public var summary: NotificationSummary? { members.object(.summary) }
-    /// About a purchase outside the App Store.
+    /// The token for a purchase outside the App Store.
     public var externalPurchaseToken: ExternalPurchaseToken? { members.object(.externalPurchaseToken) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -58,9 +58,11 @@ extension AppStoreNotification.Member: JWSMember {
     }
 }
 
-/// What a notification says of purchases. Its signed parts are verified: see ``VerifiedNotification``.
+/// The data of a notification about purchases.
+///
+/// Its signed parts are in ``VerifiedNotification``.
 public struct NotificationData: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -69,19 +71,19 @@ public struct NotificationData: Hashable, Sendable, JWSRecord {
         case signedTransactionInfo, status
     }
 
-    /// The app's Apple id; it may be absent in the sandbox.
+    /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// `CFBundleVersion`.
+    /// The app's version (`CFBundleVersion`).
     public var bundleVersion: String? { members.string(.bundleVersion) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
-    /// The state of the subscription when the notification was signed.
+    /// The status of the subscription when Apple signed the notification.
     public var status: SubscriptionStatus? { members.value(.status) }
-    /// Why the customer asks for a refund, in a ``NotificationType/consumptionRequest``.
+    /// The reason the customer requested a refund, in a ``NotificationType/consumptionRequest``.
     public var consumptionRequestReason: ConsumptionRequestReason? { members.value(.consumptionRequestReason) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -98,9 +100,9 @@ extension NotificationData.Member: JWSMember {
     }
 }
 
-/// What a notification says of a customer's copy of the app.
+/// The data of a notification about an app transaction.
 public struct NotificationAppData: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -108,11 +110,11 @@ public struct NotificationAppData: Hashable, Sendable, JWSRecord {
         case appAppleId, bundleId, environment, signedAppTransactionInfo
     }
 
-    /// The app's Apple id; it may be absent in the sandbox.
+    /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
@@ -131,9 +133,9 @@ extension NotificationAppData.Member: JWSMember {
     }
 }
 
-/// What came of a request to extend the renewal dates of many subscriptions.
+/// The result of a request to extend the renewal dates of many subscriptions.
 public struct NotificationSummary: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -144,21 +146,21 @@ public struct NotificationSummary: Hashable, Sendable, JWSRecord {
 
     /// The UUID of the request.
     public var requestIdentifier: String? { members.string(.requestIdentifier) }
-    /// The app's Apple id; it may be absent in the sandbox.
+    /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// The subscription product whose renewals were to be extended.
+    /// The subscription product of the request.
     public var productID: String? { members.string(.productId) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
-    /// Countries and regions, by ISO 3166 with three letters; `nil` for all.
+    /// The countries and regions, as ISO 3166 codes of three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
-    /// How many subscriptions were not extended.
+    /// The number of subscriptions that were not extended.
     public var failedCount: Int64? { members.integer(.failedCount) }
-    /// How many subscriptions were extended.
+    /// The number of subscriptions that were extended.
     public var succeededCount: Int64? { members.integer(.succeededCount) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -177,7 +179,7 @@ extension NotificationSummary.Member: JWSMember {
 
 /// A token for a purchase outside the App Store.
 public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -185,30 +187,30 @@ public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
         case appAppleId, bundleId, externalPurchaseId, tokenCreationDate, tokenExpirationDate, tokenType
     }
 
-    /// What a custom link token is for.
+    /// The purposes of a custom link token.
     public struct Kind: OpenStringValue {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// For Apple's initial acquisition fee, in the European Union.
+        /// A token for Apple's initial acquisition fee in the European Union.
         public static let acquisition = Kind(rawValue: "ACQUISITION")
-        /// For Apple's store services fee, in the European Union.
+        /// A token for Apple's store services fee in the European Union.
         public static let services = Kind(rawValue: "SERVICES")
     }
 
-    /// The token's id, to be reported to Apple.
+    /// The token's identifier, which you report to Apple.
     public var externalPurchaseID: String? { members.string(.externalPurchaseId) }
-    /// When Apple made the token.
+    /// The date Apple made the token.
     public var creationDate: Instant? { members.date(.tokenCreationDate) }
-    /// Only of custom link tokens.
+    /// The date the token expires; `nil` for tokens other than custom link tokens.
     public var expirationDate: Instant? { members.date(.tokenExpirationDate) }
-    /// Only of custom link tokens.
+    /// The purpose of a custom link token; `nil` for other tokens.
     public var type: Kind? { members.value(.tokenType) }
     /// The app's Apple id.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// Tokens name no environment, but those of the sandbox have ids that begin with `SANDBOX`.
+    /// The environment of the token. The identifier of a token from the sandbox begins with `SANDBOX`.
     public var environment: AppStoreEnvironment? {
         externalPurchaseID.map { $0.utf8.starts(with: "SANDBOX".utf8) ? .sandbox : .production }
     }
@@ -227,26 +229,28 @@ extension ExternalPurchaseToken.Member: JWSMember {
     }
 }
 
-/// What happened. Apple adds values from time to time: all are kept.
+/// The types of notifications.
+///
+/// Apple adds types from time to time. A type without a constant keeps its raw value.
 public struct NotificationType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A customer asks for a refund, and Apple asks how much was consumed.
+    /// A customer requested a refund, and Apple asks how much was consumed.
     public static let consumptionRequest = NotificationType(rawValue: "CONSUMPTION_REQUEST")
     /// The customer chose another product for the next period, or upgraded.
     public static let didChangeRenewalPreference = NotificationType(rawValue: "DID_CHANGE_RENEWAL_PREF")
-    /// The customer, or Apple after a refund, switched renewal on or off.
+    /// The customer, or Apple after a refund, turned renewal on or off.
     public static let didChangeRenewalStatus = NotificationType(rawValue: "DID_CHANGE_RENEWAL_STATUS")
-    /// The charge failed; Apple goes on trying, with or without a grace period.
+    /// The charge failed. Apple keeps trying, with or without a grace period.
     public static let didFailToRenew = NotificationType(rawValue: "DID_FAIL_TO_RENEW")
-    /// A period was renewed.
+    /// A subscription was renewed.
     public static let didRenew = NotificationType(rawValue: "DID_RENEW")
-    /// A subscription has expired; the subtype says why.
+    /// A subscription expired. The subtype has the reason.
     public static let expired = NotificationType(rawValue: "EXPIRED")
-    /// About a token for purchases outside the App Store.
+    /// The notification is about a token for purchases outside the App Store.
     public static let externalPurchaseToken = NotificationType(rawValue: "EXTERNAL_PURCHASE_TOKEN")
-    /// The grace period has ended without a charge: access ends, and Apple goes on trying.
+    /// The grace period ended without a charge. Access ends, and Apple keeps trying.
     public static let gracePeriodExpired = NotificationType(rawValue: "GRACE_PERIOD_EXPIRED")
     /// The developer changed a subscription's names (Advanced Commerce API).
     public static let metadataUpdate = NotificationType(rawValue: "METADATA_UPDATE")
@@ -254,107 +258,107 @@ public struct NotificationType: OpenStringValue {
     public static let migration = NotificationType(rawValue: "MIGRATION")
     /// A customer with a subscription redeemed an offer.
     public static let offerRedeemed = NotificationType(rawValue: "OFFER_REDEEMED")
-    /// A purchase of anything but a subscription that renews itself.
+    /// A customer bought a product that is not an auto-renewable subscription.
     public static let oneTimeCharge = NotificationType(rawValue: "ONE_TIME_CHARGE")
     /// The developer changed a subscription's price (Advanced Commerce API).
     public static let priceChange = NotificationType(rawValue: "PRICE_CHANGE")
-    /// The customer was told of a price increase, or has agreed to it.
+    /// The customer was informed of a price increase, or agreed to it.
     public static let priceIncrease = NotificationType(rawValue: "PRICE_INCREASE")
-    /// Apple has refunded a transaction: take back what it granted.
+    /// Apple refunded a transaction. Revoke what it granted.
     public static let refund = NotificationType(rawValue: "REFUND")
-    /// Apple has declined a refund.
+    /// Apple declined a refund.
     public static let refundDeclined = NotificationType(rawValue: "REFUND_DECLINED")
-    /// Apple has taken back a refund: grant again what was taken back.
+    /// Apple reversed a refund. Restore what you revoked.
     public static let refundReversed = NotificationType(rawValue: "REFUND_REVERSED")
-    /// A subscription's renewal date was extended at the developer's request.
+    /// Apple extended the renewal date of a subscription at the developer's request.
     public static let renewalExtended = NotificationType(rawValue: "RENEWAL_EXTENDED")
-    /// The extension of many subscriptions' renewal dates has ended, or failed for one of them.
+    /// A request to extend the renewal dates of many subscriptions ended, or failed for one of them.
     public static let renewalExtension = NotificationType(rawValue: "RENEWAL_EXTENSION")
-    /// A guardian has withdrawn consent to a child's use of the app.
+    /// A guardian withdrew consent to a child's use of the app.
     public static let rescindConsent = NotificationType(rawValue: "RESCIND_CONSENT")
-    /// A purchase is no longer shared by the family: take back what it granted.
+    /// A purchase is no longer family-shared. Revoke what it granted.
     public static let revoke = NotificationType(rawValue: "REVOKE")
-    /// A customer has subscribed, for the first time or again.
+    /// A customer subscribed, for the first time or again.
     public static let subscribed = NotificationType(rawValue: "SUBSCRIBED")
-    /// Sent at the developer's request (Request a Test Notification).
+    /// The developer requested the notification (Request a Test Notification).
     public static let test = NotificationType(rawValue: "TEST")
 }
 
-/// What happened, more exactly.
+/// The subtypes of notifications.
 public struct NotificationSubtype: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Of ``NotificationType/priceIncrease``: the customer has agreed, or need not.
+    /// For ``NotificationType/priceIncrease``: the customer agreed, or no consent is required.
     public static let accepted = NotificationSubtype(rawValue: "ACCEPTED")
-    /// Of ``NotificationType/externalPurchaseToken``: a token is still active.
+    /// For ``NotificationType/externalPurchaseToken``: a token is still active.
     public static let activeTokenReminder = NotificationSubtype(rawValue: "ACTIVE_TOKEN_REMINDER")
-    /// Of ``NotificationType/didChangeRenewalStatus``: it will not renew.
+    /// For ``NotificationType/didChangeRenewalStatus``: the subscription will not renew.
     public static let autoRenewDisabled = NotificationSubtype(rawValue: "AUTO_RENEW_DISABLED")
-    /// Of ``NotificationType/didChangeRenewalStatus``: it will renew.
+    /// For ``NotificationType/didChangeRenewalStatus``: the subscription will renew.
     public static let autoRenewEnabled = NotificationSubtype(rawValue: "AUTO_RENEW_ENABLED")
-    /// Of ``NotificationType/didRenew``: a charge that had failed has succeeded.
+    /// For ``NotificationType/didRenew``: a charge succeeded after it had failed.
     public static let billingRecovery = NotificationSubtype(rawValue: "BILLING_RECOVERY")
-    /// Of ``NotificationType/expired``: Apple has given up trying to charge.
+    /// For ``NotificationType/expired``: Apple stopped trying to charge.
     public static let billingRetry = NotificationSubtype(rawValue: "BILLING_RETRY")
-    /// Of ``NotificationType/externalPurchaseToken``: Apple has made a token.
+    /// For ``NotificationType/externalPurchaseToken``: Apple made a token.
     public static let created = NotificationSubtype(rawValue: "CREATED")
-    /// Of ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: takes effect at the next renewal.
+    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes effect at the next renewal.
     public static let downgrade = NotificationSubtype(rawValue: "DOWNGRADE")
-    /// Of ``NotificationType/renewalExtension``: one subscription's date could not be extended.
+    /// For ``NotificationType/renewalExtension``: one subscription's date could not be extended.
     public static let failure = NotificationSubtype(rawValue: "FAILURE")
-    /// Of ``NotificationType/didFailToRenew``: access goes on while Apple tries.
+    /// For ``NotificationType/didFailToRenew``: access continues while Apple keeps trying.
     public static let gracePeriod = NotificationSubtype(rawValue: "GRACE_PERIOD")
-    /// Of ``NotificationType/subscribed``: for the first time.
+    /// For ``NotificationType/subscribed``: the customer subscribed for the first time.
     public static let initialBuy = NotificationSubtype(rawValue: "INITIAL_BUY")
-    /// Of ``NotificationType/priceIncrease``: the customer has not answered.
+    /// For ``NotificationType/priceIncrease``: the customer has not answered.
     public static let pending = NotificationSubtype(rawValue: "PENDING")
-    /// Of ``NotificationType/expired``: the customer did not agree to a price increase.
+    /// For ``NotificationType/expired``: the customer did not agree to a price increase.
     public static let priceIncrease = NotificationSubtype(rawValue: "PRICE_INCREASE")
-    /// Of ``NotificationType/expired``: the product was not for sale at renewal.
+    /// For ``NotificationType/expired``: the product was not available at the time of the renewal.
     public static let productNotForSale = NotificationSubtype(rawValue: "PRODUCT_NOT_FOR_SALE")
-    /// Of ``NotificationType/subscribed``: again, to any product of the group.
+    /// For ``NotificationType/subscribed``: the customer subscribed again, to any product of the group.
     public static let resubscribe = NotificationSubtype(rawValue: "RESUBSCRIBE")
-    /// Of ``NotificationType/renewalExtension``: for all subscriptions of the request. ``AppStoreNotification/summary`` has the counts.
+    /// For ``NotificationType/renewalExtension``: the request ended for all subscriptions. ``AppStoreNotification/summary`` has the counts.
     public static let summary = NotificationSubtype(rawValue: "SUMMARY")
-    /// Of ``NotificationType/externalPurchaseToken``: a token was not reported yet.
+    /// For ``NotificationType/externalPurchaseToken``: a token has not been reported yet.
     public static let unreported = NotificationSubtype(rawValue: "UNREPORTED")
-    /// Of ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: takes effect at once.
+    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes effect immediately.
     public static let upgrade = NotificationSubtype(rawValue: "UPGRADE")
-    /// Of ``NotificationType/expired``: the customer had switched renewal off.
+    /// For ``NotificationType/expired``: the customer had turned renewal off.
     public static let voluntary = NotificationSubtype(rawValue: "VOLUNTARY")
 }
 
-/// The state of a subscription.
+/// The statuses of a subscription.
 public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The current period runs.
+    /// The current period is running.
     public static let active = SubscriptionStatus(rawValue: 1)
-    /// It has expired.
+    /// The subscription has expired.
     public static let expired = SubscriptionStatus(rawValue: 2)
-    /// It has expired, and Apple is still trying to charge: no access.
+    /// The subscription has expired, and Apple is still trying to charge. The customer has no access.
     public static let inBillingRetry = SubscriptionStatus(rawValue: 3)
-    /// Apple is trying to charge, and access goes on.
+    /// Apple is trying to charge. The customer keeps access.
     public static let inGracePeriod = SubscriptionStatus(rawValue: 4)
-    /// Refunded, or no longer shared by the family.
+    /// The subscription was refunded, or is no longer family-shared.
     public static let revoked = SubscriptionStatus(rawValue: 5)
 }
 
-/// Why a customer asks for a refund.
+/// The reasons for which a customer requests a refund.
 public struct ConsumptionRequestReason: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The customer did not mean to buy.
+    /// The customer did not intend the purchase.
     public static let unintendedPurchase = ConsumptionRequestReason(rawValue: "UNINTENDED_PURCHASE")
-    /// The customer did not get what was bought, or could not use it.
+    /// The customer did not receive the product, or could not use it.
     public static let fulfillmentIssue = ConsumptionRequestReason(rawValue: "FULFILLMENT_ISSUE")
     /// The customer is not satisfied.
     public static let unsatisfiedWithPurchase = ConsumptionRequestReason(rawValue: "UNSATISFIED_WITH_PURCHASE")
-    /// For a legal reason.
+    /// The customer has a legal reason.
     public static let legal = ConsumptionRequestReason(rawValue: "LEGAL")
-    /// For any other reason.
+    /// The customer has another reason.
     public static let other = ConsumptionRequestReason(rawValue: "OTHER")
 }

@@ -1,47 +1,50 @@
 import StrictText
 
-/// What Apple says of a customer's copy of the app (`JWSAppTransactionDecodedPayload`; on devices `AppTransaction.jsonRepresentation`).
+/// The payload of an app transaction: the customer's purchase of the app itself.
+///
+/// Apple's name is `JWSAppTransactionDecodedPayload`, and on devices `AppTransaction.jsonRepresentation`. A property is `nil` if the payload does not
+/// contain it.
 public struct AppTransaction: JWSPayload {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
-    /// The names of the fields in JSON.
+    /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, appTransactionId, applicationVersion, bundleId, deviceVerification, deviceVerificationNonce
         case originalApplicationVersion, originalPlatform, originalPurchaseDate, preorderDate, receiptCreationDate
         case receiptType, requestDate, versionExternalIdentifier
     }
 
-    /// The id of the customer's download of the app, the same after refunds and on all devices.
+    /// The identifier of the customer's download of the app. It is the same after refunds and on all devices.
     public var appTransactionID: String? { members.string(.appTransactionId) }
-    /// The app's Apple id; absent or 0 outside production.
+    /// The app's Apple id. It is missing or 0 outside production.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// From `receiptType`; `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment (`receiptType`); `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.receiptType).flatMap(AppStoreEnvironment.init(signedName:))
     }
-    /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
+    /// The app's version: `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var applicationVersion: String? { members.string(.applicationVersion) }
-    /// Apple's id of the app's version.
+    /// Apple's identifier of the app's version.
     public var versionExternalIdentifier: String? { members.id(.versionExternalIdentifier) }
-    /// The app's version when the customer first got it.
+    /// The app's version when the customer first got the app.
     public var originalApplicationVersion: String? { members.string(.originalApplicationVersion) }
     /// The platform on which the customer first got the app.
     public var originalPlatform: PurchasePlatform? { members.value(.originalPlatform) }
-    /// When the customer first got the app.
+    /// The date the customer first got the app.
     public var originalPurchaseDate: Instant? { members.date(.originalPurchaseDate) }
-    /// When the customer ordered the app before it came out.
+    /// The date the customer pre-ordered the app.
     public var preorderDate: Instant? { members.date(.preorderDate) }
-    /// When Apple signed this (`receiptCreationDate`): the date at which its chain is judged.
+    /// The date Apple signed the payload (`receiptCreationDate`), at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.receiptCreationDate) }
-    /// When the device asked for it.
+    /// The date the device requested the app transaction.
     public var requestDate: Instant? { members.date(.requestDate) }
-    /// The SHA-384 digest, in base64, that ties this to a device.
+    /// The SHA-384 digest, in base64, that binds the payload to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
-    /// The UUID that enters ``deviceVerification``.
+    /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -60,34 +63,34 @@ extension AppTransaction.Member: JWSMember {
     }
 }
 
-/// What Apple asks a server that chooses retention messages (`DecodedRealtimeRequestBody`).
+/// The payload of a request to a server that chooses retention messages (`DecodedRealtimeRequestBody`).
 ///
-/// It has no bundle id but the app's Apple id, so only a verifier that knows the latter can verify one.
+/// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has ``VerificationPolicy/appAppleID``.
 public struct RealtimeRequest: JWSPayload {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
-    /// The names of the fields in JSON.
+    /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case appAppleId, environment, originalTransactionId, productId, requestIdentifier, signedDate, userLocale
     }
 
-    /// A UUID of this request.
+    /// The UUID of the request.
     public var requestIdentifier: String? { members.string(.requestIdentifier) }
-    /// The subscription that the message is about.
+    /// The original transaction id of the subscription.
     public var originalTransactionID: String? { members.string(.originalTransactionId) }
-    /// The product that the customer is about to leave.
+    /// The product that the customer may cancel.
     public var productID: String? { members.string(.productId) }
     /// The language and region of the device.
     public var userLocale: String? { members.string(.userLocale) }
-    /// The app's Apple id: what ties the request to an app.
+    /// The app's Apple id, which identifies the app.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
-    /// When Apple signed this: the date at which its chain is judged.
+    /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
 
     init(members: JWSMembers<Member>) { self.members = members }

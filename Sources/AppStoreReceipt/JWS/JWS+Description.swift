@@ -1,7 +1,7 @@
 // For logs: short, and with strangers' characters escaped. A notification is 20,000 bytes long.
 
 extension JWSObject: CustomStringConvertible {
-    /// The beginning of the object's text.
+    /// The beginning of the text, for logs.
     public var description: String { text.utf8.beginning }
 }
 
@@ -14,29 +14,29 @@ extension Collection<UInt8> {
 }
 
 extension TransactionInfo: CustomStringConvertible {
-    /// `transaction "1000" of "com.example.pro" in "com.example.app"`
+    /// A summary for logs, such as `transaction "1000" of "com.example.pro" in "com.example.app"`.
     public var description: String {
         "transaction \(quoted(transactionID)) of \(quoted(productID)) in \(quoted(bundleID))"
     }
 }
 
 extension RenewalInfo: CustomStringConvertible {
-    /// `renewal information on "1000"`
+    /// A summary for logs, such as `renewal information on "1000"`.
     public var description: String { "renewal information on \(quoted(originalTransactionID))" }
 }
 
 extension AppTransaction: CustomStringConvertible {
-    /// `app transaction of "com.example.app"`
+    /// A summary for logs, such as `app transaction of "com.example.app"`.
     public var description: String { "app transaction of \(quoted(bundleID))" }
 }
 
 extension RealtimeRequest: CustomStringConvertible {
-    /// `real-time request on "1000"`
+    /// A summary for logs, such as `real-time request on "1000"`.
     public var description: String { "real-time request on \(quoted(originalTransactionID))" }
 }
 
 extension AppStoreNotification: CustomStringConvertible {
-    /// `notification DID_RENEW in "com.example.app"`
+    /// A summary for logs, such as `notification DID_RENEW in "com.example.app"`.
     public var description: String {
         let kind = [type?.rawValue, subtype?.rawValue].compactMap(\.self).joined(separator: "/")
         return "notification \(quoted(kind)) in \(quoted(data?.bundleID ?? appData?.bundleID ?? summary?.bundleID))"
@@ -49,12 +49,12 @@ private func quoted(_ text: String?) -> String {
 }
 
 extension Verified: CustomStringConvertible {
-    /// The payload's description.
+    /// A summary of the payload for logs.
     public var description: String { "verified: \(payload)" }
 }
 
 extension VerifiedNotification: CustomStringConvertible {
-    /// The notification's description, and those of its signed parts.
+    /// A summary of the notification and its signed parts, for logs.
     public var description: String {
         let parts: [(any CustomStringConvertible)?] = [
             transactionInfo?.payload, renewalInfo?.payload, appTransaction?.payload,

@@ -243,21 +243,21 @@ extension VerificationPolicy {
     }
 }
 
-/// A notification that was verified, with its signed parts verified too.
+/// A verified notification with its verified parts.
 ///
-/// All fields of the notification can be read through it: `notification.type`.
+/// You can read all properties of the notification through it, such as `verified.type`.
 @dynamicMemberLookup
 public struct VerifiedNotification: Hashable, Sendable {
-    /// What happened, and about what.
+    /// The verified payload of the notification.
     public let notification: Verified<AppStoreNotification>
-    /// `signedTransactionInfo` of its data, verified by itself.
+    /// The transaction of ``NotificationData`` (`signedTransactionInfo`), whose own signature was verified; `nil` if there is none.
     public let transactionInfo: Verified<TransactionInfo>?
-    /// `signedRenewalInfo` of its data, verified by itself.
+    /// The renewal information of ``NotificationData`` (`signedRenewalInfo`), whose own signature was verified; `nil` if there is none.
     public let renewalInfo: Verified<RenewalInfo>?
-    /// `signedAppTransactionInfo` of its app data, verified by itself.
+    /// The app transaction of ``NotificationAppData`` (`signedAppTransactionInfo`), whose own signature was verified; `nil` if there is none.
     public let appTransaction: Verified<AppTransaction>?
 
-    /// A field of the notification: `verified.type`.
+    /// Accesses a property of the notification, such as `verified.type`.
     public subscript<Value>(dynamicMember field: KeyPath<AppStoreNotification, Value>) -> Value {
         notification.payload[keyPath: field]
     }

@@ -1,9 +1,9 @@
 import StrictText
 
-/// A JSON object that Apple signed, as it was received: for what this library has no field for, and for a log.
+/// A JSON object of a payload as it was received, for members without a property and for logs.
 public struct JWSObject: Sendable {
     private let bytes: ArraySlice<UInt8>
-    /// The names of the members that have a field.
+    /// The names of the members that have a property.
     private let names: [String]
 
     init(text: [UInt8], range: Range<Int>, names: [String]) {
@@ -11,23 +11,23 @@ public struct JWSObject: Sendable {
         self.names = names
     }
 
-    /// The object's text.
+    /// The JSON text of the object.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The value of a member as JSON, the first of that name; `nil` where there is none.
+    /// Returns the value of the first member with a name, as JSON; `nil` if there is none.
     public subscript(name: String) -> String? { members.first { $0.name.hasSameBytes(as: name) }?.json }
 
-    /// The members that this library has no field for, in their order.
+    /// The members for which this library has no property, in their order.
     public var unknownMembers: [Member] {
         let names = Set(names.map(UTF8Bytes.init))
         return members.filter { !names.contains(UTF8Bytes($0.name)) }
     }
 
-    /// A member of a signed object.
+    /// A member of the object.
     public struct Member: Sendable {
-        /// As Apple writes it.
+        /// The name, as Apple writes it.
         public let name: String
-        /// The value as it was received.
+        /// The value as it was received, as JSON.
         public let json: String
     }
 
@@ -47,13 +47,13 @@ public struct JWSObject: Sendable {
     }
 }
 
-/// Two are equal when their texts are, byte for byte.
+/// Two objects are equal if their texts are equal byte for byte.
 extension JWSObject: Hashable {
     public static func == (lhs: JWSObject, rhs: JWSObject) -> Bool { lhs.bytes == rhs.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
-/// Two are equal when their names and values are, byte for byte.
+/// Two members are equal if their names and values are equal byte for byte.
 extension JWSObject.Member: Hashable {
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.name.hasSameBytes(as: rhs.name) && lhs.json.hasSameBytes(as: rhs.json)

@@ -1,25 +1,25 @@
 import StrictText
 
-/// What Apple says in signed data: a plain value, whoever signed it. ``Verified`` is what its signature was verified of.
+/// The payload of a JWS as a plain value. A verified one is in a ``Verified`` value.
 ///
-/// Compare the `utf8` of its strings, not the strings: see ``ReceiptContents``.
+/// To compare identifiers, compare their `utf8`. See ``ReceiptContents``.
 public protocol JWSPayload: Hashable, Sendable {
-    /// When it was signed.
+    /// The date the payload was signed.
     var signedDate: Instant? { get }
-    /// Where it comes from; `nil` when that is missing or unknown.
+    /// The environment; `nil` if it is missing or unknown.
     var environment: AppStoreEnvironment? { get }
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which the type has no property.
     var json: JWSObject { get }
 }
 
-/// A payload whose signature, chain and policy were verified. Only ``AppStoreVerifier`` makes one.
+/// A payload whose signature and certificate chain are valid, and which the policy accepts.
 ///
-/// All fields of the payload can be read through it: `verified.productID`.
+/// Only an ``AppStoreVerifier`` makes one. You can read all properties of the payload through it, such as `verified.productID`.
 @dynamicMemberLookup
 public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
-    /// What Apple said. The plain value no longer shows that it was verified.
+    /// The payload as a plain value, whose type does not show that it was verified.
     public let payload: Payload
-    /// How it was verified.
+    /// The signer and the date of the verification.
     public let verification: Verification
 
     init(payload: Payload, verification: Verification) {
@@ -27,35 +27,35 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
         self.verification = verification
     }
 
-    /// A field of the payload: `verified.productID`.
+    /// Accesses a property of the payload, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
 }
 
-/// What a verifier must know of a payload.
+/// What a verifier needs to know about a payload.
 protocol JWSClaims: JWSPayload, JWSRecord {
-    /// The members without which this is no such payload. No kind's are all in another's, so that none is taken for another.
+    /// The members that every payload of this kind has. No kind has all required members of another, so that each kind is recognised.
     static var required: [Member] { get }
-    /// The member that says when it was signed.
+    /// The member with the signing date.
     static var dateMember: Member { get }
-    /// Whom it concerns; more than one subject where it says so in several places.
+    /// The app and the environment of the payload; several if it names them in several places.
     var subjects: [JWSSubject] { get }
 }
 
-/// An app in an environment, as signed data names it.
+/// An app and an environment, as a payload names them.
 struct JWSSubject {
-    /// `nil` where there is none.
+    /// `nil` if there is none.
     var bundleID: String?
-    /// Whether this kind of data has a bundle id at all.
+    /// Whether this kind of payload has a bundle id.
     var hasBundleID = true
-    /// `nil` also where it is 0, as in the sandbox.
+    /// `nil` if there is none or it is 0, as in the sandbox.
     var appAppleID: String?
-    /// Whether this kind of data has the app's Apple id at all.
+    /// Whether this kind of payload has the app's Apple id.
     var hasAppAppleID = true
     var environment: AppStoreEnvironment?
 }
 
 extension AppStoreEnvironment {
-    /// From a signed payload; `nil` for a string that is none of the four.
+    /// Creates the environment of a name in a payload; `nil` for an unknown name.
     init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
 
     private static let signedNames: [(String, AppStoreEnvironment)] = [

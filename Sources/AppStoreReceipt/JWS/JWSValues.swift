@@ -1,52 +1,52 @@
 // The values that both transactions and renewals have. Apple adds some from time to time: each type keeps what it has no name for.
 
-/// Whose purchase it is.
+/// The types of ownership of a purchase.
 public struct OwnershipType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The customer bought it.
+    /// The customer bought the product.
     public static let purchased = OwnershipType(rawValue: "PURCHASED")
-    /// Shared by another member of the family.
+    /// A family member bought the product and shares it.
     public static let familyShared = OwnershipType(rawValue: "FAMILY_SHARED")
 }
 
-/// Why there is a transaction.
+/// The causes of a transaction.
 public struct TransactionReason: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The customer bought it, or changed the subscription.
+    /// The customer bought the product, or changed the subscription.
     public static let purchase = TransactionReason(rawValue: "PURCHASE")
     /// Apple charged for the next period.
     public static let renewal = TransactionReason(rawValue: "RENEWAL")
 }
 
-/// Why a transaction was refunded or revoked.
+/// The reasons for which a transaction was refunded or revoked.
 public struct RevocationReason: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// For any other reason, such as a purchase by mistake.
+    /// Any other reason, such as a purchase by mistake.
     public static let other = RevocationReason(rawValue: 0)
-    /// An issue with the app, perceived or real.
+    /// An actual or perceived issue with the app.
     public static let appIssue = RevocationReason(rawValue: 1)
 }
 
-/// What was done with a transaction that is revoked.
+/// The types of revocations.
 public struct RevocationType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All of it was refunded.
+    /// The whole price was refunded.
     public static let fullRefund = RevocationType(rawValue: "REFUND_FULL")
-    /// The part of the period that was left was refunded.
+    /// The price of the rest of the period was refunded.
     public static let proratedRefund = RevocationType(rawValue: "REFUND_PRORATED")
     /// Family Sharing ended.
     public static let familyRevoke = RevocationType(rawValue: "FAMILY_REVOKE")
 }
 
-/// The kind of offer that applies.
+/// The types of offers.
 public struct OfferType: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
@@ -55,78 +55,78 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
     public static let introductory = OfferType(rawValue: 1)
     /// A promotional offer, which the developer signs.
     public static let promotional = OfferType(rawValue: 2)
-    /// A code that the customer redeemed.
+    /// An offer code that the customer redeemed.
     public static let offerCode = OfferType(rawValue: 3)
-    /// A win-back offer, for customers who have left.
+    /// A win-back offer, for former customers.
     public static let winBack = OfferType(rawValue: 4)
 }
 
-/// How an offer is paid for.
+/// The ways an offer is paid.
 public struct OfferDiscountType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Nothing is paid.
+    /// The offer is free.
     public static let freeTrial = OfferDiscountType(rawValue: "FREE_TRIAL")
-    /// A lower price in each period.
+    /// The customer pays a lower price in each period.
     public static let payAsYouGo = OfferDiscountType(rawValue: "PAY_AS_YOU_GO")
-    /// One price for all periods of the offer.
+    /// The customer pays one price for all periods of the offer.
     public static let payUpFront = OfferDiscountType(rawValue: "PAY_UP_FRONT")
-    /// One price for what is bought once.
+    /// The customer pays a lower price for a one-time purchase.
     public static let oneTime = OfferDiscountType(rawValue: "ONE_TIME")
 }
 
-/// How a subscription with a commitment is billed.
+/// The ways in which a subscription with a commitment is billed.
 public struct BillingPlanType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// All of it at once.
+    /// The customer pays the whole price at once.
     public static let billedUpfront = BillingPlanType(rawValue: "BILLED_UPFRONT")
-    /// By the month, with a commitment to more.
+    /// The customer pays by the month, with a commitment to several months.
     public static let monthly = BillingPlanType(rawValue: "MONTHLY")
 }
 
-/// Whether a subscription renews at the end of its period.
+/// The renewal statuses of a subscription.
 public struct AutoRenewStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// It will not renew.
+    /// The subscription will not renew.
     public static let off = AutoRenewStatus(rawValue: 0)
-    /// It will renew.
+    /// The subscription will renew.
     public static let on = AutoRenewStatus(rawValue: 1)
 }
 
-/// Why a subscription expired.
+/// The reasons for which a subscription expired.
 public struct ExpirationIntent: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The customer had switched renewal off.
+    /// The customer turned renewal off.
     public static let cancelled = ExpirationIntent(rawValue: 1)
-    /// Apple could not charge.
+    /// Apple could not charge the customer.
     public static let billingError = ExpirationIntent(rawValue: 2)
     /// The customer did not agree to a price increase.
     public static let priceIncreaseNotAccepted = ExpirationIntent(rawValue: 3)
-    /// The product was not for sale at renewal.
+    /// The product was not available at the time of the renewal.
     public static let productUnavailable = ExpirationIntent(rawValue: 4)
-    /// For any other reason.
+    /// Any other reason.
     public static let other = ExpirationIntent(rawValue: 5)
 }
 
-/// Whether the customer has agreed to a price increase.
+/// The customer's answers to a price increase.
 public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
     /// The customer has not answered.
     public static let pending = PriceIncreaseStatus(rawValue: 0)
-    /// Agreed to, or no consent is needed.
+    /// The customer agreed, or no consent is required.
     public static let accepted = PriceIncreaseStatus(rawValue: 1)
 }
 
-/// The platform that an app was first bought on.
+/// The platforms on which an app is first bought.
 public struct PurchasePlatform: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

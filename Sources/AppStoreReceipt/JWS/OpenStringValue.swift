@@ -1,11 +1,11 @@
 import StrictText
 
-/// A value that Apple writes as a string, of which new ones may come: each type names those known today, and keeps any other.
+/// A value that Apple writes as a string, and to which Apple may add values.
 ///
-/// Two are equal when their bytes are. (Swift's strings are equal when they are canonically equivalent, and comparing those that somebody has made
-/// to be slow takes time in the square of their length: compare identifiers by their `utf8`.)
+/// Each conforming type has constants for the values known today, and keeps any other value. Two values are equal if their bytes are equal. (Swift's
+/// strings are equal if they are canonically equivalent, and an attacker can choose strings whose comparison takes time in the square of their length.)
 public protocol OpenStringValue: RawRepresentable, Hashable, Sendable where RawValue == String {
-    /// The value of a string, known or not.
+    /// Creates the value of a string, known or not.
     init(rawValue: String)
 }
 

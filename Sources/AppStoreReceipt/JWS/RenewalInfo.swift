@@ -1,15 +1,15 @@
 import StrictText
 
-/// What Apple says of a subscription's next renewal (`JWSRenewalInfoDecodedPayload`).
+/// The payload of renewal information about a subscription (`JWSRenewalInfoDecodedPayload`).
 ///
-/// It has no bundle id: one that arrives alone belongs to the app whose transactions have its ``originalTransactionID``, and that is for
-/// the caller to check. In a notification it is verified with its transaction.
+/// It has no bundle id. Renewal information that arrives alone belongs to the app whose transactions have its ``originalTransactionID``. You must check
+/// that yourself. In a notification, it is verified together with its transaction.
 public struct RenewalInfo: JWSPayload {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
-    /// The names of the fields in JSON.
+    /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case advancedCommerceInfo, appAccountToken, appTransactionId, autoRenewProductId, autoRenewStatus
         case commitmentInfo, currency, deviceVerification, deviceVerificationNonce, eligibleWinBackOfferIds
@@ -24,56 +24,56 @@ public struct RenewalInfo: JWSPayload {
     public var productID: String? { members.string(.productId) }
     /// The product of the next period.
     public var autoRenewProductID: String? { members.string(.autoRenewProductId) }
-    /// Whether it will renew.
+    /// A value that says whether the subscription will renew.
     public var autoRenewStatus: AutoRenewStatus? { members.value(.autoRenewStatus) }
-    /// Why it expired, if it did.
+    /// The reason the subscription expired; `nil` if it has not expired.
     public var expirationIntent: ExpirationIntent? { members.value(.expirationIntent) }
-    /// Whether Apple is still trying to charge for the next period.
+    /// A Boolean value that indicates whether Apple is still trying to charge for the next period.
     public var isInBillingRetryPeriod: Bool? { members.boolean(.isInBillingRetryPeriod) }
-    /// Until when the customer keeps access though the charge failed.
+    /// The date until which the customer keeps access although the charge failed.
     public var gracePeriodExpiresDate: Instant? { members.date(.gracePeriodExpiresDate) }
-    /// When Apple will charge for the next period.
+    /// The date Apple will charge for the next period.
     public var renewalDate: Instant? { members.date(.renewalDate) }
-    /// The start of the current run of periods; gaps of up to 60 days do not end one.
+    /// The start of the current sequence of periods. Gaps of up to 60 days do not interrupt it.
     public var recentSubscriptionStartDate: Instant? { members.date(.recentSubscriptionStartDate) }
-    /// When Apple signed this: the date at which its chain is judged.
+    /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
 
-    /// In thousandths of ``currency``'s unit.
+    /// The price of the next period, in thousandths of the unit of ``currency``.
     public var renewalPrice: Int64? { members.integer(.renewalPrice) }
-    /// By ISO 4217.
+    /// The currency, as an ISO 4217 code.
     public var currency: String? { members.string(.currency) }
-    /// Where a price increase stands; `nil` when there is none.
+    /// The customer's answer to a price increase; `nil` if there is none.
     public var priceIncreaseStatus: PriceIncreaseStatus? { members.value(.priceIncreaseStatus) }
-    /// How the next period is billed.
+    /// The way the next period is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.renewalBillingPlanType) }
-    /// What the customer commits to at the next renewal.
+    /// The commitment from the next renewal on.
     public var commitment: RenewalCommitmentInfo? { members.object(.commitmentInfo) }
 
-    /// The offer that applies to the next period.
+    /// The type of the offer for the next period.
     public var offerType: OfferType? { members.value(.offerType) }
-    /// The offer's code, or the identifier of a promotional offer.
+    /// The code of the offer, or the identifier of a promotional offer.
     public var offerID: String? { members.string(.offerIdentifier) }
-    /// How the offer is paid for.
+    /// The way the offer is paid.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
-    /// How long the offer lasts, by ISO 8601: `P1M`.
+    /// The duration of the offer in ISO 8601, such as `P1M`.
     public var offerPeriod: String? { members.string(.offerPeriod) }
-    /// The win-back offers that the customer may have, the best first.
+    /// The identifiers of the win-back offers for which the customer is eligible, with the best offer first.
     public var eligibleWinBackOfferIDs: [String]? { members.strings(.eligibleWinBackOfferIds) }
 
-    /// The id of the customer's download of the app.
+    /// The identifier of the customer's download of the app.
     public var appTransactionID: String? { members.string(.appTransactionId) }
-    /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
+    /// The UUID that the app set for the purchase. Apple writes it in lowercase.
     public var appAccountToken: String? { members.string(.appAccountToken) }
-    /// The SHA-384 digest, in base64, that ties this to a device.
+    /// The SHA-384 digest, in base64, that binds the payload to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
-    /// The UUID that enters ``deviceVerification``.
+    /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
-    /// Present for purchases by the Advanced Commerce API.
+    /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -96,9 +96,9 @@ extension RenewalInfo.Member: JWSMember {
     }
 }
 
-/// The commitment of a subscription that is paid by the month, from its next renewal on.
+/// The next commitment of a subscription that is billed by the month.
 public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -109,13 +109,13 @@ public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
 
     /// The product of the next commitment.
     public var autoRenewProductID: String? { members.string(.commitmentAutoRenewProductId) }
-    /// Whether a next commitment follows.
+    /// A value that says whether the commitment will renew.
     public var autoRenewStatus: AutoRenewStatus? { members.value(.commitmentAutoRenewStatus) }
-    /// How the next commitment is billed.
+    /// The way the next commitment is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.commitmentRenewalBillingPlanType) }
-    /// When the next commitment begins.
+    /// The date the next commitment begins.
     public var renewalDate: Instant? { members.date(.commitmentRenewalDate) }
-    /// In thousandths of the currency's unit.
+    /// The price of the next commitment, in thousandths of the currency's unit.
     public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }
 
     init(members: JWSMembers<Member>) { self.members = members }

@@ -1,14 +1,15 @@
 import StrictText
 
-/// What Apple says of a transaction (`JWSTransactionDecodedPayload`; on devices `Transaction.jsonRepresentation`).
+/// The payload of a transaction.
 ///
-/// A plain value, whoever signed it; ``SignedDataVerifier`` gives it as a ``Verified`` one. Fields are `nil` where Apple left them out.
+/// Apple's name is `JWSTransactionDecodedPayload`, and on devices `Transaction.jsonRepresentation`. A property is `nil` if the payload does not contain it.
+/// The value itself does not show that it was verified: see ``Verified``.
 public struct TransactionInfo: JWSPayload {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
-    /// The names of the fields in JSON.
+    /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case advancedCommerceInfo, appAccountToken, appTransactionId, billingPlanType, bundleId, commitmentInfo
         case currency, deviceVerification, deviceVerificationNonce, environment, expiresDate, inAppOwnershipType
@@ -20,99 +21,99 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Identifiers
 
-    /// What a purchase is granted once for.
+    /// The transaction's identifier. Grant each transaction once.
     public var transactionID: String? { members.string(.transactionId) }
     /// The identifier of the first transaction of a subscription or of a restored purchase.
     public var originalTransactionID: String? { members.string(.originalTransactionId) }
-    /// That of a subscription before it was migrated.
+    /// The original transaction id of a subscription before its migration.
     public var previousOriginalTransactionID: String? { members.string(.previousOriginalTransactionId) }
-    /// The id of this period of a subscription, the same on all devices.
+    /// The identifier of this period of a subscription, which is the same on all devices.
     public var webOrderLineItemID: String? { members.string(.webOrderLineItemId) }
-    /// The id of the customer's download of the app, the same in all transactions of one customer.
+    /// The identifier of the customer's download of the app. It is the same in all transactions of a customer.
     public var appTransactionID: String? { members.string(.appTransactionId) }
-    /// The UUID that the app gave when it bought, as Apple writes it: with small letters.
+    /// The UUID that the app set for the purchase. Apple writes it in lowercase.
     public var appAccountToken: String? { members.string(.appAccountToken) }
-    /// The app's bundle identifier.
+    /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
-    /// `nil` when it is missing or unknown, which a verifier refuses.
+    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
     public var environment: AppStoreEnvironment? {
         members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
     }
-    /// The SHA-384 digest, in base64, that ties a transaction from a device to it.
+    /// The SHA-384 digest, in base64, that binds the transaction to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
-    /// The UUID that enters ``deviceVerification``.
+    /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
 
     // MARK: Product
 
     /// The product's identifier.
     public var productID: String? { members.string(.productId) }
-    /// What kind of product it is.
+    /// The product's type.
     public var productType: ProductType? { members.value(.type) }
-    /// The group of a subscription in App Store Connect.
+    /// The identifier of the subscription group in App Store Connect.
     public var subscriptionGroupID: String? { members.string(.subscriptionGroupIdentifier) }
-    /// How many were bought, of a consumable.
+    /// The quantity that was bought.
     public var quantity: Int? { members.integer(.quantity).map { Int($0) } }
-    /// Whether the customer bought it, or the family shares it.
+    /// A value that says whether the customer bought the product or a family member shares it.
     public var ownershipType: OwnershipType? { members.value(.inAppOwnershipType) }
-    /// Whether the customer bought it, or it was renewed.
+    /// A value that says whether the customer bought the product or Apple renewed it.
     public var reason: TransactionReason? { members.value(.transactionReason) }
-    /// Whether the customer has upgraded to another subscription.
+    /// A Boolean value that indicates whether the customer has upgraded to another subscription.
     public var isUpgraded: Bool? { members.boolean(.isUpgraded) }
 
     // MARK: Dates
 
-    /// When it was bought, renewed or restored.
+    /// The date the product was bought, renewed or restored.
     public var purchaseDate: Instant? { members.date(.purchaseDate) }
-    /// When the original transaction was made.
+    /// The date of the original transaction.
     public var originalPurchaseDate: Instant? { members.date(.originalPurchaseDate) }
-    /// When this period of a subscription ends.
+    /// The date this period of a subscription ends.
     public var expiresDate: Instant? { members.date(.expiresDate) }
-    /// When Apple signed this: the date at which its chain is judged.
+    /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
 
     // MARK: Price
 
-    /// In thousandths of ``currency``'s unit.
+    /// The price, in thousandths of the unit of ``currency``.
     public var price: Int64? { members.integer(.price) }
-    /// By ISO 4217.
+    /// The currency, as an ISO 4217 code.
     public var currency: String? { members.string(.currency) }
-    /// The country or region of the App Store, by ISO 3166 with three letters.
+    /// The country or region of the App Store, as an ISO 3166 code of three letters.
     public var storefront: String? { members.string(.storefront) }
-    /// Apple's number of the ``storefront``.
+    /// Apple's identifier of the ``storefront``.
     public var storefrontID: String? { members.string(.storefrontId) }
-    /// How a subscription with a commitment is billed.
+    /// The way a subscription with a commitment is billed.
     public var billingPlanType: BillingPlanType? { members.value(.billingPlanType) }
-    /// The months that the customer has committed to.
+    /// The commitment of a subscription that is billed by the month.
     public var commitment: TransactionCommitmentInfo? { members.object(.commitmentInfo) }
 
     // MARK: Offers
 
-    /// The kind of offer that applies.
+    /// The type of the offer.
     public var offerType: OfferType? { members.value(.offerType) }
-    /// The offer's code, or the identifier of a promotional offer.
+    /// The code of the offer, or the identifier of a promotional offer.
     public var offerID: String? { members.string(.offerIdentifier) }
-    /// How the offer is paid for.
+    /// The way the offer is paid.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
-    /// How long the offer lasts, by ISO 8601: `P1M`.
+    /// The duration of the offer in ISO 8601, such as `P1M`.
     public var offerPeriod: String? { members.string(.offerPeriod) }
 
     // MARK: Revocation
 
-    /// Whether any member says that Apple has refunded or revoked it: such a transaction grants nothing any more.
+    /// A Boolean value that indicates whether Apple has refunded or revoked the transaction. A revoked transaction grants nothing.
     public var isRevoked: Bool { revocationDate != nil || revocationReason != nil || revocationType != nil }
-    /// When Apple refunded or revoked it.
+    /// The date Apple refunded or revoked the transaction.
     public var revocationDate: Instant? { members.date(.revocationDate) }
-    /// Why Apple refunded it.
+    /// The reason Apple refunded the transaction.
     public var revocationReason: RevocationReason? { members.value(.revocationReason) }
-    /// What Apple did: a refund, or the end of Family Sharing.
+    /// The type of the revocation: a refund, or the end of Family Sharing.
     public var revocationType: RevocationType? { members.value(.revocationType) }
-    /// How much was refunded, in thousandths of a percent.
+    /// The refunded part of the price, in thousandths of a percent.
     public var revocationPercentage: Int64? { members.integer(.revocationPercentage) }
 
     // MARK: Advanced Commerce
 
-    /// Present for purchases by the Advanced Commerce API.
+    /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
 
     init(members: JWSMembers<Member>) { self.members = members }
@@ -134,9 +135,9 @@ extension TransactionInfo.Member: JWSMember {
     }
 }
 
-/// The commitment of a subscription that is paid by the month.
+/// The commitment of a subscription that is billed by the month.
 public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, with what this library has no field for.
+    /// The object as it was received, including the members for which this type has no property.
     public var json: JWSObject { members.json }
     package let members: JWSMembers<Member>
 
@@ -144,13 +145,13 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
         case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
     }
 
-    /// Which of the billing periods this is, from 1.
+    /// The number of the billing period, from 1.
     public var billingPeriodNumber: Int64? { members.integer(.billingPeriodNumber) }
-    /// How many billing periods the commitment has.
+    /// The number of billing periods in the commitment.
     public var totalBillingPeriods: Int64? { members.integer(.totalBillingPeriods) }
-    /// When the commitment ends.
+    /// The date the commitment ends.
     public var expiresDate: Instant? { members.date(.commitmentExpiresDate) }
-    /// In thousandths of the currency's unit.
+    /// The price of the commitment, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.commitmentPrice) }
 
     init(members: JWSMembers<Member>) { self.members = members }

@@ -1,37 +1,43 @@
 import StrictText
 
 extension Receipt {
-    /// The receipt as a JSON object: the keys of verifyReceipt's answer where it has them, and `in_app`.
+    /// The receipt as a JSON object, with the keys of verifyReceipt's answer where it has them.
     ///
-    /// Dates are in RFC 3339 (`2020-04-01T04:07:39Z`, with milliseconds where there are any), numbers are numbers, octets are lower-case
-    /// hexadecimal. An absent field is an absent key. What no field shows is in `unknown_attributes`, as
+    /// Dates are in RFC 3339 (`2020-04-01T04:07:39Z`, with milliseconds if there are any). Numbers are JSON numbers. Octets are lowercase hexadecimal. The
+    /// key of a missing field is missing. The purchases are in `in_app`. Attributes without a field are in `unknown_attributes`, as
     /// `{"type":…,"version":…,"value":…}`.
     ///
-    /// In all JSON of this library control characters in strings are escaped: those that JSON forbids, DEL and U+0080–U+009F, U+2028 and
-    /// U+2029, and those that turn text around (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069).
+    /// In all JSON of this library, control characters in strings are escaped: those that JSON forbids, DEL and U+0080–U+009F, U+2028 and
+    /// U+2029, and those that change the direction of text (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069).
     public var json: String { JSONWriter.text { $0.receipt(self) } }
 }
 
 extension VerifiedReceipt {
-    /// `{"verified":true,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``; one line, which `receipt verify` prints too.
+    /// The verified receipt as one line of JSON: `{"verified":true,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``.
+    ///
+    /// `receipt verify --format json` prints the same.
     public var json: String { VerifiedEvidence.receipt(self).json }
 }
 
 extension UnverifiedReceipt {
-    /// `{"verified":false,"receipt":{…}}`, with the object of ``Receipt/json``.
+    /// The unverified receipt as one line of JSON: `{"verified":false,"receipt":{…}}`, with the object of ``Receipt/json``.
     public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
 }
 
 extension VerificationError {
-    /// `{"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`, with `found`, `expected`, `part`, `offset`,
-    /// `offset_in` (an ``OffsetBase``), `form` (what the input was taken for) and `path` where they are known.
+    /// The error as one line of JSON, for a log: `{"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`.
+    ///
+    /// The object `error` also has `found`, `expected`, `part`, `offset`, `offset_in` (an ``OffsetBase``), `form` (the form that the input begins like) and
+    /// `path`, if they are known.
     public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
 }
 
 extension VerifiedEvidence {
-    /// As ``VerifiedReceipt/json``, and for a JWS `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
-    /// `app_transaction`, `notification`, `realtime_request`; a notification's verified parts stand beside it. Their objects have Apple's names
-    /// and values, but dates are in RFC 3339. One line, which `receipt verify` prints too.
+    /// The evidence as one line of JSON, which `receipt verify --format json` prints, too.
+    ///
+    /// For a receipt, it is ``VerifiedReceipt/json``. For a JWS, it is `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
+    /// `app_transaction`, `notification` or `realtime_request` instead of `transaction`. The verified parts of a notification are members of the same
+    /// object. The members have Apple's names and values, except that dates are in RFC 3339.
     public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
 }
 

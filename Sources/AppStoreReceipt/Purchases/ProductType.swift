@@ -1,24 +1,26 @@
-/// What kind of product was bought, by the name that App Store Connect and StoreKit 2 give it.
+/// The type of a product, by the name that App Store Connect and StoreKit 2 give it.
 public struct ProductType: OpenStringValue {
+    /// Apple's name for the type.
     public let rawValue: String
+    /// Creates a product type, known or not, from Apple's name for it.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Bought once and kept.
+    /// A product that is bought once and kept.
     public static let nonConsumable = ProductType(rawValue: "Non-Consumable")
-    /// Used up. A receipt holds it until the app has finished its transaction.
+    /// A product that is used up. A receipt contains it until the app has finished its transaction.
     public static let consumable = ProductType(rawValue: "Consumable")
-    /// A subscription whose length only the app knows.
+    /// A subscription that does not renew. Only the app knows its length.
     public static let nonRenewingSubscription = ProductType(rawValue: "Non-Renewing Subscription")
-    /// A subscription that renews itself; each period is a transaction with an expiry.
+    /// A subscription that renews. Each period is a transaction with an expiration date.
     public static let autoRenewableSubscription = ProductType(rawValue: "Auto-Renewable Subscription")
-    /// A free subscription, of Newsstand's days. Receipts only.
+    /// A free subscription in Newsstand. Only receipts contain it.
     public static let freeSubscription = ProductType(rawValue: "Free Subscription")
 
     private static let byReceiptNumber = [
         nonConsumable, consumable, nonRenewingSubscription, autoRenewableSubscription, freeSubscription,
     ]
 
-    /// From attribute 1707 of a receipt, whose meaning is inferred. A number that is not known stands for itself.
+    /// Creates the type of a number in attribute 1707 of a receipt, whose meaning is inferred. The name of an unknown number is the number itself.
     init(receiptNumber: Int64) {
         let index = Int(exactly: receiptNumber) ?? -1
         self =

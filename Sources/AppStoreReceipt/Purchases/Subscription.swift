@@ -1,46 +1,50 @@
 public import SpanASN1
 import StrictText
 
-/// A subscription at a date: all its periods in one receipt, and what follows from them.
+/// The state of a subscription at a date, according to a receipt.
 ///
-/// Periods belong together by their original transaction id, which stays the same over renewals, upgrades and downgrades within a
-/// subscription group. A period is a purchase with an expiry; it gives access from its purchase date until its expiry, or until its
-/// cancellation or the expiry of the receipt itself, whichever comes first. The end itself is not included.
+/// The periods of a subscription have the same original transaction id, which does not change with renewals, upgrades and downgrades within a
+/// subscription group. A period is a purchase with an expiration date. It gives access from its purchase date until its expiration date, its
+/// revocation or the expiration of the receipt, whichever comes first. The end itself is not included.
 ///
-/// A period that begins ends the one before it. A receipt does not mark periods that an upgrade has ended: Apple marks them in its answers
-/// (`is_upgraded`), and those are the ones that a later period overlaps. Their money has gone into the upgrade.
+/// A period ends the period before it. A receipt does not mark the periods that an upgrade has ended, although Apple does in its answers
+/// (`is_upgraded`). They are the periods that a later period overlaps.
 public struct Subscription: Hashable, Sendable {
-    /// The original transaction id; a record of Xcode's without one has its own transaction id here. `nil` for a period without any id, which
-    /// is a subscription of its own.
-    public var originalTransactionID: String? { currentPeriod.subscriptionID }
-    /// All periods in the receipt, earliest first. One can lie after the asked date: Apple charges a renewal some hours ahead.
-    public let periods: [InAppPurchase]
-    /// The period that decides: of those that had begun by the asked date, the one that began last, and if two began together the one that
-    /// ends last. After an upgrade, it is of the product upgraded to.
-    public let currentPeriod: InAppPurchase
-    /// What the subscription was at the asked date.
-    public let state: State
-    /// When access ends, or ended: the end of ``currentPeriod``, and while that is running the end of the last period that follows it without
-    /// a gap.
+    /// The original transaction id; for a record from Xcode without one, its transaction id.
     ///
-    /// A renewal after the receipt was signed moves it, and the receipt does not know: see ``renewal``.
+    /// It is `nil` for a record without any id. Such a record is a separate subscription.
+    public var originalTransactionID: String? { currentPeriod.subscriptionID }
+    /// All periods in the receipt, in the order of their dates.
+    ///
+    /// A period can begin after the requested date, because Apple charges a renewal some hours in advance.
+    public let periods: [InAppPurchase]
+    /// The period that decides the state: of the periods that had begun by the requested date, the one that began last.
+    ///
+    /// If two periods began together, it is the one that ends last. After an upgrade, it is the period of the new product.
+    public let currentPeriod: InAppPurchase
+    /// The state at the requested date.
+    public let state: State
+    /// The date access ends or ended.
+    ///
+    /// It is the end of ``currentPeriod``. While that period is running, it is the end of the last period that follows without a gap. The receipt does
+    /// not contain renewals after it was signed. See ``renewal``.
     public let expiry: Instant
 
-    /// What a subscription was at a date.
+    /// The states of a subscription at a date.
     public enum State: String, Hashable, Sendable, CaseIterable {
-        /// The current period runs. It may have a cancellation date, later than the asked date.
+        /// The current period is running. It may have a revocation date that is later than the requested date.
         case active
         /// The current period has ended.
         case expired
-        /// The current period was cancelled by the asked date: refunded, or revoked for an upgrade that this receipt does not have.
+        /// The current period was revoked by the requested date: refunded, or ended by an upgrade that this receipt does not contain.
         case cancelled
     }
 
-    /// What kind of price a period has.
+    /// The kinds of prices of a period.
     public enum Offer: String, Hashable, Sendable, CaseIterable {
         /// The full price.
         case none
-        /// A free trial [1713], whether or not it is marked as introductory [1719], too.
+        /// A free trial [1713], whether or not it is also marked as introductory [1719].
         case freeTrial = "free-trial"
         /// An introductory price [1719].
         case introductory
@@ -48,21 +52,23 @@ public struct Subscription: Hashable, Sendable {
         case promotional
     }
 
-    /// Whether a subscription will renew is in no receipt.
+    /// What a receipt says about the next renewal.
     public enum Renewal: String, Hashable, Sendable {
-        /// Ask the App Store Server API (Get All Subscription Statuses), or keep its notifications.
+        /// Not known. Ask the App Store Server API (Get All Subscription Statuses), or store its notifications.
         case unknown
     }
 
-    /// The product of ``currentPeriod``: after an upgrade, the one upgraded to.
+    /// The product of ``currentPeriod``. After an upgrade, it is the new product.
     public var productID: String? { currentPeriod.productID }
-    /// Whether ``state`` is ``State/active``. No grace period counts: see ``VerifiedReceipt/isActive(productIDs:at:gracePeriod:)``.
+    /// A Boolean value that indicates whether ``state`` is ``State/active``.
+    ///
+    /// It does not consider a grace period. See ``VerifiedReceipt/isActive(productIDs:at:gracePeriod:)``.
     public var isActive: Bool { state == .active }
-    /// When the current period was or will be cancelled, as far as the receipt knows.
+    /// The date the current period was or will be revoked, according to the receipt.
     public var revocationDate: Instant? { currentPeriod.revocationDate }
     /// The offer of the current period.
     public var offer: Offer { Offer(currentPeriod) }
-    /// Always ``Renewal/unknown``: no receipt says it.
+    /// What the receipt says about the next renewal. It is always ``Renewal/unknown``.
     public var renewal: Renewal { .unknown }
 }
 
@@ -82,9 +88,11 @@ extension Subscription.Offer {
 }
 
 extension VerifiedReceipt {
-    /// The subscriptions that had begun by a date, as they were at that date, in the order in which they first occur in the receipt.
+    /// Returns the subscriptions that had begun by a date, with their state at that date, in the order of their first period in the receipt.
     ///
-    /// Purchases without an expiry [1708] are no periods, so non-renewing subscriptions are not among them.
+    /// A purchase without an expiration date [1708] is not a period. Therefore non-renewing subscriptions are not among them.
+    ///
+    /// - Parameter date: The requested date.
     public func subscriptions(at date: Instant) -> [Subscription] {
         var groups: [[InAppPurchase]] = []
         var groupsByID: [UTF8Bytes: Int] = [:]
@@ -102,7 +110,7 @@ extension VerifiedReceipt {
 }
 
 extension Subscription {
-    /// - Parameter purchases: all periods, in the order of ``VerifiedReceipt/isBefore(_:_:)``.
+    /// - Parameter purchases: All periods, in the order of ``VerifiedReceipt/isBefore(_:_:)``.
     fileprivate init?(_ purchases: [InAppPurchase], of receipt: VerifiedReceipt, at date: Instant) {
         func end(of period: InAppPurchase) -> Instant {
             let end = min(

@@ -1,47 +1,72 @@
 public import SpanASN1
+import StrictText
 
-/// A purchase that Apple signed, whatever proves it: a receipt or a transaction. Code that grants is written once, for both.
+/// A purchase that a verified receipt or transaction proves.
 ///
-/// It has a product, a transaction id, an original transaction id, a purchase date and a quantity. A record that lacks one of them is not among
-/// the purchases: see ``VerifiedReceipt/incompletePurchases``.
-public struct VerifiedPurchase: Hashable, Sendable {
+/// It is the same type for both, so that you write the code that grants products once. It always has a product, a transaction id, an original transaction
+/// id, a purchase date and a quantity. For records that lack one of them, see ``VerifiedReceipt/incompletePurchases``.
+public struct VerifiedPurchase: Sendable {
     /// The product's identifier.
     public let productID: String
-    /// The transaction's identifier. Grant each transaction id once.
+    /// The transaction's identifier. Grant each transaction once.
     public let transactionID: String
-    /// The identifier of the first transaction of a subscription or of a restored purchase; its own where the evidence names no other.
+    /// The identifier of the first transaction of a subscription or of a restored purchase. If the evidence has none, it is ``transactionID``.
     public let originalTransactionID: String
-    /// When it was bought, renewed or restored.
+    /// The date the product was bought, renewed or restored.
     public let purchaseDate: Instant
-    /// How many were bought.
+    /// The quantity that was bought.
     public let quantity: Int
-    /// When the first transaction was made.
+    /// The date of the first transaction.
     public let originalPurchaseDate: Instant?
-    /// What kind of product it is; `nil` where the evidence does not say.
+    /// The product's type; `nil` if the evidence does not contain it.
     public let productType: ProductType?
-    /// When this period of a subscription ends.
+    /// The date this period of a subscription ends.
     public let expiresDate: Instant?
     /// The identifier of this period of a subscription, the same on all devices.
     public let webOrderLineItemID: String?
-    /// Whether Apple has refunded or revoked it, as far as was known when it was signed.
+    /// A Boolean value that indicates whether Apple had refunded or revoked the purchase when it signed the evidence.
     public let isRevoked: Bool
-    /// When Apple refunded or revoked it; `nil` where it is not revoked, or the evidence has no date.
+    /// The date Apple refunded or revoked the purchase; `nil` if it is not revoked, or if the evidence has no date.
     public let revocationDate: Instant?
-    /// Whether the customer has upgraded to another subscription, which ends this period. Receipts do not say: see
-    /// ``VerifiedReceipt/subscriptions(at:)``.
+    /// A Boolean value that indicates whether an upgrade to another subscription has ended this period.
+    ///
+    /// Receipts do not contain it, and it is `false` for their purchases. See ``VerifiedReceipt/subscriptions(at:)``.
     public let isUpgraded: Bool
-    /// When the evidence itself expires, as the receipt of a volume purchase may [21].
+    /// The date the evidence itself expires. Only receipts of volume purchases have one [21].
     public let evidenceExpirationDate: Instant?
-    /// The UUID that the app gave when it bought; receipts have none.
+    /// The UUID that the app set for the purchase. Receipts do not contain it.
     public let appAccountToken: String?
-    /// Where it was bought: nobody pays in the sandbox.
+    /// The environment of the purchase. Nobody pays in the sandbox.
     public let environment: AppStoreEnvironment?
-    /// How it was verified.
+    /// The signer and the date of the verification.
     public let verification: Verification
 }
 
+/// Two are equal when all that they say is, strings byte for byte.
+extension VerifiedPurchase: Hashable {
+    public static func == (lhs: VerifiedPurchase, rhs: VerifiedPurchase) -> Bool {
+        lhs.strings == rhs.strings && lhs.purchaseDate == rhs.purchaseDate && lhs.quantity == rhs.quantity
+            && lhs.originalPurchaseDate == rhs.originalPurchaseDate && lhs.productType == rhs.productType
+            && lhs.expiresDate == rhs.expiresDate && lhs.isRevoked == rhs.isRevoked
+            && lhs.revocationDate == rhs.revocationDate && lhs.isUpgraded == rhs.isUpgraded
+            && lhs.evidenceExpirationDate == rhs.evidenceExpirationDate && lhs.environment == rhs.environment
+            && lhs.verification == rhs.verification
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(strings)
+        hasher.combine(purchaseDate)
+    }
+
+    private var strings: [UTF8Bytes?] {
+        [productID, transactionID, originalTransactionID, webOrderLineItemID, appAccountToken].map {
+            $0.map(UTF8Bytes.init)
+        }
+    }
+}
+
 extension VerifiedPurchase {
-    /// - Parameter purchase: a record that is complete.
+    /// - Parameter purchase: A complete record.
     fileprivate init(_ purchase: InAppPurchase, in receipt: VerifiedReceipt, of environment: AppStoreEnvironment?) {
         let required = purchase.requiredValues
         (productID, transactionID) = (required.productID, required.transactionID)
@@ -60,7 +85,7 @@ extension VerifiedPurchase {
         verification = receipt.verification
     }
 
-    /// `nil` for a transaction without purchase date or quantity.
+    /// Returns `nil` for a transaction without a purchase date or quantity.
     init?(_ transaction: Verified<TransactionInfo>) {
         let info = transaction.payload
         guard let productID = info.productID, let transactionID = info.transactionID,
@@ -84,11 +109,15 @@ extension VerifiedPurchase {
         verification = transaction.verification
     }
 
-    /// Whether it grants its product at a date: bought by then, not revoked, not replaced by an upgrade, by evidence that has not expired, and,
-    /// for a subscription, within its period.
+    /// Returns whether the purchase grants its product at a date.
     ///
-    /// Grace periods, which only renewal information knows, are not considered. Apple dates a renewal at the start of its period and signs it up
-    /// to a day earlier. A new purchase is seconds old: on a host whose clock is behind it would lie in the future, so keep the clock right.
+    /// It does if it was made by then, is not revoked or upgraded, its evidence has not expired and, for a subscription, its period is running.
+    ///
+    /// Grace periods are not considered, because only renewal information contains them. Apple dates a renewal at the start of its period, and signs it
+    /// up to a day earlier. A new purchase is only seconds old. If the clock of the host is slow, the purchase is in the future and grants nothing,
+    /// so keep the clock right.
+    ///
+    /// - Parameter date: The requested date, usually `.now`.
     public func grants(at date: Instant) -> Bool {
         guard !isRevoked, !isUpgraded, date >= purchaseDate else { return false }
         if let evidenceExpirationDate, date >= evidenceExpirationDate { return false }
@@ -100,18 +129,20 @@ extension VerifiedPurchase {
 // MARK: - Where purchases come from
 
 extension VerifiedReceipt {
-    /// The purchases, in the order of the receipt.
+    /// The purchases that the receipt proves, in its order.
     public var purchases: VerifiedPurchases { VerifiedPurchases(self) }
 
-    /// The records that lack a product, a transaction id, a purchase date or a quantity. They grant nothing. None is known in Apple's receipts.
+    /// The records without a product, a transaction id, a purchase date or a quantity. They grant nothing.
+    ///
+    /// No receipt that Apple signed is known to contain one.
     public var incompletePurchases: [InAppPurchase] { inAppPurchases.filter { !$0.isComplete } }
 }
 
-/// The purchases of a verified receipt, in its order: a view, with nothing copied.
+/// The purchases of a verified receipt, in its order. It is a view, which copies nothing.
 public struct VerifiedPurchases: RandomAccessCollection, Sendable {
     private let receipt: VerifiedReceipt
     private let environment: AppStoreEnvironment?
-    /// The places of the complete records; `nil` where all are.
+    /// The indices of the complete records; `nil` if all records are complete.
     private let indicesOfComplete: [Int]?
 
     init(_ receipt: VerifiedReceipt) {
@@ -131,13 +162,16 @@ public struct VerifiedPurchases: RandomAccessCollection, Sendable {
 }
 
 extension Verified where Payload == TransactionInfo {
-    /// The purchase; `nil` for a transaction without purchase date or quantity, which grants nothing. None is known.
+    /// The purchase; `nil` for a transaction without a purchase date or quantity.
+    ///
+    /// No transaction that Apple signed is known to lack one.
     public var purchase: VerifiedPurchase? { VerifiedPurchase(self) }
 }
 
 extension VerifiedEvidence {
-    /// The purchases that the evidence proves: those of a receipt, that of a transaction or of a notification's signed transaction; none for
-    /// anything else.
+    /// The purchases that the evidence proves.
+    ///
+    /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a transaction. Other evidence has none.
     public var purchases: [VerifiedPurchase] {
         switch self {
         case .receipt(let receipt): Array(receipt.purchases)

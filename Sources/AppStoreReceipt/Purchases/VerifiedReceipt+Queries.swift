@@ -1,23 +1,24 @@
 public import SpanASN1
 import StrictText
 
-// What the receipt's owner has, by a date that the caller gives. On verified receipts only: these answers grant something.
+// The queries are on verified receipts only, because their answers grant something.
 //
 // Common to all queries:
-// - A purchase counts from its purchase date [1704] on; one without is dated by the receipt's creation.
-// - From its cancellation date [1712] on a purchase gives nothing, whatever it was. Before, it counts, and shows that date.
-// - What gives access (`ownedNonConsumables`, `subscriptions`, `isActive`) ends with the receipt itself, where that expires [21]: volume
-//   purchases, and Xcode's receipts in the year 4001.
+// - A purchase counts from its purchase date [1704] on. The purchase date of a record without one is the receipt's creation date.
+// - A purchase gives no access from its revocation date [1712] on.
+// - Access (`ownedNonConsumables`, `subscriptions`, `isActive`) ends when the receipt expires [21]. Only receipts of volume purchases do, and those
+//   from Xcode, in the year 4001.
 // - An answer is as old as the receipt: see ``VerifiedReceipt``.
 extension VerifiedReceipt {
-    /// The purchases of a product made by a date, in the receipt's order. Of a subscription each period is one.
+    /// Returns the purchases of a product that were made by a date, in the receipt's order.
     ///
-    /// What was bought, not what is still running: see ``subscriptions(at:)`` and ``isActive(productIDs:at:gracePeriod:)``.
+    /// Each period of a subscription is a purchase. Expired periods are included. For access, see ``subscriptions(at:)`` and
+    /// ``isActive(productIDs:at:gracePeriod:)``.
     ///
     /// - Parameters:
-    ///   - productID: the product's identifier.
-    ///   - date: what was bought later is not listed.
-    ///   - includingRevoked: whether to list those, too, that were cancelled by that date.
+    ///   - productID: The product's identifier.
+    ///   - date: The requested date. Later purchases are not included.
+    ///   - includingRevoked: Whether to include purchases that were revoked by that date.
     public func purchases(
         of productID: String, at date: Instant, includingRevoked: Bool = false
     ) -> [InAppPurchase] {
@@ -27,19 +28,29 @@ extension VerifiedReceipt {
         }
     }
 
-    /// The purchase of a product with the latest purchase date, by a date and not cancelled by then.
+    /// Returns the latest purchase of a product that was made, and not revoked, by a date.
+    ///
+    /// - Parameters:
+    ///   - productID: The product's identifier.
+    ///   - date: The requested date.
     public func latestPurchase(of productID: String, at date: Instant) -> InAppPurchase? {
         purchases(of: productID, at: date).max { isBefore($0, $1) }
     }
 
-    /// Whether a product was bought by a date, cancelled or not.
+    /// Returns whether the receipt contains a purchase of a product that was made by a date, revoked or not.
+    ///
+    /// - Parameters:
+    ///   - productID: The product's identifier.
+    ///   - date: The requested date.
     public func hasEverPurchased(_ productID: String, at date: Instant) -> Bool {
         inAppPurchases.contains { $0.isOf(productID) && start(of: $0) <= date }
     }
 
-    /// The non-consumables [1707 is 0] owned at a date, one purchase for each product: the latest.
+    /// Returns the non-consumables [1707 is 0] that are owned at a date, in the receipt's order.
     ///
-    /// In the receipt's order. Whether one is shared by the family is not in a receipt.
+    /// For each product, it returns the latest purchase. A receipt does not say whether a purchase is family-shared.
+    ///
+    /// - Parameter date: The requested date.
     public func ownedNonConsumables(at date: Instant) -> [InAppPurchase] {
         guard !isExpired(at: date) else { return [] }
         var latest: [UTF8Bytes?: InAppPurchase] = [:]
@@ -51,16 +62,16 @@ extension VerifiedReceipt {
         return latest.values.sorted { $0.index < $1.index }
     }
 
-    /// Whether any of some products gives access at a date: as the current period of an active subscription, or as a non-consumable that is
-    /// owned.
+    /// Returns whether at least one of several products gives access at a date.
     ///
-    /// A product that was upgraded from does not, nor do consumables, nor non-renewing subscriptions, whose length only the app knows.
+    /// A product gives access as the current period of an active subscription, or as an owned non-consumable. A subscription that was upgraded to
+    /// another product gives no access to the old product. Consumables and non-renewing subscriptions give no access.
     ///
     /// - Parameters:
-    ///   - productIDs: any of them will do.
-    ///   - date: the date that is asked for.
-    ///   - gracePeriod: for how long after its end the last period still gives access, unless it was cancelled: for the time in which Apple
-    ///     collects a payment, or for a receipt that does not have the renewal yet. Not negative.
+    ///   - productIDs: The products' identifiers.
+    ///   - date: The requested date.
+    ///   - gracePeriod: The time after its end for which the last period still gives access, unless it was revoked. It allows for payments that Apple is
+    ///     still collecting, and for receipts that do not contain the latest renewal. It must not be negative.
     public func isActive(productIDs: Set<String>, at date: Instant, gracePeriod: Duration = .zero) -> Bool {
         guard !isExpired(at: date) else { return false }
         let asked = Set(productIDs.map(UTF8Bytes.init))
@@ -76,11 +87,11 @@ extension VerifiedReceipt {
             }
     }
 
-    /// Whether an introductory offer or a free trial of a subscription group shows in the receipt by a date.
+    /// Returns whether the receipt contains an introductory offer or a free trial of a subscription group by a date.
     ///
     /// - Parameters:
-    ///   - productIDs: all products of the group: an offer can be used once for them together.
-    ///   - date: what was bought later does not count.
+    ///   - productIDs: The identifiers of all products of the group. A customer can use one offer for all of them together.
+    ///   - date: The requested date. Later purchases are not considered.
     public func introductoryOffer(productIDs: Set<String>, at date: Instant) -> IntroductoryOfferUse {
         let group = Set(productIDs.map(UTF8Bytes.init))
         for purchase in inAppPurchases where purchase.isIntroductory && start(of: purchase) <= date {
@@ -89,7 +100,7 @@ extension VerifiedReceipt {
         return .notSeenInThisReceipt
     }
 
-    /// The distinct original transaction ids, in the order in which they first occur: what to ask the App Store Server API for.
+    /// The distinct original transaction ids in the receipt's order, for requests to the App Store Server API.
     public var originalTransactionIDs: [String] {
         var seen: Set<UTF8Bytes> = []
         return inAppPurchases.compactMap { purchase in
@@ -97,26 +108,31 @@ extension VerifiedReceipt {
         }
     }
 
-    /// Whether the receipt itself has expired at a date: volume purchases only [21]. Xcode's expire in the year 4001.
+    /// Returns whether the receipt itself has expired at a date [21].
+    ///
+    /// Only receipts of volume purchases expire, and those from Xcode, in the year 4001.
+    ///
+    /// - Parameter date: The requested date.
     public func isExpired(at date: Instant) -> Bool { expirationDate.map { $0 <= date } ?? false }
 }
 
-/// What a receipt tells about an introductory offer. It cannot prove that somebody is eligible: finished and later purchases, and those
-/// of other Apple accounts, are not in it.
+/// What a receipt says about an introductory offer.
+///
+/// A receipt cannot prove that a customer is eligible. It does not contain finished and later purchases, or those of other Apple accounts.
 public enum IntroductoryOfferUse: Hashable, Sendable {
-    /// This purchase was a free trial or at an introductory price; a refund does not undo it.
+    /// The customer has used an offer: this purchase was a free trial or had an introductory price. A refund does not change that.
     case used(InAppPurchase)
-    /// The receipt has none; ask the App Store Server API or StoreKit about eligibility.
+    /// The receipt contains no offer. Ask the App Store Server API or StoreKit about eligibility.
     case notSeenInThisReceipt
 }
 
 extension VerifiedReceipt {
-    /// When a purchase begins to count. (A verified receipt has a creation date.)
+    /// Returns the date from which a purchase counts. (A verified receipt has a creation date.)
     func start(of purchase: InAppPurchase) -> Instant {
         purchase.purchaseDate ?? creationDate ?? .distantPast
     }
 
-    /// By purchase date, then by end, then by the receipt's order.
+    /// Orders purchases by purchase date, then by end, then by the receipt's order.
     func isBefore(_ first: InAppPurchase, _ second: InAppPurchase) -> Bool {
         func order(_ purchase: InAppPurchase) -> (Instant, Instant, Int) {
             (start(of: purchase), purchase.expiresDate ?? .distantFuture, purchase.index)
@@ -137,15 +153,15 @@ extension InAppPurchase {
 
     var isIntroductory: Bool { isTrialPeriod == true || isInIntroOfferPeriod == true }
 
-    /// What groups the periods of a subscription: the original transaction id, and for a record of Xcode's without one its own id.
+    /// The id that the periods of a subscription have in common: the original transaction id or, for a record from Xcode without one, its own id.
     var subscriptionID: String? { originalTransactionID ?? transactionID }
 
-    /// ``subscriptionID``, to be compared.
+    /// ``subscriptionID``, for comparisons.
     var subscriptionKey: UTF8Bytes? { key(.originalTransactionID) ?? key(.transactionID) }
 
-    /// ``productID``, to be compared.
+    /// ``productID``, for comparisons.
     var productKey: UTF8Bytes? { key(.productID) }
 
-    /// Byte for byte: two spellings of one character make two products.
+    /// Compares byte for byte: two spellings of one character are different products.
     func isOf(_ productID: String) -> Bool { productKey == UTF8Bytes(productID) }
 }

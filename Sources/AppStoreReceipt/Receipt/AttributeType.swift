@@ -1,96 +1,98 @@
 public import SpanASN1
 
-/// The number of a receipt attribute.
+/// The type of a receipt attribute, which is a number.
 ///
-/// Apple documents some of them ("Receipt Fields"); the rest is known by comparing receipts with Apple's answers for them. Types with no
-/// known meaning are kept, raw and in order, in ``ReceiptContents/attributes`` and ``InAppPurchase/attributes``.
+/// Apple documents some types ("Receipt Fields"). The meaning of others is inferred from receipts and Apple's answers to verifyReceipt for them. Attributes
+/// of unknown types are available, undecoded, in ``ReceiptContents/attributes`` and ``InAppPurchase/attributes``.
 public struct AttributeType: RawRepresentable, Hashable, Sendable {
+    /// The number of the attribute type.
     public let rawValue: Int64
+    /// Creates an attribute type, known or not, from its number.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// `Production`, `ProductionSandbox` and so on: ``ReceiptContents/receiptType``.
+    /// The type of ``ReceiptContents/receiptType``.
     public static let receiptType = AttributeType(rawValue: 0)
-    /// The app's Apple id: ``ReceiptContents/appItemID``.
+    /// The type of ``ReceiptContents/appItemID``.
     public static let appItemID = AttributeType(rawValue: 1)
-    /// ``ReceiptContents/bundleID``; as encoded, it enters the device hash. Documented by Apple.
+    /// The type of ``ReceiptContents/bundleID``, whose encoding is part of the device hash. Documented by Apple.
     public static let bundleID = AttributeType(rawValue: 2)
-    /// ``ReceiptContents/applicationVersion``. Documented by Apple.
+    /// The type of ``ReceiptContents/applicationVersion``. Documented by Apple.
     public static let applicationVersion = AttributeType(rawValue: 3)
-    /// What enters the device hash: ``ReceiptContents/opaqueValue``. Documented by Apple.
+    /// The type of ``ReceiptContents/opaqueValue``, which is part of the device hash. Documented by Apple.
     public static let opaqueValue = AttributeType(rawValue: 4)
-    /// The device hash: ``ReceiptContents/sha1Hash``. Documented by Apple.
+    /// The type of ``ReceiptContents/sha1Hash``, the device hash. Documented by Apple.
     public static let sha1Hash = AttributeType(rawValue: 5)
-    /// When the original receipt was made: ``ReceiptContents/originalCreationDate``.
+    /// The type of ``ReceiptContents/originalCreationDate``.
     public static let originalCreationDate = AttributeType(rawValue: 8)
-    /// The version of Apple's server (inferred): ``ReceiptContents/serverBuild``.
+    /// The type of ``ReceiptContents/serverBuild`` (inferred).
     public static let serverBuild = AttributeType(rawValue: 9)
-    /// ``ReceiptContents/ageRating`` (inferred).
+    /// The type of ``ReceiptContents/ageRating`` (inferred).
     public static let ageRating = AttributeType(rawValue: 10)
-    /// ``ReceiptContents/sellerID`` (inferred).
+    /// The type of ``ReceiptContents/sellerID`` (inferred).
     public static let sellerID = AttributeType(rawValue: 11)
-    /// When the receipt was made, and the date its chain is judged at: ``ReceiptContents/creationDate``. Documented by Apple.
+    /// The type of ``ReceiptContents/creationDate``. Documented by Apple.
     public static let creationDate = AttributeType(rawValue: 12)
-    /// The system version of the device (inferred): ``ReceiptContents/clientVersion``.
+    /// The type of ``ReceiptContents/clientVersion`` (inferred).
     public static let clientVersion = AttributeType(rawValue: 13)
-    /// ``ReceiptContents/downloadID``.
+    /// The type of ``ReceiptContents/downloadID``.
     public static let downloadID = AttributeType(rawValue: 15)
-    /// ``ReceiptContents/versionExternalIdentifier``.
+    /// The type of ``ReceiptContents/versionExternalIdentifier``.
     public static let versionExternalIdentifier = AttributeType(rawValue: 16)
-    /// One purchase, whose value is a SET of the attributes from 1701 on: ``ReceiptContents/inAppPurchases``. Documented by Apple.
+    /// The type of a purchase in ``ReceiptContents/inAppPurchases``. Its value is a SET of the attributes from 1701 on. Documented by Apple.
     public static let inAppPurchase = AttributeType(rawValue: 17)
-    /// When the app was first bought: ``ReceiptContents/originalPurchaseDate``.
+    /// The type of ``ReceiptContents/originalPurchaseDate``.
     public static let originalPurchaseDate = AttributeType(rawValue: 18)
-    /// The app's version when it was first bought: ``ReceiptContents/originalApplicationVersion``. Documented by Apple.
+    /// The type of ``ReceiptContents/originalApplicationVersion``. Documented by Apple.
     public static let originalApplicationVersion = AttributeType(rawValue: 19)
-    /// When the receipt expires: ``ReceiptContents/expirationDate``. Documented by Apple.
+    /// The type of ``ReceiptContents/expirationDate``. Documented by Apple.
     public static let expirationDate = AttributeType(rawValue: 21)
-    /// 2 for a Mac, 3 for iOS (inferred): ``ReceiptContents/platform``.
+    /// The type of ``ReceiptContents/platform`` (inferred).
     public static let platform = AttributeType(rawValue: 25)
-    /// ``ReceiptContents/preorderDate`` (inferred).
+    /// The type of ``ReceiptContents/preorderDate`` (inferred).
     public static let preorderDate = AttributeType(rawValue: 32)
 
-    /// ``InAppPurchase/quantity``. Documented by Apple, as are those that follow where nothing else is said.
+    /// The type of ``InAppPurchase/quantity``. Documented by Apple, like those below without a note.
     public static let quantity = AttributeType(rawValue: 1701)
-    /// ``InAppPurchase/productID``.
+    /// The type of ``InAppPurchase/productID``.
     public static let productID = AttributeType(rawValue: 1702)
-    /// ``InAppPurchase/transactionID``.
+    /// The type of ``InAppPurchase/transactionID``.
     public static let transactionID = AttributeType(rawValue: 1703)
-    /// ``InAppPurchase/purchaseDate``.
+    /// The type of ``InAppPurchase/purchaseDate``.
     public static let purchaseDate = AttributeType(rawValue: 1704)
-    /// ``InAppPurchase/originalTransactionID``.
+    /// The type of ``InAppPurchase/originalTransactionID``.
     public static let originalTransactionID = AttributeType(rawValue: 1705)
-    /// ``InAppPurchase/originalPurchaseDate``, in a purchase.
+    /// The type of ``InAppPurchase/originalPurchaseDate``.
     public static let purchaseOriginalPurchaseDate = AttributeType(rawValue: 1706)
-    /// ``InAppPurchase/productType`` (inferred).
+    /// The type of ``InAppPurchase/productType`` (inferred).
     public static let productType = AttributeType(rawValue: 1707)
-    /// ``InAppPurchase/expiresDate``.
+    /// The type of ``InAppPurchase/expiresDate``.
     public static let expiresDate = AttributeType(rawValue: 1708)
-    /// ``InAppPurchase/itemID`` (inferred).
+    /// The type of ``InAppPurchase/itemID`` (inferred).
     public static let itemID = AttributeType(rawValue: 1710)
-    /// ``InAppPurchase/webOrderLineItemID``.
+    /// The type of ``InAppPurchase/webOrderLineItemID``.
     public static let webOrderLineItemID = AttributeType(rawValue: 1711)
-    /// ``InAppPurchase/revocationDate``.
+    /// The type of ``InAppPurchase/revocationDate``.
     public static let revocationDate = AttributeType(rawValue: 1712)
-    /// ``InAppPurchase/isTrialPeriod`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    /// The type of ``InAppPurchase/isTrialPeriod`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let isTrialPeriod = AttributeType(rawValue: 1713)
-    /// ``InAppPurchase/isInIntroOfferPeriod``.
+    /// The type of ``InAppPurchase/isInIntroOfferPeriod``.
     public static let isInIntroOfferPeriod = AttributeType(rawValue: 1719)
-    /// ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    /// The type of ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let revocationReason = AttributeType(rawValue: 1720)
-    /// ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    /// The type of ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's answer).
     public static let promotionalOfferID = AttributeType(rawValue: 1721)
 }
 
 extension AttributeType {
-    /// What the attribute is called in words; `nil` where nobody outside Apple knows.
+    /// The name of the attribute in words; `nil` if it is not known.
     public var name: String? { row.map { "\($0.name)" } }
 }
 
 extension ASN1Field {
-    /// An attribute whose type is too large to be one of the known ones.
+    /// An attribute whose type is larger than all known types.
     static let unknownAttribute = ASN1Field(rawValue: 59_999)
 
-    /// The receipt attribute that an error is in; `nil` when this field is one of the container's.
+    /// The type of the attribute that contains the fault; `nil` if the field is one of the container's.
     public var attributeType: AttributeType? {
         rawValue < Self.unknownAttribute.rawValue ? AttributeType(rawValue: Int64(rawValue)) : nil
     }

@@ -1,65 +1,65 @@
 public import SpanASN1
 import StrictText
 
-/// One purchase in a receipt: a small handle into it, whose strings are made when asked for.
+/// The record of a purchase in a receipt.
 ///
-/// A field is `nil` when its attribute is absent or an empty string; nothing is made up. Two purchases are equal when their records are,
-/// byte for byte.
+/// A record grants nothing: see ``VerifiedPurchase``. It refers to its receipt, and makes strings on access. A field is `nil` if its attribute is
+/// missing or an empty string. The numbers in brackets are attribute types. Two records are equal if they are equal byte for byte.
 public struct InAppPurchase: Sendable {
     let storage: Receipt.Storage
-    /// Which of the receipt's purchases this is, from 0.
+    /// The index of the purchase in the receipt, from 0.
     public let index: Int
 
     private var entry: PurchaseEntry { storage.table.purchases[index] }
 
-    /// How many were bought [1701].
+    /// The quantity that was bought [1701].
     public var quantity: Int? { entry.number(.quantity).map { Int($0) } }
     /// The product's identifier [1702].
     public var productID: String? { string(.productID) }
-    /// The transaction's identifier: what a purchase is granted once for [1703].
+    /// The transaction's identifier [1703].
     public var transactionID: String? { string(.transactionID) }
-    /// When it was bought, renewed or restored [1704].
+    /// The date the product was bought, renewed or restored [1704].
     public var purchaseDate: Instant? { date(.purchaseDate) }
-    /// The identifier of the first transaction of a subscription or of a restored purchase; absent in some of Xcode's records [1705].
+    /// The identifier of the first transaction of a subscription or of a restored purchase; missing in some records from Xcode [1705].
     public var originalTransactionID: String? { string(.originalTransactionID) }
-    /// The purchase date of that transaction; absent in some of Xcode's records [1706].
+    /// The purchase date of the first transaction; missing in some records from Xcode [1706].
     public var originalPurchaseDate: Instant? { date(.purchaseOriginalPurchaseDate) }
-    /// What kind of product it is (inferred) [1707].
+    /// The product's type (inferred) [1707].
     public var productType: ProductType? { entry.number(.productType).map(ProductType.init(receiptNumber:)) }
-    /// When this period of a subscription ends [1708].
+    /// The date this period of a subscription ends [1708].
     public var expiresDate: Instant? { date(.expiresDate) }
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
     public var itemID: String? { id(.itemID) }
-    /// The identifier of this period of a subscription; `nil` also where it is 0, as for other products [1711].
+    /// The identifier of this period of a subscription; `nil` if it is missing or 0, as for other products [1711].
     public var webOrderLineItemID: String? { id(.webOrderLineItemID).flatMap { $0.hasSameBytes(as: "0") ? nil : $0 } }
-    /// When Apple refunded or revoked it; such a purchase grants nothing from then on [1712].
+    /// The date Apple refunded or revoked the purchase [1712].
     public var revocationDate: Instant? { date(.revocationDate) }
-    /// Whether this period is a free trial [1713].
+    /// A Boolean value that indicates whether this period is a free trial [1713].
     public var isTrialPeriod: Bool? { flag(.isTrialPeriod) }
-    /// Whether this period is at an introductory price [1719].
+    /// A Boolean value that indicates whether this period has an introductory price [1719].
     public var isInIntroOfferPeriod: Bool? { flag(.isInIntroOfferPeriod) }
-    /// Why Apple refunded or revoked it [1720].
+    /// The reason Apple refunded or revoked the purchase [1720].
     public var revocationReason: RevocationReason? {
         entry.number(.revocationReason).map(RevocationReason.init(rawValue:))
     }
     /// The identifier of the promotional offer [1721].
     public var promotionalOfferID: String? { string(.promotionalOfferID) }
 
-    /// All attributes of the purchase, raw, in its order.
+    /// All attributes of the purchase, undecoded, in its order.
     public var attributes: ReceiptAttributes {
         ReceiptAttributes(storage: storage, range: entry.record.range.shifted(by: storage.payload.lowerBound))
     }
 
-    /// The attributes that no field of this type shows, raw, in the purchase's order.
+    /// The attributes for which this type has no field, undecoded, in the purchase's order.
     public var unknownAttributes: [ReceiptAttribute] {
         let entry = entry
         return attributes.filter { !entry.shows($0.type) }
     }
 
-    /// Whether it has a product, a transaction id, a purchase date and a quantity.
+    /// A Boolean value that indicates whether the record has a product, a transaction id, a purchase date and a quantity.
     var isComplete: Bool { entry.present & PurchaseField.required == PurchaseField.required }
 
-    /// The values of a record that is complete.
+    /// The required values of a complete record.
     var requiredValues: (productID: String, transactionID: String, purchaseDate: Instant, quantity: Int) {
         let entry = entry
         return (
@@ -73,7 +73,7 @@ public struct InAppPurchase: Sendable {
 
     private func string(_ type: AttributeType) -> String? { entry.bytes(type).map(storage.string) }
 
-    /// A string of the purchase, to be compared.
+    /// A string of the purchase, for comparisons.
     func key(_ type: AttributeType) -> UTF8Bytes? { entry.bytes(type).map { UTF8Bytes(storage.octets($0)) } }
 
     private func date(_ type: AttributeType) -> Instant? { entry.date(type) }
@@ -91,7 +91,7 @@ extension InAppPurchase: Hashable {
     private var record: ArraySlice<UInt8> { storage.octets(entry.record) }
 }
 
-/// The purchases of a receipt, in its order: a view, with nothing copied.
+/// The records of the purchases in a receipt, in its order. It is a view, which copies nothing.
 public struct InAppPurchases: RandomAccessCollection, Sendable {
     let storage: Receipt.Storage
 

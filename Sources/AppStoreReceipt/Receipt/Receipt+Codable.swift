@@ -2,30 +2,30 @@ public import SpanASN1
 import StrictText
 
 extension Receipt: Codable {
-    /// The payload as one base64 string: everything that the receipt says, byte for byte.
+    /// Encodes the payload as one base64 string, byte for byte.
     public func encode(to encoder: any Encoder) throws {
         try encoder.encodeBase64(storage.bytes[storage.payload])
     }
 
-    /// Reads a payload and checks every value in it, as it was when the receipt was received.
+    /// Decodes a payload and checks every value in it.
     ///
-    /// Nothing is verified by this: whoever could write where the string was kept decides what it says. To trust a receipt again, keep the
-    /// receipt itself and verify it again.
+    /// This verifies no signature: anyone who can write to the storage can change the payload. To trust a stored receipt, store the receipt itself and
+    /// verify it again.
     ///
-    /// - Throws: `DecodingError.dataCorrupted` with the reason in its `underlyingError`; an ``InputError`` for more than 64 MiB, the default of
-    ///   ``VerificationLimits/maximumByteCount``.
+    /// - Throws: `DecodingError.dataCorrupted`, with the reason in its `underlyingError`. A payload of more than 64 MiB, the default of
+    ///   ``VerificationLimits/maximumByteCount``, is refused.
     public init(from decoder: any Decoder) throws {
         self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
     }
 }
 
 extension InAppPurchase: Codable {
-    /// The purchase's record as one base64 string, byte for byte.
+    /// Encodes the record as one base64 string, byte for byte.
     public func encode(to encoder: any Encoder) throws {
         try encoder.encodeBase64(storage.octets(storage.table.purchases[index].record))
     }
 
-    /// Reads a record and checks every value in it. It is the only purchase of its receipt, so ``index`` is 0.
+    /// Decodes a record and checks every value in it. The record is the only purchase of its receipt, so its ``index`` is 0.
     public init(from decoder: any Decoder) throws {
         let record = try decoder.decodeBase64()
         var writer = ASN1Writer()
@@ -87,12 +87,13 @@ extension Decoder {
 }
 
 extension Instant: Codable {
-    /// Milliseconds since 1970, a number.
+    /// Encodes the milliseconds since 1970 as a number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(millisecondsSince1970)
     }
 
+    /// Decodes milliseconds since 1970 from a number.
     public init(from decoder: any Decoder) throws {
         self.init(millisecondsSince1970: try decoder.singleValueContainer().decode(Int64.self))
     }

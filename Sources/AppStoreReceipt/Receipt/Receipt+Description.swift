@@ -1,7 +1,7 @@
-// For logs. Strings are quoted and escaped: what they say comes from the receipt, and of an unverified one from anyone.
+// For logs. Strings are quoted and escaped, because anyone can have written those of an unverified receipt.
 
 extension ReceiptContents {
-    /// `"com.example.app" 1.0, Production, made 2025-06-15T12:00:00Z, 3 purchases`
+    /// A summary for logs, such as `"com.example.app" 1.0, Production, made 2025-06-15T12:00:00Z, 3 purchases`.
     public var description: String {
         let app = [bundleID ?? "?", applicationVersion ?? ""].filter { !$0.isEmpty }.map(\.debugDescription)
         let count = inAppPurchases.count
@@ -16,11 +16,12 @@ extension Receipt: CustomStringConvertible {}
 extension VerifiedReceipt: CustomStringConvertible {}
 
 extension UnverifiedReceipt: CustomStringConvertible {
+    /// A summary for logs, which begins with `not verified`.
     public var description: String { "not verified: " + receipt.description }
 }
 
 extension InAppPurchase: CustomStringConvertible {
-    /// `"com.example.pro", transaction "1000", bought 2025-06-01T09:30:00Z, expires 2025-07-01T09:30:00Z`
+    /// A summary for logs, such as `"com.example.pro", transaction "1000", bought 2025-06-01T09:30:00Z, expires 2025-07-01T09:30:00Z`.
     public var description: String {
         var parts = [
             productID?.debugDescription ?? "no product", "transaction \(transactionID?.debugDescription ?? "?")",

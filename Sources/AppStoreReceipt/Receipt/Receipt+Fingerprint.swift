@@ -1,12 +1,12 @@
 public import SignatureTrust
 
 extension ReceiptContents {
-    /// SHA-256 of the signed content, computed each time it is asked for: the same receipt, however it was sent and wrapped, has the same.
+    /// The SHA-256 of the signed contents, computed on each access.
     ///
-    /// A receipt that is refreshed is another, also where nothing was bought. What is granted once is a transaction id:
-    /// ``InAppPurchase/transactionID``.
+    /// It is the same for every form in which the same receipt is sent. A refreshed receipt has a different fingerprint, even if nothing was bought.
+    /// To grant each purchase once, use ``VerifiedPurchase/transactionID``.
     ///
-    /// - Throws: a host error: this libcrypto does not compute SHA-256.
+    /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-256.
     public var fingerprint: Fingerprint {
         get throws(VerificationError) {
             let storage = receipt.storage

@@ -3,21 +3,21 @@ public import SpanASN1
 import StrictText
 import Synchronization
 
-/// A point in time in whole milliseconds since 1970, UTC.
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z.
 public typealias Instant = SpanASN1.Instant
 
-/// Where a receipt, or data that Apple signed, comes from.
+/// The environments of the App Store in which evidence is signed.
 public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `Production`, or `ProductionVPP` for volume purchases.
     case production
     /// `ProductionSandbox`, or `ProductionVPPSandbox` for volume purchases.
     case sandbox
-    /// `Xcode`: StoreKit Testing, whose signature authenticates nobody.
+    /// `Xcode`: StoreKit Testing. Its signature authenticates nobody.
     case xcode
-    /// `LocalTesting`: tests of signed data, whose signature authenticates nobody. Receipts have no such environment.
+    /// `LocalTesting`: local tests of StoreKit 2. Its signature authenticates nobody. Receipts do not have this environment.
     case localTesting = "local-testing"
 
-    /// From attribute 0; `nil` for a string that is none of the five.
+    /// Creates the environment of a receipt's type [0]; `nil` for an unknown type.
     public init?(receiptType: String) { self.init(name: receiptType.utf8Span.span, in: Self.receiptTypes) }
 
     init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
@@ -27,7 +27,7 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
         ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
     ]
 
-    /// By bytes: the name comes from whoever wrote the input.
+    /// Compares bytes, because an attacker can choose the name.
     init?(name: Span<UInt8>, in names: [(String, AppStoreEnvironment)]) {
         for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
             self = environment
@@ -37,20 +37,20 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What a receipt says: the payload's bytes and a table of where everything is in them.
+/// The contents of a receipt as a plain value, verified or not.
 ///
-/// A plain value, whoever signed it: see ``VerifiedReceipt`` and ``UnverifiedReceipt``. Two are equal when their payloads are, byte for byte.
-/// All fields are described at ``ReceiptContents``.
+/// It consists of the bytes of the payload and a table of their fields. Two receipts are equal if their payloads are equal byte for byte.
+/// ``ReceiptContents`` describes the fields. See also ``VerifiedReceipt`` and ``UnverifiedReceipt``.
 public struct Receipt: Sendable {
     let storage: Storage
 
     final class Storage: Sendable {
-        /// The received container, or its normalised form where it was BER.
+        /// The received container, or its normalised form if it was BER.
         let bytes: [UInt8]
-        /// Where the payload is in `bytes`.
+        /// The range of the payload in `bytes`.
         let payload: Range<Int>
         let table: ReceiptTable
-        /// ``payloadHash``, once it was asked for; 0 before.
+        /// The cached ``payloadHash``; 0 before the first access.
         private let knownHash = Atomic<Int>(0)
 
         init(bytes: [UInt8], payload: Range<Int>, table: ReceiptTable) {
@@ -59,7 +59,7 @@ public struct Receipt: Sendable {
             self.table = table
         }
 
-        /// The hash of the whole payload, computed once: the same in all of this process, and in no other.
+        /// The hash of the whole payload, computed once. It differs between processes.
         var payloadHash: Int {
             let known = knownHash.load(ordering: .relaxed)
             guard known == 0 else { return known }
@@ -80,19 +80,19 @@ public struct Receipt: Sendable {
     }
 }
 
-/// The fields of a receipt, the same for ``Receipt``, ``VerifiedReceipt`` and ``UnverifiedReceipt``.
+/// The fields of a ``Receipt``, a ``VerifiedReceipt`` or an ``UnverifiedReceipt``.
 ///
-/// A field is `nil` when its attribute is absent or an empty string; nothing is made up. The numbers in brackets are the attributes'.
+/// A field is `nil` if its attribute is missing or an empty string. The numbers in brackets are attribute types (``AttributeType``).
 ///
-/// Strings are what the receipt says. Swift's `==` on them is canonical equivalence, which takes two spellings of one character for equal, and takes
-/// time in the square of their length for strings made to be slow. Compare the `utf8` of identifiers, as this library does.
+/// To compare identifiers, compare their `utf8`, as this library does. Swift's `==` on strings tests canonical equivalence: two spellings of one
+/// character are equal, and an attacker can choose strings whose comparison takes time in the square of their length.
 public protocol ReceiptContents {
-    /// The plain value.
+    /// The contents as a plain value.
     var receipt: Receipt { get }
 }
 
 extension Receipt: ReceiptContents {
-    /// The value itself.
+    /// The receipt itself.
     public var receipt: Receipt { self }
 }
 
@@ -105,9 +105,9 @@ extension ReceiptContents {
     }
     private func id(_ type: AttributeType) -> String? { table.number(type).map { String($0) } }
 
-    /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
+    /// The receipt's type: `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
     public var receiptType: String? { string(.receiptType) }
-    /// What ``receiptType`` stands for; `nil` when it is missing or unknown.
+    /// The environment of ``receiptType``; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? {
         let storage = receipt.storage
         guard let type = storage.table.bytes(.receiptType) else { return nil }
@@ -119,21 +119,21 @@ extension ReceiptContents {
     public var bundleID: String? { string(.bundleID) }
     /// `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS [3].
     public var applicationVersion: String? { string(.applicationVersion) }
-    /// An opaque value that enters the device hash [4].
+    /// An opaque value that is part of the device hash [4].
     public var opaqueValue: [UInt8]? { octets(.opaqueValue) }
-    /// SHA-1 of device identifier, opaque value and encoded bundle id [5].
+    /// The device hash: the SHA-1 of device identifier, opaque value and encoded bundle id [5].
     public var sha1Hash: [UInt8]? { octets(.sha1Hash) }
-    /// When the original receipt was made; absent in the sandbox [8].
+    /// The date the original receipt was created; missing in the sandbox [8].
     public var originalCreationDate: Instant? { table.date(.originalCreationDate) }
-    /// The version of Apple's server, ASCII packed into an integer (inferred) [9].
+    /// The version of Apple's server, as ASCII packed into an integer (inferred) [9].
     public var serverBuild: Int64? { table.number(.serverBuild) }
-    /// The age rating, `4+` (inferred) [10].
+    /// The age rating, such as `4+` (inferred) [10].
     public var ageRating: String? { string(.ageRating) }
     /// The seller's id (inferred) [11].
     public var sellerID: String? { id(.sellerID) }
-    /// When the receipt was made: the date at which its chain is judged [12].
+    /// The date the receipt was created, at which its certificate chain is validated by default [12].
     public var creationDate: Instant? { table.date(.creationDate) }
-    /// The system version of the device, 180602 for 18.6.2 (inferred) [13].
+    /// The system version of the device, such as 180602 for 18.6.2 (inferred) [13].
     public var clientVersion: Int64? { table.number(.clientVersion) }
     /// Apple's id of the download [15].
     public var downloadID: String? { id(.downloadID) }
@@ -141,33 +141,35 @@ extension ReceiptContents {
     public var versionExternalIdentifier: String? { id(.versionExternalIdentifier) }
     /// The purchases, in the order of the receipt [17].
     public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
-    /// When the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
+    /// The date the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
     public var originalPurchaseDate: Instant? { table.date(.originalPurchaseDate) }
-    /// The app's version when it was first bought; absent in Xcode's receipts [19].
+    /// The app's version when it was first bought; missing in receipts from Xcode [19].
     public var originalApplicationVersion: String? { string(.originalApplicationVersion) }
-    /// When the receipt expires: volume purchases, and year 4001 in Xcode's receipts [21].
+    /// The date the receipt expires. Only volume purchases have one, and receipts from Xcode, in the year 4001 [21].
     public var expirationDate: Instant? { table.date(.expirationDate) }
-    /// 2 for a Mac, 3 for iOS (inferred) [25].
+    /// The platform: 2 for a Mac, 3 for iOS (inferred) [25].
     public var platform: Int64? { table.number(.platform) }
-    /// When the app was pre-ordered (inferred) [32].
+    /// The date the app was pre-ordered (inferred) [32].
     public var preorderDate: Instant? { table.date(.preorderDate) }
 
-    /// All attributes of the receipt, raw, in its order; those of type 17 are its purchases.
+    /// All attributes of the receipt, undecoded, in its order. Those of type 17 are its purchases.
     public var attributes: ReceiptAttributes {
         let storage = receipt.storage
         return ReceiptAttributes(storage: storage, range: storage.payloadContent)
     }
 
-    /// The attributes that no field of this type shows, raw, in the receipt's order.
+    /// The attributes for which this type has no field, undecoded, in the receipt's order.
     public var unknownAttributes: [ReceiptAttribute] {
         attributes.filter { $0.type != .inAppPurchase && !table.shows($0.type) }
     }
 
-    /// Whether the receipt was made for a device: SHA-1 of the device's identifier, attribute 4 and attribute 2 as encoded is attribute 5.
+    /// Returns whether the receipt was made for a device.
     ///
-    /// - Parameter deviceIdentifier: on iOS the 16 bytes of `identifierForVendor`, on macOS the 6 bytes of the primary network interface's
-    ///   hardware address.
-    /// - Throws: a host error: this libcrypto does not compute SHA-1.
+    /// It was if ``sha1Hash`` is the SHA-1 of the device identifier, ``opaqueValue`` and the encoded ``bundleID``.
+    ///
+    /// - Parameter deviceIdentifier: On iOS, the 16 bytes of `identifierForVendor`. On macOS, the 6 bytes of the hardware address of the primary
+    ///   network interface.
+    /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-1.
     public func matches(deviceIdentifier: [UInt8]) throws(VerificationError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
         let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)
@@ -188,6 +190,8 @@ extension Receipt: Hashable {
         return leftBytes.span.extracting(left.payload).isIdentical(to: rightBytes.span.extracting(right.payload))
     }
 
-    /// Hashes all of the payload, once for a value and its copies: whoever chooses the receipts of a set cannot choose their hashes.
+    /// Hashes the whole payload, once for a value and its copies.
+    ///
+    /// Whoever sends the receipts of a set cannot choose their hashes.
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.payloadHash) }
 }

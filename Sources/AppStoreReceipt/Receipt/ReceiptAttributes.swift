@@ -1,21 +1,22 @@
 import SpanASN1
 
-/// An attribute as it stands in the receipt.
+/// An undecoded attribute of a receipt.
 public struct ReceiptAttribute: Hashable, Sendable {
-    /// The attribute's number; ``AttributeType/name`` says what it is called, where that is known.
+    /// The type of the attribute.
     public let type: AttributeType
-    /// 1 in Apple's receipts, but 2 for attribute 4.
+    /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others.
     public let version: Int64
-    /// The content of the OCTET STRING; usually DER of one element.
+    /// The contents of the OCTET STRING, usually the DER of one element.
     public let value: [UInt8]
 }
 
-/// The attributes of a receipt or of a purchase, in its order; each is read when it is asked for.
+/// The undecoded attributes of a receipt or of a purchase, in its order. Each is read on access.
 public struct ReceiptAttributes: Sequence, Sendable {
     let storage: Receipt.Storage
-    /// The content of the SET, as a range of the storage's bytes.
+    /// The contents of the SET, as a range of the storage's bytes.
     let range: Range<Int>
 
+    /// The iterator over the attributes.
     public struct Iterator: IteratorProtocol {
         let bytes: [UInt8]
         var position: Int
@@ -42,7 +43,7 @@ public struct ReceiptAttributes: Sequence, Sendable {
 }
 
 extension Receipt.Storage {
-    /// The content of the payload's SET, as a range of `bytes`.
+    /// The contents of the payload's SET, as a range of `bytes`.
     var payloadContent: Range<Int> {
         payload.lowerBound + table.contentStart..<payload.upperBound
     }

@@ -1,55 +1,56 @@
 public import SpanASN1
 import StrictText
 
-/// Answers requests to verifyReceipt as Apple's server does, from the receipt alone.
+/// A responder that answers requests to verifyReceipt as Apple's server does, from the receipt alone.
 ///
 /// ```swift
 /// let responder = try VerifyReceiptResponder(bundleIDs: ["com.example.app"], environments: [.production])
-/// let answer = responder.answer(to: request.body)     // HTTP status 200 whatever it says, as Apple's
+/// let answer = responder.answer(to: body)  // send answer.body with HTTP status 200, as Apple does
 /// ```
 ///
-/// The answer has every key of Apple's that a receipt can answer, in Apple's names and types. It has no `latest_receipt_info`, no
-/// `latest_receipt` and no `pending_renewal_info`: what happened after the receipt was signed is not in it. Code that takes an absent
-/// `latest_receipt_info` for "no subscription" must be changed before it is pointed here: see <doc:ComingFromVerifyReceipt>.
-///
+/// The answer has every key of Apple's answer that the receipt contains, with Apple's names and types. It has no `latest_receipt_info`,
+/// `latest_receipt` or `pending_renewal_info`, because the receipt does not contain what happened after it was signed. If your code takes a missing
+/// `latest_receipt_info` to mean "no subscription", change it before you use a responder. See <doc:ComingFromVerifyReceipt>.
 public struct VerifyReceiptResponder: Sendable {
-    /// The environments whose receipts get status 0. With ``AppStoreEnvironment/production`` alone it answers as `buy.itunes.apple.com`, and sandbox
-    /// receipts get status 21007; with ``AppStoreEnvironment/sandbox`` alone as `sandbox.itunes.apple.com`, and production receipts get 21008.
-    /// With both, `environment` in the answer says which one it was: check it before granting.
-    public let environments: Set<AppStoreEnvironment>
-    /// What verifies the receipts, of either environment: not for granting.
-    package let verifier: AppStoreVerifier
-    /// What became of the requests, for metrics.
-    public var counts: VerifierCounts { verifier.counts }
-    /// Whether the answer has a `latest_receipt_info` with what is in `in_app`, or with `exclude-old-transactions` the latest period of each
-    /// subscription and all else. Off unless set; the answer is marked by `"latest_receipt_info_source":"in_app"`.
+    /// The environments whose receipts are answered with status 0.
     ///
-    /// It is no newer than the receipt: renewals, refunds and cancellations since are missing.
+    /// With ``AppStoreEnvironment/production`` alone, the responder answers as `buy.itunes.apple.com`: the status for sandbox receipts is 21007. With
+    /// ``AppStoreEnvironment/sandbox`` alone, it answers as `sandbox.itunes.apple.com`: the status for production receipts is 21008. With both, check
+    /// `environment` in the answer before you grant anything.
+    public let environments: Set<AppStoreEnvironment>
+    /// The verifier, which accepts both environments. Do not grant anything by it.
+    package let verifier: AppStoreVerifier
+    /// The numbers of requests by their result, for metrics.
+    public var counts: VerifierCounts { verifier.counts }
+    /// A Boolean value that indicates whether the answer has a `latest_receipt_info` with the contents of `in_app`; by default `false`.
+    ///
+    /// With `exclude-old-transactions` in the request, it has only the latest period of each subscription, and all other purchases. The answer then
+    /// contains `"latest_receipt_info_source":"in_app"`. It is as old as the receipt: later renewals, refunds and cancellations are missing.
     public var fillsLatestReceiptInfo = false
-    /// The time of `request_date`.
+    /// The clock for `request_date`; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
 
-    /// Makes a responder.
+    /// Creates a responder.
     ///
     /// - Parameters:
-    ///   - bundleIDs: the apps whose receipts are answered; receipts of others get status 21003. With `nil` it answers for every app, as Apple's
-    ///     server does: compare `receipt.bundle_id` before you grant anything.
-    ///   - environments: the environments whose receipts get status 0.
-    ///   - trust: whose signature counts; Apple's by default.
-    /// - Throws: an error of the stage `verifier`: the configuration can accept nothing, or this libcrypto cannot verify receipts.
+    ///   - bundleIDs: The bundle ids of your apps. The status for receipts of other apps is 21003. With `nil`, the responder answers for every app, as
+    ///     Apple's server does. Then compare `receipt.bundle_id` before you grant anything.
+    ///   - environments: The environments whose receipts are answered with status 0.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(
         bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
     ) throws(VerificationError) {
         try self.init(policy: VerificationPolicy(bundleIDs: bundleIDs, environments: environments), trust: trust)
     }
 
-    /// Makes a responder with a policy.
+    /// Creates a responder with a policy.
     ///
     /// - Parameters:
-    ///   - policy: its environments are those that get status 0. Receipts of the other environment are verified all the same, by all else that
-    ///     the policy says: status 21007 and 21008 are for genuine receipts.
-    ///   - trust: whose signature counts; Apple's by default.
-    /// - Throws: as ``init(bundleIDs:environments:trust:)``.
+    ///   - policy: The policy. Receipts from its environments are answered with status 0. Receipts from the other environment are verified with the rest of
+    ///     the policy, because status 21007 and 21008 are for genuine receipts.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         var policy = policy
         environments = policy.environments
@@ -60,9 +61,10 @@ public struct VerifyReceiptResponder: Sendable {
         verifier = try AppStoreVerifier(policy: policy, trust: trust)
     }
 
-    /// The answer to a request.
+    /// Answers a request.
     ///
-    /// - Parameter body: the JSON text as received.
+    /// - Parameter body: The body of the request, as received.
+    /// - Returns: The answer, also for a malformed request.
     public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         var excludesOldTransactions = false
         let result = Result { () throws(VerificationError) in
@@ -80,7 +82,7 @@ public struct VerifyReceiptResponder: Sendable {
         return answer(for: result, excludesOldTransactions: excludesOldTransactions)
     }
 
-    /// The answer to a request, or for a receipt in any other form.
+    /// Answers a request, or a receipt in any other form.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
         // What is too large for an object is too large for any other text, and not looked at here.
         let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
@@ -88,7 +90,7 @@ public struct VerifyReceiptResponder: Sendable {
         return answer(for: Result { () throws(VerificationError) in try verifier.verifyReceipt(input) })
     }
 
-    /// The answer for a receipt that ``verifier`` has judged.
+    /// Returns the answer for a verdict of ``verifier``.
     package func answer(
         for result: Result<VerifiedReceipt, VerificationError>, excludesOldTransactions: Bool = false
     ) -> VerifyReceiptAnswer {
@@ -141,13 +143,15 @@ public struct VerifyReceiptResponder: Sendable {
     }
 }
 
-/// An answer of a ``VerifyReceiptResponder``.
+/// The answer of a ``VerifyReceiptResponder``.
 public struct VerifyReceiptAnswer: Sendable {
-    /// What the answer says in `status`.
+    /// The `status` of the answer.
     public let status: VerifyReceiptStatus
-    /// The JSON text to send, with `Content-Type: application/json` and HTTP status 200.
+    /// The JSON to send, with `Content-Type: application/json` and HTTP status 200.
     public let body: [UInt8]
-    /// The receipt where ``status`` is 0; else why there is none, `environment-mismatch` for a genuine one of the other environment.
+    /// The verified receipt if ``status`` is 0, and otherwise the error.
+    ///
+    /// The code for a genuine receipt from the other environment is `environment-mismatch`.
     public let result: Result<VerifiedReceipt, VerificationError>
 }
 
@@ -163,7 +167,7 @@ extension AppStoreEnvironment {
 }
 
 extension VerifiedReceipt {
-    /// The purchases that `exclude-old-transactions` leaves, by their index: of each subscription the latest, and all that are none.
+    /// The indices of the purchases that `exclude-old-transactions` keeps: the latest of each subscription, and all other purchases.
     fileprivate var latestTransactions: [Int] {
         var latest: [UTF8Bytes: InAppPurchase] = [:]
         var kept: [Int] = []

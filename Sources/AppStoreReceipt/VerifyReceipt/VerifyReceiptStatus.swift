@@ -1,19 +1,20 @@
-/// The `status` of verifyReceipt's answer, as far as this library gives it.
+/// The values of `status` in verifyReceipt's answer that this library returns.
 public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
-    /// The receipt is genuine, and from the environment that was asked. Whether it says anything about a subscription is another question.
+    /// The receipt is genuine, and its environment is accepted. This does not mean that a subscription in it is active.
     case valid = 0
-    /// The request is no JSON object.
+    /// The request is not a JSON object.
     case unreadableRequest = 21000
-    /// `receipt-data` is missing or malformed. So is, for Apple's codes, a receipt that is genuine and that this library cannot read:
-    /// `VerificationError.category` of the answer's ``VerifyReceiptAnswer/result`` is then `host`, and `client` or `forgery` otherwise.
+    /// `receipt-data` is missing or malformed, or this library cannot read a genuine receipt.
+    ///
+    /// For a genuine receipt, ``VerificationError/category`` of the error in ``VerifyReceiptAnswer/result`` is `host`.
     case malformedReceipt = 21002
-    /// The receipt is not signed by whom it should be; or it is not one of those that the responder is to accept.
+    /// The receipt is not signed by a trusted authority, or the policy does not accept it.
     case notAuthenticated = 21003
-    /// A receipt of the sandbox, sent to production.
+    /// The receipt is from the sandbox, and only production is accepted.
     case sandboxReceipt = 21007
-    /// A receipt of production, sent to the sandbox.
+    /// The receipt is from production, and only the sandbox is accepted.
     case productionReceipt = 21008
-    /// This host cannot verify receipts; it says nothing of the receipt. Apple's meaning is the same: try again later.
+    /// This host cannot verify receipts. The receipt is not at fault. As with Apple's server, try again later.
     case internalError = 21009
 }
 

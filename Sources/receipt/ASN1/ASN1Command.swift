@@ -6,16 +6,16 @@ import StrictText
 struct ASN1Command: Command {
     static let syntax = CommandSyntax(
         name: "asn1",
-        summary: "Shows the structure of any BER or DER file, a receipt's attributes by name",
+        summary: "Shows the structure of any BER or DER file, with the names of receipt attributes",
         operands: "[FILE|-]",
         maximumOperandCount: 1,
         options: [],
         notes: """
             Each line has the offset of an element, the number of bytes of its header and of its content
-            ('indef' for an indefinite length), its type, and its value. Strings that wrap more of such
-            structure are shown with it.
-            The file may be binary, PEM with any labels, base64, or JSON with 'receipt-data'.
-            Exit status: 0, 1 when the structure is malformed (what comes before the fault is shown),
+            ('indef' for an indefinite length), its type, and its value. If a string contains such a
+            structure, that is shown too.
+            The file is binary, PEM with any labels, base64, or JSON with 'receipt-data'.
+            Exit status: 0, 1 if the structure is malformed (the elements before the fault are shown),
             2 for wrong usage or an unreadable file.
             """)
 

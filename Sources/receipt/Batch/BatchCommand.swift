@@ -9,28 +9,28 @@ struct BatchCommand: Command {
         operands: "[FILE|-]",
         maximumOperandCount: 1,
         options: VerifierOptions.options + [
-            .init(name: "--jobs", value: "N", help: "How many threads verify; one for each processor if not given."),
+            .init(name: "--jobs", value: "N", help: "The number of threads; by default one for each processor."),
             .init(
                 name: "--brief", value: "",
                 help:
-                    "Without the contents: verdict, bundle id, environment and transaction\nids only: of all purchases, expired and cancelled ones too."
+                    "Print only the verdict, the bundle id, the environment and the transaction\nids, including those of expired and revoked purchases."
             ),
             .init(
                 name: "--max-line", value: "BYTES",
                 help:
-                    "The longest line, \(defaultMaximumLineByteCount) if not given. Memory is bounded by it and by\n--jobs, whatever the length of the input."
+                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs\nlimit the memory, whatever the length of the input."
             ),
         ],
         notes: """
-            A line is what 'receipt verify' takes as text (a receipt in base64, a JWS), or a JSON
-            object with 'receipt-data', 'signedPayload', 'signedTransactionInfo',
-            'signedRenewalInfo' or 'signedAppTransactionInfo', and any other members.
-            For each line, also an empty one, there is one line of output, in the same order: the
-            object of 'receipt verify --format json' without 'file'. The line's other members are
-            its first member: "input":{"id":17}. Nothing in "input" is verified.
-            SIGINT and SIGTERM end the work after a whole line, and within a line if nothing of the
-            output is taken for a second; the exit status is then 130, and 141 when the output is a
-            pipe that nobody reads any more. Otherwise it is that of 'receipt verify'.
+            A line is a receipt in base64, a JWS, or a JSON object with 'receipt-data',
+            'signedPayload', 'signedTransactionInfo', 'signedRenewalInfo' or
+            'signedAppTransactionInfo', and any other members.
+            Each line, including an empty one, results in one line of output, in the same order: the
+            object of 'receipt verify --format json' without 'file'. The other members of the line
+            are in its first member, such as "input":{"id":17}. Nothing in "input" is verified.
+            SIGINT and SIGTERM end the work after a complete line, or within a line if the output is
+            not read for a second. The exit status is then 130. It is 141 if the output is a pipe
+            that was closed. Otherwise it is that of 'receipt verify'.
             """)
 
     /// A receipt of some 35,000 purchases.

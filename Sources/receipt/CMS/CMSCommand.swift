@@ -14,39 +14,39 @@ struct CMSCommand: Command {
         options: [
             .init(
                 name: "--content", value: "FILE",
-                help: "The content of a message that does not carry it, as it was signed."),
+                help: "The content of a detached message, exactly as it was signed."),
             .init(
                 name: "--root", value: "FILE",
                 help:
-                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated.\nWithout one nothing is verified.",
+                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated.\nWithout it, nothing is verified.",
                 isRepeatable: true),
             .init(
                 name: "--intermediate", value: "FILE",
-                help: "Certificates that the message may lack: issuers', or the signer's own;\nmay be repeated.",
+                help: "Certificates that the message may not contain: of issuers, or of the\nsigner; may be repeated.",
                 isRepeatable: true),
             .init(
                 name: "--at", value: "DATE",
                 help:
-                    "Judge the certificates 'now' (the default), at the time that each signer\nstates ('signing'), or at a date such as 2025-01-31T12:00:00Z."
+                    "Validate the certificates 'now' (the default), at the time that each signer\nstates ('signing'), or at a date such as 2025-01-31T12:00:00Z."
             ),
             .init(
                 name: "--purpose", value: "email|code|time|OID",
-                help: "The signer's certificate must state this purpose; may be repeated.", isRepeatable: true),
+                help: "Require this purpose in the signer's certificate; may be repeated.", isRepeatable: true),
             .init(
                 name: "--crl", value: "FILE",
                 help:
-                    "The revocation lists in FILE (PEM or DER) must cover the signer's\ncertificate; may be repeated.",
+                    "Check the signer's certificate with the revocation lists in FILE (PEM or\nDER); may be repeated.",
                 isRepeatable: true),
             .init(
                 name: "--revocation", value: "signer|chain",
-                help: "Which certificates the lists must cover: the signer's (the default),\nor the whole chain."),
-            .init(name: "--allow-sha1", value: "", help: "Accept SHA-1."),
-            .init(name: "--out", value: "FILE", help: "Write the content to FILE, once it is verified."),
+                help: "The certificates that the lists must cover: the signer's (the default),\nor the whole chain."),
+            .init(name: "--allow-sha1", value: "", help: "Accept SHA-1 signatures."),
+            .init(name: "--out", value: "FILE", help: "Write the content to FILE if it is verified."),
             .init(name: "--format", value: "text|json", help: "'json' prints one line."),
         ],
         notes: """
-            The message may be binary (DER or BER), PEM with any label, or base64. Every signer must pass.
-            Exit status: 0 when the message was verified, 1 when it was refused or no root was given,
+            The message is binary (DER or BER), PEM with any label, or base64. Every signer must pass.
+            Exit status: 0 if the message was verified, 1 if it was refused or no root was given,
             2 for wrong usage, an unreadable file, or a host whose libcrypto cannot do the work.
             """)
 

@@ -66,7 +66,7 @@ extension CMSReport {
             console.print("  \(error)")
         case .unverified:
             console.print(
-                "\(console.style(.yellow, "UNVERIFIED"))  \(name): anyone can have written this; --root says whom to trust"
+                "\(console.style(.yellow, "UNVERIFIED"))  \(name): anyone can have written this; to verify it, pass --root"
             )
         }
         switch outline {
@@ -103,7 +103,7 @@ extension CMSReport {
             ("Signer \(index)", signer.identifier),
             ("  algorithms", "\(signer.signatureAlgorithm), \(signer.digestAlgorithm)"),
         ]
-        if let time = signer.signingTime { fields.append(("  says it signed", time.text)) }
+        if let time = signer.signingTime { fields.append(("  signing time", time.text)) }
         if !signer.signedAttributes.isEmpty {
             fields.append(("  signed attributes", signer.signedAttributes.joined(separator: ", ")))
         }
@@ -116,7 +116,7 @@ extension CMSReport {
         fields.append(
             (
                 "  verified",
-                "\(verified.kind.rawValue) with \(verified.digest.rawValue), chain judged at \(verified.validationDate.text)"
+                "\(verified.kind.rawValue) with \(verified.digest.rawValue), chain validated at \(verified.validationDate.text)"
             ))
         for (position, certificate) in verified.chain.enumerated() {
             fields.append((position == 0 ? "  chain" : "", Self.name(of: certificate)))

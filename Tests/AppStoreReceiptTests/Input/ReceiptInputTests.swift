@@ -264,7 +264,7 @@ import Testing
 
     @Test func `an error says what, in which form and where`() {
         let error = InputError(.invalidBase64, form: .base64, offset: 57)
-        #expect(error.description == "invalid base64 at byte 57 of the text")
+        #expect(error.description == "the base64 has an invalid character or is incomplete at byte 57 of the text")
         #expect(MemoryLayout<InputError>.size <= 16)
         let words = InputError.Kind.allCases.map(\.rawValue)
         #expect(words.allSatisfy { word in word.allSatisfy { $0.isLowercase || $0 == "-" || $0.isNumber } })
