@@ -171,15 +171,41 @@ import Testing
         #expect(try code({ $0.distrusted = [leaf] }) == "distrusted-certificate")
         #expect(try code({ $0.algorithms.allowsSHA1 = false }, { $0.digest = .sha1 }) == "weak-algorithm")
         #expect(try code({ $0.algorithms.rsaKeySizes = 2048...2048 }) == nil)
-        #expect(throws: VerificationError.configuration(.unusableTrustAnchor)) {
+        let error = #expect(throws: VerificationError.self) {
             try AppStoreVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
         }
+        #expect(error?.code == "unusable-trust-anchor" && error?.found?.hasPrefix("certificate 1: ") == true)
         #expect(try code({ $0.limits.maximumByteCount = received.count }) == nil)
         #expect(try code({ $0.limits.maximumByteCount = received.count - 1 }) == "input-too-large")
         #expect(try code({ $0.limits.maximumCertificateCount = 3 }) == nil)
         #expect(try code({ $0.limits.maximumCertificateCount = 2 }) == "too-many-elements")
         #expect(try code({ $0.limits.maximumPurchaseCount = 1 }) == nil)
         #expect(try code({ $0.limits.maximumPurchaseCount = 0 }) == "too-many-elements")
+    }
+
+    @Test func `narrowed algorithms do without some of Apple's roots, and without all of them there is no verifier`() throws {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        for kinds in [[.rsaPKCS1, .ecdsa], .rsaPKCS1, .ecdsa] as [SignatureKinds] {
+            policy.algorithms.kinds = kinds
+            #expect(throws: Never.self) { try AppStoreVerifier(policy: policy) }
+        }
+        policy.algorithms.kinds = []
+        let error = #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: policy) }
+        #expect(error?.code == "unusable-trust-anchor")
+    }
+
+    /// Whoever reads a file of roots may have been given a whole chain.
+    @Test func `an intermediate among the roots makes no verifier, and is named`() throws {
+        for authority in [try MintedReceipts.authority, try TestCertificateAuthority(.ellipticCurve)] {
+            let (root, intermediate) = try (authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate))
+            for (anchors, place) in [([root, intermediate], 2), ([intermediate, root], 1), ([intermediate], 1)] {
+                let error = #expect(throws: VerificationError.self) {
+                    try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: .roots(anchors))
+                }
+                #expect(error?.code == "unusable-trust-anchor" && error?.stage == .verifier)
+                #expect(error?.found?.hasPrefix("certificate \(place): ") == true)
+            }
+        }
     }
 
     @Test func `a verifier that could accept nothing, or the wrong thing, is not made`() throws {

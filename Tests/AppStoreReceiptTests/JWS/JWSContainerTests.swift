@@ -229,7 +229,13 @@ import Testing
             ("missing-intermediate-marker", { $0.intermediate.removeExtensions(.worldwideDeveloperRelationsMarker) }),
             ("invalid-key-usage", { $0.leaf.replaceExtension(.keyUsage(.keyEncipherment)) }),
             ("invalid-issuer", { $0.intermediate.replaceExtension(.basicConstraints(isAuthority: false)) }),
-            ("unsupported-key", { $0.intermediate.keyKind = .p256 }),
+            (
+                "unsupported-key",
+                {
+                    $0.intermediate.keyKind = .rsa(bits: 2048)
+                    $0.leaf.digest = .sha256
+                }
+            ),
             ("unsupported-key", { $0.leaf.keyKind = .p384 }),
             ("unsupported-key", { $0.leaf.keyKind = .rsa(bits: 2048) }),
             ("weak-algorithm", { $0.leaf.digest = .sha1 }),
@@ -254,6 +260,15 @@ import Testing
                 (try? JWSBuilder.signature(of: Array(input.utf8), key: key)) ?? [UInt8](repeating: 1, count: 64)
             #expect(try Minted.failure(input + "." + JWSBuilder.base64URL(signature), verifier)?.code == code)
         }
+    }
+
+    @Test(arguments: [SigningKey.Kind.p256, .p384], [SigningKey.Kind.p256, .p384])
+    func `intermediate and root may be on P-256 or on P-384`(intermediate: SigningKey.Kind, root: SigningKey.Kind) throws {
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        (shape.intermediate.keyKind, shape.root.keyKind) = (intermediate, root)
+        let authority = try TestCertificateAuthority(shape)
+        let jws = try Minted.transaction.signed(by: authority)
+        #expect(throws: Never.self) { try Minted.verifier(authority).verifyTransaction(jws) }
     }
 
     @Test func `a P-256 leaf and a P-384 intermediate verify under an RSA root too`() throws {
