@@ -123,13 +123,11 @@ extension Instant: InstantProtocol {
     /// The result has whole milliseconds; a fraction is discarded. It is at least ``distantPast`` and at most ``distantFuture``.
     ///
     /// - Parameter duration: The duration to add.
-    public func advanced(by duration: Duration) -> Instant {
-        let limit = duration < .zero ? Instant.distantPast : .distantFuture
-        let (seconds, attoseconds) = duration.components
-        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
-        return overflow || overflowSum || overflowEnd ? limit : Instant(millisecondsSince1970: end)
+    public func advanced(by duration: Duration) -> Instant { moved(by: duration.wholeMilliseconds) }
+
+    /// - Parameter milliseconds: those of a duration, which 128 bits hold together with any instant's.
+    private func moved(by milliseconds: Int128) -> Instant {
+        Instant(millisecondsSince1970: Int64(clamping: Int128(millisecondsSince1970) + milliseconds))
     }
 
     /// Returns the duration from this instant to another; it is negative if the other is earlier.
@@ -138,4 +136,29 @@ extension Instant: InstantProtocol {
     public func duration(to other: Instant) -> Duration {
         .milliseconds(other.millisecondsSince1970) - .milliseconds(millisecondsSince1970)
     }
+}
+
+// The standard library has these operators for its own instants alone.
+extension Instant {
+    /// The instant later by a duration, as ``advanced(by:)``.
+    public static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }
+
+    /// The instant earlier by a duration, within the bounds of ``advanced(by:)``.
+    public static func - (instant: Instant, duration: Duration) -> Instant {
+        instant.moved(by: -duration.wholeMilliseconds)
+    }
+
+    /// Makes an instant later by a duration, as ``advanced(by:)``.
+    public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+
+    /// Makes an instant earlier by a duration, within the bounds of ``advanced(by:)``.
+    public static func -= (instant: inout Instant, duration: Duration) { instant = instant - duration }
+
+    /// How much later the first instant is than the second.
+    public static func - (instant: Instant, other: Instant) -> Duration { other.duration(to: instant) }
+}
+
+extension Duration {
+    /// A `Duration` can have more seconds than its `components` can hold.
+    fileprivate var wholeMilliseconds: Int128 { attoseconds / 1_000_000_000_000_000 }
 }

@@ -32,7 +32,8 @@ extension TextReport {
                 let text = cell(column)
                 line += "  " + (column == .notes ? text : text.keepingEnd(of: width).padded(to: width))
             }
-            while line.last == " " { line.removeLast() }
+            // Not its last character: an offer's may be of any number of scalars, and to compare it is to normalise them.
+            while line.utf8.last == UInt8(ascii: " ") { line.unicodeScalars.removeLast() }
             return line
         }
         console.print(style(.dim, line(\.title)))
