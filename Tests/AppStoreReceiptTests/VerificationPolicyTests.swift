@@ -196,7 +196,7 @@ import Testing
 
     /// Whoever reads a file of roots may have been given a whole chain.
     @Test func `an intermediate among the roots makes no verifier, and is named`() throws {
-        for authority in [try MintedReceipts.authority, try TestCertificateAuthority(.ellipticCurve)] {
+        for authority in [try Minted.authority, try TestCertificateAuthority(.ellipticCurve)] {
             let (root, intermediate) = try (authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate))
             for (anchors, place) in [([root, intermediate], 2), ([intermediate, root], 1), ([intermediate], 1)] {
                 let error = #expect(throws: VerificationError.self) {
