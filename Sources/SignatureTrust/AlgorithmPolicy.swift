@@ -23,6 +23,7 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     /// - Parameters:
     ///   - kinds: The accepted kinds of signatures.
     ///   - digests: The accepted digest algorithms; by default SHA-2.
+    ///   - sha1Kinds: The kinds of signatures with which SHA-1 is accepted, if `digests` contains it; by default all.
     ///   - rsaKeySizes: The accepted sizes of RSA keys, in bits; by default 2048 to 4096.
     ///   - curves: The accepted elliptic curves; by default P-256, P-384 and P-521.
     public init(
