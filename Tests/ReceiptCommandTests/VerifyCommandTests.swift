@@ -157,7 +157,7 @@ import Testing
         let intermediate = try folder.write("intermediate.der", authority.intermediate.certificate)
         let refused = run("verify", "--root", intermediate, receipt)
         #expect(refused.status == 2)
-        #expect(refused.errorOutput.contains("certificate 1: another certificate issued this one"))
+        #expect(refused.errorOutput.contains("certificate 1: a trust anchor is not self-signed"))
     }
 
     @Test func `a root file may be PEM with several certificates and text around them`() throws {
