@@ -183,7 +183,9 @@ import Testing
         #expect(try code({ $0.limits.maximumPurchaseCount = 0 }) == "too-many-elements")
     }
 
-    @Test func `narrowed algorithms do without some of Apple's roots, and without all of them there is no verifier`() throws {
+    @Test func `narrowed algorithms do without some of Apple's roots, and without all of them there is no verifier`()
+        throws
+    {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         for kinds in [[.rsaPKCS1, .ecdsa], .rsaPKCS1, .ecdsa] as [SignatureKinds] {
             policy.algorithms.kinds = kinds
@@ -196,11 +198,12 @@ import Testing
 
     /// Whoever reads a file of roots may have been given a whole chain.
     @Test func `an intermediate among the roots makes no verifier, and is named`() throws {
-        for authority in [try MintedReceipts.authority, try TestCertificateAuthority(.ellipticCurve)] {
+        for authority in [try Minted.authority, try TestCertificateAuthority(.ellipticCurve)] {
             let (root, intermediate) = try (authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate))
             for (anchors, place) in [([root, intermediate], 2), ([intermediate, root], 1), ([intermediate], 1)] {
                 let error = #expect(throws: VerificationError.self) {
-                    try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: .roots(anchors))
+                    try AppStoreVerifier(
+                        bundleID: "com.example.app", environments: [.production], trust: .roots(anchors))
                 }
                 #expect(error?.code == "unusable-trust-anchor" && error?.stage == .verifier)
                 #expect(error?.found?.hasPrefix("certificate \(place): ") == true)

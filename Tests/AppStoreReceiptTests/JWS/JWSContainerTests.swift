@@ -263,7 +263,9 @@ import Testing
     }
 
     @Test(arguments: [SigningKey.Kind.p256, .p384], [SigningKey.Kind.p256, .p384])
-    func `intermediate and root may be on P-256 or on P-384`(intermediate: SigningKey.Kind, root: SigningKey.Kind) throws {
+    func `intermediate and root may be on P-256 or on P-384`(
+        intermediate: SigningKey.Kind, root: SigningKey.Kind
+    ) throws {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
         (shape.intermediate.keyKind, shape.root.keyKind) = (intermediate, root)
         let authority = try TestCertificateAuthority(shape)
