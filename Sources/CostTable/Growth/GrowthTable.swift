@@ -14,19 +14,19 @@ import Darwin
 struct GrowthTable {
     /// Prints each row; otherwise, of each operation on a place, the row that grows fastest.
     var printsAll = false
-    /// How many times as long as usual the time at n has to be: what hides behind linear work shows itself then.
-    var patience = 1
+    /// Whether larger inputs are tried than usual, and longer times asked for: what hides behind linear work shows itself then.
+    var isThorough = false
     /// Words of which a row's place, filling and operation have all.
     var filter: [String] = []
 
     private(set) var rowCount = 0
     private(set) var failures: [Row] = []
+    /// The operations of each family of places that one input at least has got through, and all of them.
+    private var completed: [String: Set<String>] = [:]
+    private var operations: [String: Set<String>] = [:]
     /// What operations take with the smallest input, where that is the same in all places.
     private var commonBases: [String: Int] = [:]
 
-    private static let sizes = [1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22]
-    /// The largest that is tried, unless what it costs is too much for what it cost at an eighth of it and that was too little to be measured.
-    private static let usualSize = 1 << 19
     private static let runCount = 5
     private static let attemptCount = 3
     private static let limit = 16.0
@@ -67,6 +67,10 @@ struct GrowthTable {
         let ratio: Double
         /// What came of it at 8 n.
         let outcome: String
+
+        var isCompleted: Bool {
+            ["accepted", "read", "asked", "hashed", "walked", "status 0", "exit 0"].contains(outcome)
+        }
     }
 
     /// Measures and prints.
@@ -75,6 +79,10 @@ struct GrowthTable {
         for filling in place.slot.fillings(place.choice) {
             for row in try rows(place, filling) {
                 rowCount += 1
+                if let family = place.family {
+                    operations[family, default: []].insert(row.operation)
+                    if row.growth.isCompleted { completed[family, default: []].insert(row.operation) }
+                }
                 if !row.hasPassed { failures.append(row) }
                 if printsAll || !filter.isEmpty || !row.hasPassed {
                     print(row.text)
@@ -88,6 +96,13 @@ struct GrowthTable {
         for row in worst { print(row.text) }
     }
 
+    /// What no input has got through: `family: operation`.
+    var neverCompleted: [String] {
+        operations.flatMap { family, operations in
+            operations.subtracting(completed[family] ?? []).map { "\(family): \($0)" }
+        }.sorted()
+    }
+
     /// - Throws: what keeps an input from being made.
     private mutating func rows(_ place: Place, _ filling: Filling) throws -> [Row] {
         func matches(_ operation: String) -> Bool {
@@ -96,7 +111,7 @@ struct GrowthTable {
         var inputs = [1: try place.prepare(filling.make(1))]
         var rows: [Row] = []
         for (index, smallest) in (inputs[1] ?? []).enumerated() where matches(smallest.name) {
-            let growth = try growth(smallest) { n in
+            let growth = try growth(smallest, place.sizes) { n in
                 if let operations = inputs[n] { return operations[index] }
                 let operations = try place.prepare(filling.make(n))
                 inputs[n] = operations
@@ -109,19 +124,24 @@ struct GrowthTable {
         return rows
     }
 
-    private mutating func growth(_ smallest: Operation, _ operation: (_ n: Int) throws -> Operation) throws -> Growth {
+    private mutating func growth(
+        _ smallest: Operation, _ sizes: [Int], _ operation: (_ n: Int) throws -> Operation
+    ) throws -> Growth {
         var base = base(smallest)
-        for (n, next) in zip(Self.sizes, Self.sizes.dropFirst()) {
+        let enough = (isThorough ? 64 : 4) * smallest.resolution
+        // Where that costs next to nothing, no larger one is tried.
+        let usualSize = min(isThorough ? 1 << 22 : 1 << 19, sizes.last ?? 0)
+        for (n, next) in zip(sizes, sizes.dropFirst()) where n >= smallest.firstSize {
             let atN = try operation(n)
             // A first look: more runs could only give less.
-            var time = least(of: 2, atN)
-            let enough = 4 * smallest.resolution * patience
-            guard time - base >= enough || next >= Self.usualSize else { continue }
+            var time = least(of: 1, atN)
+            guard time - base >= enough || next >= usualSize else { continue }
             guard time <= Self.maximumTime else {
                 return Growth(n: n, time: time, timeOf8n: time, ratio: .infinity, outcome: "")
             }
+            time = min(time, least(of: Self.runCount - 1, atN))
+            guard time - base >= enough || next >= usualSize else { continue }
             let at8n = try operation(next)
-            time = min(time, least(of: Self.runCount, atN))
             var result = result(n, time, at8n, base, smallest.resolution)
             // More than twice the limit is no noise.
             for _ in 1..<Self.attemptCount
@@ -131,8 +151,8 @@ struct GrowthTable {
                 let again = self.result(n, time, at8n, base, smallest.resolution)
                 if again.ratio < result.ratio { result = again }
             }
-            // As in the cases before, but known only now: n was too small.
-            guard result.ratio < Self.limit || time - base >= enough || next == Self.sizes.last else { continue }
+            // What costs this much at 8 n cost too little at n to be measured, so n was too small.
+            guard result.ratio < Self.limit || time - base >= enough || next == sizes.last else { continue }
             return result
         }
         return Growth(n: 0, time: 0, timeOf8n: 0, ratio: .infinity, outcome: "")
@@ -180,7 +200,7 @@ extension GrowthTable {
     static func run(_ program: String, _ words: [String]) throws -> CInt {
         var table = GrowthTable()
         table.printsAll = words.contains("--all")
-        table.patience = words.contains("--thorough") ? 16 : 1
+        table.isThorough = words.contains("--thorough")
         table.filter = words.filter { !$0.hasPrefix("--") }
         guard try table.findsGrowth() else {
             Self.reportError(
@@ -205,7 +225,12 @@ extension GrowthTable {
         Self.reportError("\(table.rowCount) rows, \(table.failures.count) failed")
         for row in table.failures { Self.reportError(row.text) }
         // A word of which no row knows is a mistake.
-        return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1
+        guard table.filter.isEmpty else { return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1 }
+        let neverCompleted = table.neverCompleted
+        for operation in neverCompleted {
+            Self.reportError("Refuses everything, so that nothing is measured: \(operation)")
+        }
+        return table.failures.isEmpty && neverCompleted.isEmpty ? 0 : 1
     }
 
     private static func reportError(_ message: String) {
@@ -231,7 +256,9 @@ extension GrowthTable {
             let bytes = [UInt8](repeating: 1, count: n)
             return Operation("") { Work("", work(bytes)) }
         }
-        return try growth(operation(quadratic, 1)) { operation(quadratic, $0) }.ratio >= Self.limit
-            && growth(operation(linear, 1)) { operation(linear, $0) }.ratio < Self.limit
+        func ratio(_ work: @escaping ([UInt8]) -> Int) throws -> Double {
+            try growth(operation(work, 1), [1 << 10, 1 << 13, 1 << 16]) { operation(work, $0) }.ratio
+        }
+        return try ratio(quadratic) >= Self.limit && ratio(linear) < Self.limit
     }
 }

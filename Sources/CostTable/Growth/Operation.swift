@@ -5,6 +5,8 @@ struct Operation {
     let measure: () -> (time: Int, outcome: String)
     /// What is too little to be told from noise, in nanoseconds.
     let resolution: Int
+    /// The first n that is tried.
+    let firstSize: Int
     /// Whether the smallest input takes as long in every place: most of it is the start of a process.
     let hasCommonBase: Bool
 
@@ -12,6 +14,7 @@ struct Operation {
     init(_ name: String, _ body: @escaping () -> Work) {
         self.name = name
         resolution = 100_000
+        firstSize = 1 << 10
         hasCommonBase = false
         measure = {
             var work = Work("")
@@ -25,6 +28,7 @@ struct Operation {
     init(_ name: String, process: @escaping () -> (time: Int, outcome: String)) {
         self.name = name
         resolution = 1_000_000
+        firstSize = 1 << 13
         hasCommonBase = true
         measure = process
     }

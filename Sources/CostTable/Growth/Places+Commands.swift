@@ -46,7 +46,7 @@ private struct Commands {
         _ make: @escaping (_ filling: [UInt8]) throws -> [UInt8]
     ) -> Place {
         let (program, folder) = (program, folder)
-        return Place("command: \(name)", slot, .some) { filling in
+        return Place("command: \(name)", slot, .some, family: "commands") { filling in
             let file = try TemporaryFile(folder, make(filling))
             return commands.map { words in
                 // Paths say nothing to a reader.

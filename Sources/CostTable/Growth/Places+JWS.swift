@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
+import StrictText
 
 // JWS that are signed again for each filling.
 
@@ -14,7 +15,11 @@ extension Place {
         let renewal = JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1")
         let appTransaction = JWSBuilder.appTransaction(bundleID: "a")
         let request = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1")
-        func notification(about member: String) -> JWSBuilder { .notification("TEST", about: member, .object([])) }
+        func notification(about member: String) -> JWSBuilder {
+            var app: JSONValue = ["appAppleId": 1_234_567_890, "bundleId": "a"]
+            app[member == "externalPurchaseToken" ? "externalPurchaseId" : "environment"] = "Production"
+            return .notification("TEST", about: member, app)
+        }
         var places: [Place] = []
         func add<Member: RawRepresentable<String> & CaseIterable>(
             _ kind: String, _ builder: JWSBuilder, within path: [JSONStep] = [], _: Member.Type
@@ -51,16 +56,32 @@ extension Place {
             "notification", notification(about: "externalPurchaseToken"), within: ["externalPurchaseToken"],
             ExternalPurchaseToken.Member.self)
         add("real-time request", request, RealtimeRequest.Member.self)
+        for member in ["bundleId", "environment", "appAccountToken"] {
+            places.append(
+                Place("notification's transaction.\(member)", .jsonValue, family: "notification's transaction") {
+                    filling in
+                    var signed = JSONText(transaction.payload)
+                    signed.set(member, filling)
+                    var payload = JSONText(notification(about: "data").payload)
+                    payload.change(within: ["data"]) { data in
+                        data.set(
+                            "signedTransactionInfo",
+                            [UInt8(ascii: "\"")] + signedJWS(.header, signed.bytes) + [UInt8(ascii: "\"")])
+                    }
+                    return JWSSubject(signedJWS(.header, payload.bytes)).operations
+                })
+        }
         return places
     }
 
     private static func headers() -> [Place] {
         let payload = JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1").payload.bytes
         func header(_ name: String, _ slot: Slot, _ change: @escaping (inout JSONText, [UInt8]) -> Void) -> Place {
-            Place("JWS header, \(name)", slot, name == "alg" || name == "x" ? .all : .few) { filling in
+            Place("JWS header, \(name)", slot, name == "alg" || name == "x" ? .all : .few, family: "JWS headers") {
+                filling in
                 var header = JSONText.header
                 change(&header, filling)
-                return JWSSubject(header: header, payload: payload).operations
+                return JWSSubject(signedJWS(header, payload)).operations
             }
         }
         let names = [
@@ -71,22 +92,22 @@ extension Place {
                 header.set("x5c", Array("[\"".utf8) + filling + Array("\",\"\",\"\"]".utf8))
             },
             header("a certificate's bytes", .derList) { header, filling in
-                let certificate = Array(JWSSigner.encodeStandard(filling))
+                let certificate = Array(Base64.encode(filling.span).utf8)
                 header.set("x5c", Array("[\"".utf8) + certificate + Array("\",\"\",\"\"]".utf8))
             },
             header("an unknown name", .jsonString) { $0.members.append(($1, Array("0".utf8))) },
             header("unknown members", .jsonMembers) { $0.insert(members: $1) },
             Place("JWS header, all of it", .text) { filling in
-                JWSSubject(signing: JWSSigner.encode(filling), payload).operations
+                JWSSubject(signedJWS(JWSSigner.encode(filling), payload)).operations
             },
             Place("JWS header's base64url", .text) { filling in
-                JWSSubject(signing: filling, payload).operations
+                JWSSubject(signedJWS(filling, payload)).operations
             },
             Place("JWS payload, all of it", .text) { filling in
-                JWSSubject(header: .header, payload: filling).operations
+                JWSSubject(signedJWS(.header, filling)).operations
             },
             Place("JWS signature", .text) { filling in
-                JWSSubject(JSONText.header.jws(payload, signature: filling)).operations
+                JWSSubject(signedJWS(JWSSigner.encode(JSONText.header.bytes), payload, signature: filling)).operations
             },
         ]
     }
@@ -99,6 +120,12 @@ private enum JSONStep: ExpressibleByStringLiteral, Sendable {
     case elements(String)
 
     init(stringLiteral name: String) { self = .member(name) }
+
+    var name: String {
+        switch self {
+        case .member(let name), .elements(let name): name
+        }
+    }
 }
 
 /// An object in a payload, of which one member is filled.
@@ -119,22 +146,23 @@ private struct PayloadObject: Sendable {
     /// What this library or its caller compares, and one of each form; the rest is read as they are.
     private func choice(_ member: String) -> Filling.Choice {
         switch member {
-        case "environment", "receiptType", "bundleId": .all
-        case "productId", "price", "signedDate", "unknown": path.isEmpty && kind == "transaction" ? .all : .few
-        case "eligibleWinBackOfferIds", "items", "descriptors", "signedTransactionInfo": .some
+        case "environment", "bundleId", "productId", "price", "signedDate", "unknown": isTransaction ? .all : .few
+        case "receiptType", "eligibleWinBackOfferIds", "items", "descriptors", "signedTransactionInfo": .some
         default: .few
         }
     }
 
+    private var isTransaction: Bool { path.isEmpty && kind == "transaction" }
+
     func place(_ label: String, _ member: String? = nil) -> Place {
         let member = member ?? label
-        return Place("\(name).\(label)", .jsonValue, choice(member)) { filling in
+        return Place("\(name).\(label)", .jsonValue, choice(member), family: name) { filling in
             subject { $0.set(member, filling) }
         }
     }
 
     var placeOfName: Place {
-        Place("\(name), an unknown name", .jsonString, path.isEmpty ? .all : .few) { filling in
+        Place("\(name), an unknown name", .jsonString, isTransaction ? .all : .few) { filling in
             subject { $0.members.append((filling, Array("0".utf8))) }
         }
     }
@@ -146,7 +174,7 @@ private struct PayloadObject: Sendable {
     private func subject(_ change: (inout JSONText) -> Void) -> [Operation] {
         var payload = JSONText(builder.payload)
         payload.change(within: path[...], change)
-        return JWSSubject(header: .header, payload: payload.bytes).operations
+        return JWSSubject(signedJWS(.header, payload.bytes)).operations
     }
 }
 
@@ -154,8 +182,10 @@ private struct PayloadObject: Sendable {
 private struct JSONText: Sendable {
     var members: [(name: [UInt8], value: [UInt8])] = []
     private var inserted: [UInt8] = []
+    private let value: JSONValue
 
     init(_ value: JSONValue) {
+        self.value = value
         guard case .object(let members) = value else { return }
         self.members = members.map { (Array($0.name.utf8), $0.value.bytes) }
     }
@@ -163,7 +193,7 @@ private struct JSONText: Sendable {
     static let header = JSONText([
         "alg": "ES256",
         "x5c": .array(
-            JSONText.chain.map { .string(String(decoding: JWSSigner.encodeStandard($0), as: UTF8.self)) }),
+            JSONText.chain.map { .string(Base64.encode($0.span)) }),
     ])
 
     private static let chain = Signers.authority.certificates
@@ -179,8 +209,7 @@ private struct JSONText: Sendable {
 
     mutating func change(within path: ArraySlice<JSONStep>, _ change: (inout JSONText) -> Void) {
         guard let step = path.first else { return change(&self) }
-        // What the objects on the way have besides is not needed to be read.
-        var inner = JSONText(.object([]))
+        var inner = JSONText(value[step.name] ?? [:])
         inner.change(within: path.dropFirst(), change)
         switch step {
         case .member(let name): set(name, inner.bytes)
@@ -194,23 +223,25 @@ private struct JSONText: Sendable {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
             bytes += [UInt8(ascii: "\"")] + member.name + Array("\":".utf8) + member.value
         }
+        if members.isEmpty, bytes.last == UInt8(ascii: ",") { bytes.removeLast() }
         return bytes + [UInt8(ascii: "}")]
-    }
-
-    func jws(_ payload: [UInt8], signature: [UInt8]) -> [UInt8] {
-        [JWSSigner.encode(bytes), JWSSigner.encode(payload), signature].joined(separator: ".".utf8).map(\.self)
     }
 }
 
-extension JWSSigner {
-    fileprivate static func encodeStandard(_ bytes: [UInt8]) -> [UInt8] {
-        var text = encode(bytes)
-        for index in text.indices {
-            if text[index] == UInt8(ascii: "-") { text[index] = UInt8(ascii: "+") }
-            if text[index] == UInt8(ascii: "_") { text[index] = UInt8(ascii: "/") }
-        }
-        return text + [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
-    }
+private func signedJWS(_ header: JSONText, _ payload: [UInt8]) -> [UInt8] {
+    signedJWS(JWSSigner.encode(header.bytes), payload)
+}
+
+/// - Parameters:
+///   - header: in base64url.
+///   - signature: in base64url; the right one if not given.
+private func signedJWS(_ header: [UInt8], _ payload: [UInt8], signature: [UInt8]? = nil) -> [UInt8] {
+    let input = header + [UInt8(ascii: ".")] + JWSSigner.encode(payload)
+    let signature =
+        signature
+        ?? JWSSigner.encode(
+            FuzzAuthority.made { try JWSBuilder.signature(of: input, key: Signers.authority.leaf.key) })
+    return input + [UInt8(ascii: ".")] + signature
 }
 
 /// What is done with a JWS.
@@ -219,19 +250,6 @@ private final class JWSSubject {
     private lazy var verified = Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) }
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    convenience init(header: JSONText, payload: [UInt8]) {
-        self.init(signing: JWSSigner.encode(header.bytes), payload)
-    }
-
-    /// - Parameter header: in base64url.
-    init(signing header: [UInt8], _ payload: [UInt8]) {
-        let input = header + [UInt8(ascii: ".")] + JWSSigner.encode(payload)
-        let signature = FuzzAuthority.made {
-            try JWSBuilder.signature(of: input, key: Signers.authority.leaf.key)
-        }
-        bytes = input + [UInt8(ascii: ".")] + JWSSigner.encode(signature)
-    }
 
     var operations: [Operation] {
         [

@@ -13,7 +13,8 @@ extension Place {
         var places: [Place] = []
         for element in SignedMessage.elements(of: message.bytes, isOpaque: message.isOpaque) {
             places.append(
-                Place("message \(element.label)", .derList, element.depth < 4 ? .all : .few) { filling in
+                Place("message \(element.label)", .derList, element.depth < 4 ? .all : .few, family: "messages") {
+                    filling in
                     MessageSubject(SignedMessage.replacing(element.index, in: message.bytes, with: filling)).operations
                 })
             places.append(
@@ -24,14 +25,19 @@ extension Place {
                         .operations
                 })
         }
+        // Up to what a certificate may have.
+        let sizes = [900, 7200, 57_600]
         for element in SignedMessage.elements(of: message.certificate, isOpaque: { _ in false }) {
             places.append(
-                Place("signer's certificate \(element.label)", .der(element.tag), element.isString ? .all : .few) {
+                Place(
+                    "signer's certificate \(element.label)", .der(element.tag), element.isString ? .all : .few,
+                    family: "certificates", sizes: sizes
+                ) {
                     filling in
                     MessageSubject(try message.signed(replacing: element.index, with: filling)).operations
                 })
             places.append(
-                Place("signer's certificate \(element.label), many", .count) { filling in
+                Place("signer's certificate \(element.label), many", .count, sizes: sizes) { filling in
                     let one = SignedMessage.encoded(element.index, in: message.certificate)
                     let many = Array(repeatElement(one, count: 1 + filling.count / one.count).joined())
                     return MessageSubject(try message.signed(replacing: element.index, with: many)).operations
@@ -45,7 +51,7 @@ extension Place {
             _ name: String, _ slot: Slot,
             _ change: @escaping (inout SignedDataBuilder.Signer, _ filling: [UInt8]) -> Void
         ) -> Place {
-            Place("message, \(name)", slot) { filling in
+            Place("message, \(name)", slot, family: "signed messages") { filling in
                 var builder = message.builder
                 change(&builder.signers[0], filling)
                 return MessageSubject(try builder.encoded()).operations
@@ -213,6 +219,9 @@ private final class MessageSubject {
         [
             Operation("verifyReceipt") { [self] in
                 Work(Result { () throws(VerificationError) in try Verifiers.lenient.verifyReceipt(bytes) })
+            },
+            Operation("verifyReceipt, by a new verifier") { [self] in
+                Work(Result { () throws(VerificationError) in try Verifiers.make().verifyReceipt(bytes) })
             },
             Operation("CMSVerifier") { [self] in
                 let date = CMSVerifier.ValidationDate.date(ReceiptBuilder.defaultCreationDate)

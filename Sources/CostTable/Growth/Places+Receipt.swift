@@ -12,13 +12,16 @@ extension Place {
         var places: [Place] = []
         for type in receipt.types {
             places.append(
-                Place("attribute \(type.label)", .der(type.stringTag), type.isCompared ? .all : .few) { filling in
+                Place("attribute \(type.label)", .der(type.stringTag), type.choice, family: "attributes") { filling in
                     try receipt.subject(replacing: type, with: filling)
                 })
         }
         for type in receipt.purchaseTypes {
             places.append(
-                Place("purchase's attribute \(type.label)", .der(type.stringTag), type.isCompared ? .all : .few) {
+                Place(
+                    "purchase's attribute \(type.label)", .der(type.stringTag), type.choice,
+                    family: "purchases' attributes"
+                ) {
                     filling in try receipt.subject(replacingInPurchases: type, with: filling)
                 })
         }
@@ -29,7 +32,7 @@ extension Place {
     private static func alike(_ receipt: SignedReceipt) -> Place {
         Place("many receipts alike but in their middle", .count) { filling in
             let end = ReceiptBuilder.Attribute(AttributeType(rawValue: 99), value: [UInt8](repeating: 1, count: 256))
-            let receipts = try (0...filling.count / 64).map { index in
+            let receipts = try (0...filling.count / 1024).map { index in
                 let number = (0..<8).map { UInt8(truncatingIfNeeded: index >> (8 * $0)) }
                 let attributes = receipt.attributes + [.init(.opaqueValue, value: number), end]
                 let content = SignedReceipt.encoded(attributes.filter { $0.type != .opaqueValue || $0.value == number })
@@ -47,7 +50,7 @@ extension Place {
         func attributes(
             _ name: String, _ make: @escaping (_ index: Int) -> ReceiptBuilder.Attribute
         ) -> Place {
-            Place("many \(name)", .count) { filling in
+            Place("many \(name)", .count, family: "lists of attributes") { filling in
                 let size = make(0).value.count + 12
                 return try receipt.subject(receipt.attributes + (0...filling.count / size).map(make))
             }
@@ -55,7 +58,7 @@ extension Place {
         func purchases(
             _ name: String, _ change: @escaping (_ index: Int, inout ReceiptBuilder.Purchase) -> Void
         ) -> Place {
-            Place("many \(name)", .count) { filling in
+            Place("many \(name)", .count, family: "lists of purchases") { filling in
                 let purchases = (0...filling.count / 300).map { index in
                     var purchase = SignedReceipt.period
                     purchase.transactionID = "\(index)"
@@ -181,8 +184,14 @@ extension AttributeType {
     /// `1702 (product id)`
     fileprivate var label: String { name.map { "\(rawValue) (\($0))" } ?? "\(rawValue)" }
 
-    /// Whether this library or its caller compares it.
-    fileprivate var isCompared: Bool { [0, 2, 3, 12, 99, 1702, 1703, 1704, 1705, 1721, 1799].contains(rawValue) }
+    /// All fillings where this library or its caller compares the text.
+    fileprivate var choice: Filling.Choice {
+        switch rawValue {
+        case 0, 2, 1702, 1705: .all
+        case 3, 12, 99, 1703, 1704, 1721, 1799: .some
+        default: .few
+        }
+    }
 
     /// The type that a text must be of to be read.
     fileprivate var stringTag: ASN1Tag {
