@@ -4,7 +4,7 @@ import StrictText
 enum EvidenceInput {
     /// A JSON object, with the position of its first byte.
     case object(start: Int)
-    /// A JWS, with its range in the text without the whitespace around it.
+    /// A JWS, possibly with whitespace around it.
     case jws
     /// A receipt, or an input of unknown kind.
     case receipt
