@@ -17,7 +17,7 @@ func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// The tests of the target `name`, which mirror its sources.
 func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .testTarget(
-        name: "\(name)Tests", dependencies: [.init(stringLiteral: name)] + dependencies,
+        name: "\(name)Tests", dependencies: [.init(stringLiteral: name), "TestSupport"] + dependencies,
         swiftSettings: settings)
 }
 
@@ -98,6 +98,10 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
                 "CLibcryptoOracle",
             ]),
+        .target(
+            name: "TestSupport",
+            dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
+            path: "Tests/TestSupport", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
@@ -112,13 +116,14 @@ let package = Package(
             name: "HardeningTests",
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptFoundation",
-                "AppStoreReceiptTesting", "FuzzSupport",
+                "AppStoreReceiptTesting", "FuzzSupport", "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReceiptCommandTests",
             dependencies: [
                 "receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "StrictText",
+                "TestSupport",
             ],
             swiftSettings: settings),
     ]

@@ -106,7 +106,7 @@ extension ConfigurationFault {
         case .environmentNotOfTrust:
             "Make one verifier with `AppStoreTrust.storeKitTesting` for evidence from Xcode, and another for Apple's."
         case .unusableTrustAnchor:
-            "Give self-signed root certificates whose keys and algorithms `AlgorithmPolicy` accepts. Intermediates come with the evidence."
+            "Pass self-signed root certificates whose keys and algorithms `AlgorithmPolicy` accepts. Intermediates come with the evidence."
         case .noAppAppleID: "Pass the app's Apple id as `VerificationPolicy.appAppleID`."
         }
     }

@@ -115,7 +115,7 @@ extension ConfigurationFault {
         case .noBundleID: "a verifier needs at least one bundle id to accept, or nil for every app"
         case .environmentNotOfTrust:
             "the environments `xcode` and `local-testing` require StoreKit Testing trust, and it accepts no other environments"
-        case .unusableTrustAnchor: "a root certificate has a key or an algorithm that is not accepted"
+        case .unusableTrustAnchor: "a root certificate cannot be used"
         case .noAppAppleID: "the JWS has no bundle id, and the policy has no app Apple id to compare"
         }
     }

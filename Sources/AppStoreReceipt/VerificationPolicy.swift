@@ -145,7 +145,7 @@ extension VerificationPolicy {
         case .allowed: break
         case .belowZero: throw .policy(future, found: "\(date)", expected: "until \(now)")
         case .tooGreat:
-            throw .policy(tooOld, found: "\(date)", expected: "since \(now.advanced(by: .zero - maximumAge))")
+            throw .policy(tooOld, found: "\(date)", expected: "since \(now - maximumAge)")
         }
     }
 }

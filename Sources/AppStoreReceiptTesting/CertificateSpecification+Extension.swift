@@ -4,9 +4,9 @@ import SpanPKCS7
 extension CertificateSpecification {
     /// A certificate extension (RFC 5280, 4.1.2.9).
     public struct Extension: Hashable, Sendable {
-        /// What goes into the extension's OCTET STRING.
+        /// The content of an extension's OCTET STRING.
         public enum Value: Hashable, Sendable {
-            /// The content of the extension's OCTET STRING.
+            /// Any bytes.
             case bytes([UInt8])
             /// `SubjectKeyIdentifier`: the identifier of the certificate's own key.
             case ownKeyIdentifier
@@ -14,14 +14,14 @@ extension CertificateSpecification {
             case issuerKeyIdentifier
         }
 
-        /// `extnID`: which extension it is.
+        /// The identifier of the extension (`extnID`).
         public var identifier: ASN1ObjectIdentifier
-        /// Whether `critical` is written as TRUE; else it is left out.
+        /// Whether `critical` is written as TRUE; otherwise it is omitted.
         public var isCritical: Bool
-        /// `extnValue`.
+        /// The value of the extension (`extnValue`).
         public var value: Value
 
-        /// Any extension; the usual ones have names.
+        /// Creates any extension. The common extensions have static members.
         public init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
             self.identifier = identifier
             self.isCritical = isCritical
@@ -31,7 +31,7 @@ extension CertificateSpecification {
 }
 
 extension CertificateSpecification.Extension {
-    /// `BasicConstraints` (RFC 5280, 4.2.1.9), critical.
+    /// Returns a critical `BasicConstraints` extension (RFC 5280, 4.2.1.9).
     public static func basicConstraints(isAuthority: Bool, pathLength: Int? = nil) -> Self {
         let value = ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in
@@ -42,7 +42,7 @@ extension CertificateSpecification.Extension {
         return Self(.basicConstraints, isCritical: true, .bytes(value))
     }
 
-    /// `KeyUsage` (RFC 5280, 4.2.1.3), critical; no usages at all are written as an empty BIT STRING.
+    /// Returns a critical `KeyUsage` extension (RFC 5280, 4.2.1.3). Without usages, its BIT STRING is empty.
     public static func keyUsage(_ usages: CertificateSpecification.KeyUsage...) -> Self {
         var bits: UInt16 = 0
         for usage in usages { bits |= 0x8000 >> UInt16(usage.rawValue) }
@@ -53,7 +53,7 @@ extension CertificateSpecification.Extension {
         return Self(.keyUsage, isCritical: true, .bytes(value))
     }
 
-    /// `ExtendedKeyUsage` (RFC 5280, 4.2.1.12), critical as in Xcode's certificate.
+    /// Returns an `ExtendedKeyUsage` extension (RFC 5280, 4.2.1.12), by default critical as in Xcode's certificate.
     public static func extendedKeyUsage(
         _ purposes: ASN1ObjectIdentifier..., isCritical: Bool = true
     ) -> Self {
@@ -78,34 +78,34 @@ extension CertificateSpecification.Extension {
 }
 
 extension CertificateSpecification {
-    /// What a key may be used for; the raw value is the bit in `KeyUsage` (RFC 5280, 4.2.1.3).
+    /// The uses of a key. The raw values are the bits in `KeyUsage` (RFC 5280, 4.2.1.3).
     public enum KeyUsage: Int, Hashable, Sendable, CaseIterable {
-        /// To sign data, receipts among it.
+        /// Signing data, such as receipts.
         case digitalSignature
-        /// To sign what the signer is to stand by.
+        /// Signing data to which the signer is committed.
         case nonRepudiation
-        /// To encrypt keys.
+        /// Encrypting keys.
         case keyEncipherment
-        /// To encrypt data directly.
+        /// Encrypting data directly.
         case dataEncipherment
-        /// To agree on keys.
+        /// Key agreement.
         case keyAgreement
-        /// To sign certificates.
+        /// Signing certificates.
         case keyCertSign
-        /// To sign revocation lists.
+        /// Signing revocation lists.
         case cRLSign
-        /// With ``keyAgreement``: to encrypt only.
+        /// With ``keyAgreement``, encrypting only.
         case encipherOnly
-        /// With ``keyAgreement``: to decrypt only.
+        /// With ``keyAgreement``, decrypting only.
         case decipherOnly
     }
 }
 
 extension ASN1ObjectIdentifier {
-    /// Apple's marker of certificates that sign receipts.
+    /// Apple's marker extension for certificates that sign receipts.
     public static let receiptSigningMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
-    /// Apple's marker of Worldwide Developer Relations intermediates.
+    /// Apple's marker extension for Worldwide Developer Relations intermediates.
     public static let worldwideDeveloperRelationsMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
     /// `id-kp-codeSigning` (RFC 5280, 4.2.1.12).

@@ -1,40 +1,40 @@
 public import SpanASN1
 import SpanPKCS7
 
-/// A certificate to be issued. Every part can be set, and set wrong on purpose.
+/// The specification of a certificate to issue. You can set every part, also to wrong values.
 public struct CertificateSpecification: Hashable, Sendable {
-    /// The key to generate where none is given.
+    /// The kind of key to generate if you pass none.
     public var keyKind = SigningKey.Kind.rsa(bits: 2048)
-    /// As people say it: 1 writes no version (and its extensions all the same), 3 is usual.
+    /// The X.509 version, which is usually 3. With 1, no version is written, but the extensions are.
     public var version = 3
     /// The content octets of the serial number.
     public var serialNumber: [UInt8]
-    /// The digest that the issuer signs over.
+    /// The digest algorithm of the issuer's signature.
     public var digest = SigningDigest.sha256
-    /// The signature algorithm that is signed; `nil` for the one used.
+    /// The signature algorithm in the signed part; `nil` for the algorithm of the signature.
     public var innerSignatureAlgorithm: AlgorithmName?
-    /// The signature algorithm that stands before the signature; `nil` for the one used.
+    /// The signature algorithm before the signature; `nil` for the algorithm of the signature.
     public var outerSignatureAlgorithm: AlgorithmName?
-    /// `nil` for the subject of the issuer's certificate.
+    /// The issuer; `nil` for the subject of the issuer's certificate.
     public var issuer: DistinguishedName?
-    /// Whom the certificate is for.
+    /// The subject.
     public var subject: DistinguishedName
-    /// The first moment at which it is valid; whole seconds.
+    /// The start of the validity, in whole seconds.
     public var notBefore: Instant
-    /// The last moment at which it is valid; whole seconds.
+    /// The end of the validity, in whole seconds.
     public var notAfter: Instant
-    /// An encoded `SubjectPublicKeyInfo` in place of the key's own.
+    /// An encoded `SubjectPublicKeyInfo` to write instead of the key's; `nil` for the key's.
     public var subjectPublicKeyInfo: [UInt8]?
-    /// In the order written. One may be there twice.
+    /// The extensions, in the order in which they are written. An extension may be repeated.
     public var extensions: [Extension]
 
-    /// A certificate of version 3 with an RSA-2048 key, signed with SHA-256.
+    /// Creates the specification of a certificate of version 3 with an RSA-2048 key, signed with SHA-256.
     ///
     /// - Parameters:
-    ///   - subject: whom it is for.
-    ///   - serialNumber: the content octets of the INTEGER.
-    ///   - validity: `notBefore` and `notAfter`, whole seconds.
-    ///   - extensions: in the order written.
+    ///   - subject: The subject.
+    ///   - serialNumber: The content octets of the serial number.
+    ///   - validity: The start and the end of the validity, in whole seconds.
+    ///   - extensions: The extensions, in the order in which they are written.
     public init(
         subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Instant>,
         extensions: [Extension]
@@ -46,12 +46,12 @@ public struct CertificateSpecification: Hashable, Sendable {
         self.extensions = extensions
     }
 
-    /// Leaves out the extensions with this identifier.
+    /// Removes the extensions with an identifier.
     public mutating func removeExtensions(_ identifier: ASN1ObjectIdentifier) {
         extensions.removeAll { $0.identifier == identifier }
     }
 
-    /// Puts an extension in the place of the first with its identifier, or at the end.
+    /// Replaces the first extension that has the same identifier, or appends the extension if there is none.
     public mutating func replaceExtension(_ replacement: Extension) {
         if let index = extensions.firstIndex(where: { $0.identifier == replacement.identifier }) {
             extensions[index] = replacement
@@ -62,11 +62,11 @@ public struct CertificateSpecification: Hashable, Sendable {
 }
 
 extension CertificateSpecification {
-    /// The `TBSCertificate` (RFC 5280, 4.1) that the issuer signs.
+    /// Returns the `TBSCertificate` that the issuer signs (RFC 5280, 4.1).
     ///
     /// - Parameters:
-    ///   - key: the key that is certified.
-    ///   - issuer: `nil` for a self-signed certificate.
+    ///   - key: The key of the subject.
+    ///   - issuer: The issuer; `nil` for a self-signed certificate.
     /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer without a name.
     public func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
         let issuerKey = issuer?.key ?? key
@@ -115,9 +115,10 @@ extension CertificateSpecification {
     /// Issues the certificate.
     ///
     /// - Parameters:
-    ///   - key: the key that is certified; `nil` generates one by ``keyKind``.
-    ///   - issuer: `nil` for a self-signed certificate.
-    /// - Throws: as ``tbsCertificate(key:issuer:)``; `algorithm-unavailable` where the host does not sign with the digest.
+    ///   - key: The key of the subject; `nil` to generate one of the kind ``keyKind``.
+    ///   - issuer: The issuer; `nil` for a self-signed certificate.
+    /// - Returns: The certificate and its key.
+    /// - Throws: The errors of ``tbsCertificate(key:issuer:)``; `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError) -> SigningIdentity
     {
         let key = try key.orElse { () throws(MintingError) in try SigningKey(generating: keyKind) }
@@ -131,9 +132,14 @@ extension CertificateSpecification {
         return SigningIdentity(certificate: certificate, key: key)
     }
 
-    /// A certificate (RFC 5280, 4.1) over the given `TBSCertificate`, whatever its bytes are.
+    /// Returns a certificate (RFC 5280, 4.1) with a `TBSCertificate` of any bytes.
     ///
-    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest.
+    /// - Parameters:
+    ///   - tbsCertificate: The bytes to sign.
+    ///   - algorithm: The signature algorithm to write.
+    ///   - digest: The digest algorithm of the signature.
+    ///   - key: The issuer's key.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public static func certificate(
         tbsCertificate: [UInt8], algorithm: AlgorithmName, digest: SigningDigest, key: SigningKey
     ) throws(MintingError) -> [UInt8] {
@@ -148,14 +154,14 @@ extension CertificateSpecification {
     }
 }
 
-/// A certificate and the key that belongs to it.
+/// A certificate and its private key.
 public struct SigningIdentity: Sendable {
-    /// The certificate, DER.
+    /// The certificate (DER).
     public let certificate: [UInt8]
-    /// The private key of the certificate, or another on purpose.
+    /// The private key of the certificate, or another key on purpose.
     public let key: SigningKey
 
-    /// Nothing is checked: a key that does not belong to the certificate makes signatures that do not hold.
+    /// Creates an identity. Nothing is checked: with a key that does not belong to the certificate, signatures are not valid.
     public init(certificate: [UInt8], key: SigningKey) {
         self.certificate = certificate
         self.key = key

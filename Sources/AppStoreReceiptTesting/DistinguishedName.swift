@@ -1,39 +1,41 @@
 public import SpanASN1
 
-/// The name of an issuer or a subject (RFC 5280, 4.1.2.4): a sequence of attributes, one to each relative name.
+/// The name of an issuer or a subject (RFC 5280, 4.1.2.4): a sequence of attributes, with one in each relative name.
 public struct DistinguishedName: Hashable, Sendable {
-    /// `AttributeTypeAndValue ::= SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4), with a string as its value.
+    /// An attribute of a name, with a string as its value.
+    ///
+    /// `AttributeTypeAndValue ::= SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
     public struct Attribute: Hashable, Sendable {
-        /// Which attribute it is.
+        /// The type of the attribute.
         public var type: ASN1ObjectIdentifier
-        /// The characters, written as UTF-8 whatever ``tag`` says.
+        /// The characters, which are always written as UTF-8.
         public var value: String
-        /// The string type, which is not checked against the value.
+        /// The tag of the string type. The value is not checked against it.
         public var tag: ASN1Tag
 
-        /// Any attribute; the usual ones have names.
+        /// Creates any attribute. The common attributes have static methods.
         public init(_ type: ASN1ObjectIdentifier, _ value: String, tag: ASN1Tag = .utf8String) {
             self.type = type
             self.value = value
             self.tag = tag
         }
 
-        /// `commonName`, a UTF8String.
+        /// Returns a `commonName`, which is a UTF8String.
         public static func commonName(_ value: String) -> Attribute { .init(.commonName, value) }
-        /// `organizationName`, a UTF8String.
+        /// Returns an `organizationName`, which is a UTF8String.
         public static func organization(_ value: String) -> Attribute { .init(.organizationName, value) }
-        /// `organizationalUnitName`, a UTF8String.
+        /// Returns an `organizationalUnitName`, which is a UTF8String.
         public static func organizationalUnit(_ value: String) -> Attribute { .init(.organizationalUnitName, value) }
-        /// Two capital letters (ISO 3166).
+        /// Returns a `countryName` of two capital letters (ISO 3166).
         public static func country(_ value: String) -> Attribute { .init(.countryName, value, tag: .printableString) }
-        /// `emailAddress` of PKCS#9, an IA5String.
+        /// Returns an `emailAddress` of PKCS#9, which is an IA5String.
         public static func emailAddress(_ value: String) -> Attribute { .init(.emailAddress, value, tag: .ia5String) }
     }
 
-    /// In the order written.
+    /// The attributes, in the order in which they are written.
     public var attributes: [Attribute]
 
-    /// A name of these attributes; none at all is a name, too.
+    /// Creates a name from attributes. A name can be empty.
     public init(_ attributes: Attribute...) { self.attributes = attributes }
 }
 

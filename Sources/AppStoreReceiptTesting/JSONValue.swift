@@ -1,9 +1,9 @@
 import AppStoreReceipt
 import StrictText
 
-/// A JSON value to be signed. Members of objects keep their order, and may be there twice.
+/// A JSON value to sign. The members of objects keep their order, and may be repeated.
 public enum JSONValue: Sendable {
-    /// A string; it is escaped as JSON demands.
+    /// A string, which is escaped when it is written.
     case string(String)
     /// An integer.
     case integer(Int64)
@@ -13,26 +13,28 @@ public enum JSONValue: Sendable {
     case null
     /// An array.
     case array([JSONValue])
-    /// An object, its members in this order.
+    /// An object with members in an order.
     case object([Member])
-    /// Anything, JSON or not, as it is.
+    /// Any text, which is written as it is.
     case raw(String)
 
     /// A member of an object.
     public struct Member: Sendable {
-        /// The name; one that is there twice is written twice.
+        /// The name. Repeated names are written repeatedly.
         public var name: String
-        /// What stands after the colon.
+        /// The value.
         public var value: JSONValue
 
-        /// A member for ``object(_:)``.
+        /// Creates a member for ``object(_:)``.
         public init(_ name: String, _ value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The first member of an object with this name. Setting it replaces that or appends one; `nil` removes all of the name.
+    /// Accesses the first member of an object with a name.
+    ///
+    /// Setting a value replaces that member or appends one. Setting `nil` removes all members with the name.
     public subscript(name: String) -> JSONValue? {
         get {
             guard case .object(let members) = self else { return nil }
@@ -53,13 +55,13 @@ public enum JSONValue: Sendable {
         }
     }
 
-    /// Adds a member to an object, also under a name that is there already.
+    /// Appends a member to an object, even if it already has one with the same name.
     public mutating func append(_ name: String, _ value: JSONValue) {
         guard case .object(let members) = self else { return }
         self = .object(members + [Member(name, value)])
     }
 
-    /// Compact JSON.
+    /// The value as compact JSON.
     public var bytes: [UInt8] {
         var writer = JSONWriter()
         write(to: &writer)
@@ -93,17 +95,17 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 {
     public init(stringLiteral value: String) { self = .string(value) }
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// `true` and `false` are ``boolean(_:)``.
+    /// Creates a ``boolean(_:)`` from a literal.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// An array literal is ``array(_:)``.
+    /// Creates an ``array(_:)`` from a literal.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// A dictionary literal is ``object(_:)``, in the order written.
+    /// Creates an ``object(_:)`` from a literal, with its members in the written order.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 }
 
-/// Two values are equal when they are written alike, byte for byte.
+/// Two values are equal if their JSON is equal byte for byte.
 extension JSONValue: Hashable {
     public static func == (lhs: JSONValue, rhs: JSONValue) -> Bool { lhs.bytes == rhs.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }

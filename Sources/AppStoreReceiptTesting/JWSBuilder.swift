@@ -2,7 +2,7 @@ public import AppStoreReceipt
 public import SpanASN1
 import StrictText
 
-/// Mints what Apple signs as JSON Web Signatures, for tests: transactions, renewals, app transactions and notifications.
+/// A builder that mints a JWS for tests: a transaction, renewal information, an app transaction or a notification.
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority(.ellipticCurve)
@@ -12,41 +12,46 @@ import StrictText
 ///     bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
 /// ```
 ///
-/// Every part can be set, and set wrong on purpose.
+/// You can set every part, also to wrong values.
 public struct JWSBuilder: Hashable, Sendable {
-    /// What is signed; an object that members can be set in: `builder.payload["price"] = 1990`.
+    /// The payload to sign. You can set its members, as in `builder.payload["price"] = 1990`.
     public var payload: JSONValue
-    /// The header's `alg`; `nil` for none. The signature is ECDSA's with SHA-256 whatever this says.
+    /// The `alg` of the header; `nil` for none. The signature is always ECDSA with SHA-256.
     public var algorithm: String? = "ES256"
-    /// The header's `x5c` in place of the signer's certificates; an empty array for none.
+    /// The `x5c` of the header; `nil` for the signer's certificates, and an empty array for none.
     public var certificates: [[UInt8]]?
-    /// More members of the header, after `alg` and `x5c`.
+    /// Additional members of the header, after `alg` and `x5c`.
     public var additionalHeaderMembers: [JSONValue.Member] = []
 
-    /// Signs any payload; for what Apple signs there are functions that make the payload.
+    /// Creates a builder for any payload. For the payloads that Apple signs, use the static methods.
     public init(payload: JSONValue) { self.payload = payload }
 
     // MARK: Signing
 
-    /// The JWS in its compact form, with the chain in the header as Apple writes it: leaf, intermediate, root.
+    /// Returns the JWS in its compact form, with the certificates that Apple writes into the header: leaf, intermediate and root.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {
         try signed(certificates: authority.certificates, key: authority.leaf.key)
     }
 
-    /// The JWS in its compact form, with one certificate as Xcode writes it.
+    /// Returns the JWS in its compact form, with one certificate in the header, as Xcode writes it.
     public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> String {
         var builder = self
         builder.additionalHeaderMembers += [.init("kid", "Apple_Xcode_Key"), .init("typ", "JWT")]
         return try builder.signed(certificates: [signer.identity.certificate], key: signer.identity.key)
     }
 
+    /// Returns the JWS in its compact form, with any certificates and key.
+    ///
+    /// - Parameters:
+    ///   - certificates: The certificates for the header (DER).
+    ///   - key: The key that signs.
     /// - Throws: `unsuitable-key` for a key that is not on P-256.
     public func signed(certificates: [[UInt8]], key: SigningKey) throws(MintingError) -> String {
         let input = signingInput(certificates: certificates)
         return input + "." + Self.base64URL(try Self.signature(of: Array(input.utf8), key: key))
     }
 
-    /// What the signature covers: header and payload, and the dot between.
+    /// Returns the bytes that the signature covers: the header, a dot and the payload.
     public func signingInput(certificates: [[UInt8]]) -> String {
         var header = JSONValue.object([])
         if let algorithm { header.append("alg", .string(algorithm)) }
@@ -56,7 +61,7 @@ public struct JWSBuilder: Hashable, Sendable {
         return Self.base64URL(header.bytes) + "." + Self.base64URL(payload.bytes)
     }
 
-    /// A signature as JWS writes it: r and s, 32 bytes each (RFC 7518, 3.4).
+    /// Returns a signature in the form of JWS: r and s, with 32 bytes each (RFC 7518, 3.4).
     public static func signature(of input: [UInt8], key: SigningKey) throws(MintingError) -> [UInt8] {
         let encoded = try key.sign(input, digest: .sha256)
         do throws(ASN1DecodingError) {
@@ -77,7 +82,7 @@ public struct JWSBuilder: Hashable, Sendable {
         }
     }
 
-    /// Base64url without padding (RFC 7515, 2).
+    /// Returns base64url without padding (RFC 7515, 2).
     public static func base64URL(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         Base64.append(bytes.span, to: &text, urlSafe: true)
@@ -94,17 +99,17 @@ public struct JWSBuilder: Hashable, Sendable {
 // MARK: - What Apple signs
 
 extension JWSBuilder {
-    /// 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
+    /// The default signing date, 2025-06-15T12:00:00Z. Test authorities are valid from 2010 to 2045.
     public static let defaultDate = Instant(millisecondsSince1970: 1_749_988_800_000)
 
-    /// A transaction: a non-consumable product, unless its members are changed.
+    /// Returns a builder for a transaction. It is for a non-consumable product, unless you change its members.
     ///
     /// - Parameters:
-    ///   - bundleID: the app's bundle identifier.
-    ///   - productID: the product's identifier.
-    ///   - transactionID: also the original transaction's.
-    ///   - environment: as Apple writes it: `Production`, `Sandbox`, `Xcode`, `LocalTesting`.
-    ///   - signedDate: when it is said to be signed; it was bought a second before.
+    ///   - bundleID: The app's bundle id.
+    ///   - productID: The product's identifier.
+    ///   - transactionID: The transaction id, which is also the original transaction id.
+    ///   - environment: The environment as Apple writes it: `Production`, `Sandbox`, `Xcode` or `LocalTesting`.
+    ///   - signedDate: The signing date. The purchase date is a second earlier.
     public static func transaction(
         bundleID: String, productID: String, transactionID: String, environment: String = "Production",
         signedDate: Instant = defaultDate
@@ -122,7 +127,7 @@ extension JWSBuilder {
             ])
     }
 
-    /// The renewal information of a subscription.
+    /// Returns a builder for the renewal information of a subscription.
     public static func renewalInfo(
         productID: String, originalTransactionID: String, environment: String = "Production",
         signedDate: Instant = defaultDate
@@ -138,7 +143,7 @@ extension JWSBuilder {
             ])
     }
 
-    /// An app transaction.
+    /// Returns a builder for an app transaction.
     public static func appTransaction(
         bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: String = "Production",
         signedDate: Instant = defaultDate
@@ -154,17 +159,17 @@ extension JWSBuilder {
             ])
     }
 
-    /// A notification about purchases.
+    /// Returns a builder for a notification about purchases.
     ///
     /// - Parameters:
-    ///   - type: `notificationType`, such as `DID_RENEW`.
-    ///   - subtype: `nil` for none.
-    ///   - bundleID: the app's bundle identifier.
-    ///   - appAppleID: the app's Apple id; `nil` for none.
-    ///   - environment: as Apple writes it: `Production` or `Sandbox`.
-    ///   - transaction: a signed transaction to be carried in it.
-    ///   - renewalInfo: signed renewal information to be carried in it.
-    ///   - signedDate: when it is said to be signed.
+    ///   - type: The `notificationType`, such as `DID_RENEW`.
+    ///   - subtype: The subtype; `nil` for none.
+    ///   - bundleID: The app's bundle id.
+    ///   - appAppleID: The app's Apple id; `nil` for none.
+    ///   - environment: The environment as Apple writes it: `Production` or `Sandbox`.
+    ///   - transaction: A signed transaction to include.
+    ///   - renewalInfo: Signed renewal information to include.
+    ///   - signedDate: The signing date.
     public static func notification(
         _ type: String, subtype: String? = nil, bundleID: String, appAppleID: Int64? = 1_234_567_890,
         environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,
@@ -181,7 +186,7 @@ extension JWSBuilder {
         return builder
     }
 
-    /// A notification with the given object in its member `data`, `appData`, `summary` or `externalPurchaseToken`.
+    /// Returns a builder for a notification with an object in the member `data`, `appData`, `summary` or `externalPurchaseToken`.
     public static func notification(
         _ type: String, about member: String, _ value: JSONValue, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
@@ -193,7 +198,7 @@ extension JWSBuilder {
             ]))
     }
 
-    /// A request for a retention message.
+    /// Returns a builder for a request for a retention message.
     public static func realtimeRequest(
         productID: String, originalTransactionID: String, appAppleID: Int64 = 1_234_567_890,
         environment: String = "Production", signedDate: Instant = defaultDate

@@ -1,25 +1,25 @@
 import LibcryptoHandles
 import SpanASN1
 
-/// Why something could not be minted. The raw values are stable words.
+/// The reason something could not be minted. The raw values are stable words.
 ///
-/// Faults on purpose are no errors: what is asked for is written, right or wrong, as long as it has an encoding.
+/// Deliberate faults are not errors: a builder writes any value that has an encoding.
 public enum MintingError: String, Error, Hashable, Sendable {
-    /// This host's libcrypto does not sign with the digest asked for (MD5 and SHA-1 are often switched off).
+    /// libcrypto on this host does not sign with the digest algorithm. (MD5 and SHA-1 are often disabled.)
     case algorithmUnavailable = "algorithm-unavailable"
     /// libcrypto could not allocate memory.
     case outOfMemory = "out-of-memory"
     /// libcrypto failed for another reason.
     case libcryptoFailure = "libcrypto-failure"
-    /// A private key that cannot be read, or is encrypted.
+    /// A private key cannot be read, or is encrypted.
     case malformedKey = "malformed-key"
-    /// A key of a kind or size that cannot be made, or cannot sign what it should.
+    /// A key of the requested kind or size cannot be made, or the key cannot make the signature.
     case unsuitableKey = "unsuitable-key"
-    /// A certificate that cannot be read, where its name or serial number is needed.
+    /// A certificate whose name or serial number is needed cannot be read.
     case malformedCertificate = "malformed-certificate"
-    /// A part of a stored authority is not there.
+    /// A file of a stored authority is missing.
     case missingFile = "missing-file"
-    /// A character, date or bit string that its type cannot express.
+    /// The type cannot express a character, date or bit string.
     case inexpressibleValue = "inexpressible-value"
 }
 

@@ -2,38 +2,40 @@ public import AppStoreReceipt
 public import SpanASN1
 
 extension ReceiptBuilder {
+    /// An attribute of a receipt, with any value.
+    ///
     /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
     public struct Attribute: Hashable, Sendable {
-        /// The attribute's number.
+        /// The type of the attribute.
         public var type: AttributeType
-        /// 1 in Apple's receipts, but 2 for attribute 4. It means nothing to a verifier.
+        /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others. A verifier ignores it.
         public var version: Int64
-        /// The content of the OCTET STRING: usually one DER element.
+        /// The content of the OCTET STRING, usually the DER of one element.
         public var value: [UInt8]
 
-        /// Any attribute, with any value.
+        /// Creates an attribute with any value.
         public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
             self.type = type
             self.version = version
             self.value = value
         }
 
-        /// An attribute whose value is a UTF8String: ids, names and versions.
+        /// Returns an attribute whose value is a UTF8String, such as an id, a name or a version.
         public static func utf8String(_ type: AttributeType, _ text: String) -> Attribute {
             Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text) })
         }
 
-        /// The characters are not checked.
+        /// Returns an attribute whose value is an IA5String. The characters are not checked.
         public static func ia5String(_ type: AttributeType, _ text: String) -> Attribute {
             Attribute(type, value: ASN1Writer.encode { $0.writeUTF8String(text, tagged: .ia5String) })
         }
 
-        /// An attribute whose value is an INTEGER; booleans are 0 and 1.
+        /// Returns an attribute whose value is an INTEGER. Boolean values are 0 and 1.
         public static func integer(_ type: AttributeType, _ value: Int64) -> Attribute {
             Attribute(type, value: ASN1Writer.encode { $0.writeInteger(value) })
         }
 
-        /// `nil` writes an empty string, which means that there is no date.
+        /// Returns an attribute whose value is a date. With `nil`, it is an empty string, which means that there is no date.
         public static func date(_ type: AttributeType, _ date: Instant?) -> Attribute {
             .ia5String(type, date?.description ?? "")
         }

@@ -1,26 +1,26 @@
 import AppStoreReceipt
 import StrictText
 
-/// Why a text does not specify a receipt, and where.
+/// The reason a JSON text does not specify a receipt, and the place of the fault.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
-    /// What is wrong. The raw values are stable words that programs may compare.
+    /// The kinds of faults. The raw values are stable; programs may compare them.
     public enum Kind: String, Sendable, CaseIterable {
-        /// Not one JSON object.
+        /// The text is not one JSON object.
         case malformedJSON = "malformed-json"
-        /// A key that is none of a receipt's.
+        /// A receipt does not have the key.
         case unknownKey = "unknown-key"
-        /// A key that the same object has twice.
+        /// The object has the key twice.
         case repeatedKey = "repeated-key"
-        /// A value of another type, a date that is not RFC 3339, digits that are not hexadecimal.
+        /// The value has the wrong type, a date is not RFC 3339, or digits are not hexadecimal.
         case unexpectedValue = "unexpected-value"
     }
 
-    /// What is wrong.
+    /// The kind of fault.
     public let kind: Kind
-    /// Bytes from the start of the text.
+    /// The position of the fault, in bytes from the start of the text.
     public let offset: Int
 
-    /// An error at so many bytes from the start of the text.
+    /// Creates an error at an offset.
     public init(kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
@@ -31,7 +31,7 @@ extension ReceiptSpecificationError: CustomStringConvertible {
     public var description: String {
         let reason =
             switch kind {
-            case .malformedJSON: "invalid JSON"
+            case .malformedJSON: "the JSON is malformed"
             case .unknownKey: "no receipt has this key"
             case .repeatedKey: "a key that is repeated"
             case .unexpectedValue: "a value that this key cannot have"
@@ -41,17 +41,17 @@ extension ReceiptSpecificationError: CustomStringConvertible {
 }
 
 extension ReceiptBuilder {
-    /// The receipt that a JSON text specifies, by the keys of `receipt decode --format json`.
+    /// Creates a builder from JSON with the keys of `receipt decode --format json`.
     ///
     /// ```json
     /// {"bundle_id": "com.example.app", "in_app": [{"product_id": "com.example.app.pro", "transaction_id": "1000"}]}
     /// ```
     ///
-    /// What that command prints is accepted as it is, with what is around the receipt. Dates are RFC 3339, octets hexadecimal. What is absent or
-    /// `null` is not written, but a receipt has a type and a creation date in any case: `Production` and ``defaultCreationDate``.
-    /// Purchases and unknown attributes keep their order.
+    /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that is missing or `null` is not written, except that
+    /// the type is `Production` and the creation date is ``defaultCreationDate`` by default. Purchases and unknown attributes keep their order.
     ///
-    /// - Throws: the first ``ReceiptSpecificationError``, with its place in the text.
+    /// - Parameter json: The JSON text.
+    /// - Throws: The first fault in the text.
     public init(json: [UInt8]) throws(ReceiptSpecificationError) {
         self.init(bundleID: "", environment: .xcode)
         (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)

@@ -3,9 +3,9 @@ import SpanASN1
 import StrictText
 
 extension ReceiptBuilder {
-    /// The payload, a SET OF ReceiptAttribute: what is signed.
+    /// Returns the payload to sign, which is a SET OF ReceiptAttribute.
     ///
-    /// - Throws: `algorithm-unavailable` where libcrypto lacks SHA-1, for attribute 5.
+    /// - Throws: `algorithm-unavailable` if libcrypto does not compute SHA-1, which attribute 5 requires.
     public func payload() throws(MintingError) -> [UInt8] {
         var builder = self
         if builder.sha1Hash == nil { builder.sha1Hash = try deviceHash() }

@@ -2,55 +2,55 @@ public import AppStoreReceipt
 public import SpanASN1
 
 extension ReceiptBuilder {
-    /// An in-app purchase to be minted; `nil` leaves a field out, or writes it empty where Apple does.
+    /// An in-app purchase to mint. A field that is `nil` is omitted, or is written empty if Apple does so.
     public struct Purchase: Hashable, Sendable {
-        /// Attribute 1701.
+        /// The quantity [1701].
         public var quantity: Int64? = 1
-        /// Attribute 1702.
+        /// The product's identifier [1702].
         public var productID: String?
-        /// Attribute 1703.
+        /// The transaction id [1703].
         public var transactionID: String?
-        /// Attribute 1704.
+        /// The purchase date [1704].
         public var purchaseDate: Instant?
-        /// Attribute 1705.
+        /// The original transaction id [1705].
         public var originalTransactionID: String?
-        /// Attribute 1706.
+        /// The date of the original transaction [1706].
         public var originalPurchaseDate: Instant?
-        /// Attribute 1707: 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable, 4 free subscription.
+        /// The product's type [1707]: 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable, 4 free subscription.
         public var productType: Int64?
-        /// Attribute 1708.
+        /// The date this period of a subscription ends [1708].
         public var expiresDate: Instant?
-        /// Attribute 1710; 0 in the sandbox.
+        /// The product's Apple id [1710]; 0 in the sandbox.
         public var itemID: Int64? = 0
-        /// Attribute 1711; 0 for what is no subscription.
+        /// The identifier of this period of a subscription [1711]; 0 for other products.
         public var webOrderLineItemID: Int64? = 0
-        /// Attribute 1712.
+        /// The date Apple refunded or revoked the purchase [1712].
         public var revocationDate: Instant?
-        /// Attribute 1713.
+        /// Whether the period is a free trial [1713].
         public var isTrialPeriod: Bool? = false
-        /// Attribute 1719; since 2018 on auto-renewable subscriptions only.
+        /// Whether the period has an introductory price [1719]. Since 2018, only auto-renewable subscriptions have it.
         public var isInIntroOfferPeriod: Bool?
-        /// Attribute 1720; there only when cancelled.
+        /// The reason of the revocation [1720]. Only revoked purchases have it.
         public var revocationReason: Int64?
-        /// Attribute 1721.
+        /// The identifier of the promotional offer [1721].
         public var promotionalOfferID: String?
-        /// Any attributes besides, in this order.
+        /// Additional attributes, in this order.
         public var additionalAttributes: [Attribute] = []
 
-        /// A purchase without fields; ``ReceiptBuilder/writesEmptyAttributes`` may add some.
+        /// Creates a purchase without fields. ``ReceiptBuilder/writesEmptyAttributes`` may add some.
         public init() {
             (quantity, itemID, webOrderLineItemID, isTrialPeriod) = (nil, nil, nil, nil)
         }
 
-        /// A purchase of any kind; consumables, non-consumables and subscriptions have functions of their own.
+        /// Creates a purchase of any type. Consumables, non-consumables and subscriptions have static methods.
         ///
         /// - Parameters:
-        ///   - productID: attribute 1702.
-        ///   - transactionID: attribute 1703.
-        ///   - productType: attribute 1707: 0 for a non-consumable, 1 for a consumable, 3 for a subscription that renews itself.
-        ///   - purchaseDate: attribute 1704.
-        ///   - originalTransactionID: `nil` for the transaction's own.
-        ///   - originalPurchaseDate: `nil` for the date of the purchase.
+        ///   - productID: The product's identifier.
+        ///   - transactionID: The transaction id.
+        ///   - productType: The product's type: 0 for a non-consumable, 1 for a consumable, 3 for an auto-renewable subscription.
+        ///   - purchaseDate: The purchase date.
+        ///   - originalTransactionID: The original transaction id; `nil` for the transaction id.
+        ///   - originalPurchaseDate: The date of the original transaction; `nil` for the purchase date.
         public init(
             productID: String, transactionID: String, productType: Int64,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalTransactionID: String? = nil,
@@ -64,7 +64,7 @@ extension ReceiptBuilder {
             self.originalPurchaseDate = originalPurchaseDate ?? purchaseDate
         }
 
-        /// A consumable [1707 is 1], bought once; its original transaction is itself.
+        /// Returns a consumable [1707 is 1]. Its original transaction is the transaction itself.
         public static func consumable(
             _ productID: String, transactionID: String, quantity: Int64 = 1,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
@@ -75,7 +75,7 @@ extension ReceiptBuilder {
             return purchase
         }
 
-        /// A non-consumable [1707 is 0]; its original transaction is itself.
+        /// Returns a non-consumable [1707 is 0]. Its original transaction is the transaction itself.
         public static func nonConsumable(
             _ productID: String, transactionID: String,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
@@ -83,7 +83,7 @@ extension ReceiptBuilder {
             Purchase(productID: productID, transactionID: transactionID, productType: 0, purchaseDate: purchaseDate)
         }
 
-        /// One period of a subscription that renews itself.
+        /// Returns one period of an auto-renewable subscription.
         public static func autoRenewable(
             _ productID: String, transactionID: String, originalTransactionID: String? = nil,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalPurchaseDate: Instant? = nil,
@@ -99,7 +99,11 @@ extension ReceiptBuilder {
             return purchase
         }
 
-        /// The same purchase, refunded. Apple's reasons: 1 for a problem with the app, 0 for any other.
+        /// Returns the purchase with a refund.
+        ///
+        /// - Parameters:
+        ///   - date: The date of the refund.
+        ///   - reason: Apple's reason: 1 for an issue with the app, 0 for any other.
         public func revoked(at date: Instant, reason: Int64 = 0) -> Purchase {
             var purchase = self
             purchase.revocationDate = date
@@ -108,6 +112,6 @@ extension ReceiptBuilder {
         }
     }
 
-    /// 2025-06-01T09:30:00Z
+    /// The default purchase date, 2025-06-01T09:30:00Z.
     public static let defaultPurchaseDate = Instant(millisecondsSince1970: 1_748_770_200_000)
 }

@@ -1,7 +1,7 @@
 public import AppStoreReceipt
 public import SpanASN1
 
-/// Mints App Store receipts for tests.
+/// A builder that mints App Store receipts for tests.
 ///
 /// ```swift
 /// let receipt = try ReceiptBuilder(
@@ -10,81 +10,82 @@ public import SpanASN1
 /// ).signed(by: authority)
 /// ```
 ///
-/// A new builder has what an iOS app's production receipt has. Every field can be set; `nil` leaves it out. What has no field, or is to be
-/// written twice or wrong, goes into ``additionalAttributes``.
+/// A new builder has the fields of an iOS app's production receipt. You can set every field; `nil` omits it. To write attributes without a field, or repeated
+/// or malformed attributes, use ``additionalAttributes``. The numbers in brackets are attribute types.
 public struct ReceiptBuilder: Sendable {
     // MARK: Payload
 
-    /// Attribute 0: `Production`, `ProductionSandbox`, …
+    /// The receipt's type, such as `Production` or `ProductionSandbox` [0].
     public var receiptType: String?
-    /// Attribute 1; 0 in the sandbox.
+    /// The app's Apple id [1]; 0 in the sandbox.
     public var appItemID: Int64? = 1_234_567_890
-    /// Attribute 2.
+    /// The app's bundle id [2].
     public var bundleID: String?
-    /// Attribute 3.
+    /// The app's version [3].
     public var applicationVersion: String? = "1.0"
-    /// Attribute 4.
+    /// The opaque value, which is part of the device hash [4].
     public var opaqueValue: [UInt8]?
-    /// Attribute 5, the hash that ties a receipt to a device; `nil` computes it from ``deviceIdentifier``.
+    /// The device hash [5]; `nil` to compute it from ``deviceIdentifier``.
     public var sha1Hash: [UInt8]?
-    /// The bytes of the device's identifier that enter attribute 5; `nil` leaves it out.
+    /// The device identifier for the device hash [5]; `nil` to omit the hash.
     public var deviceIdentifier: [UInt8]? = Self.defaultDeviceIdentifier
-    /// Attribute 8; `nil` writes it empty, as in the sandbox.
+    /// The date the original receipt was created [8]; `nil` to write it empty, as in the sandbox.
     public var originalCreationDate: Instant?
-    /// Attribute 9.
+    /// The version of Apple's server [9].
     public var serverBuild: Int64? = 1_345_531_954
-    /// Attribute 10.
+    /// The age rating [10].
     public var ageRating: String? = "4+"
-    /// Attribute 11.
+    /// The seller's id [11].
     public var sellerID: Int64? = 123_456_789
-    /// Attribute 12, the date at which the signing certificates are judged.
+    /// The date the receipt was created [12], at which the signer's certificates are validated.
     public var creationDate: Instant?
-    /// Attribute 13.
+    /// The system version of the device [13].
     public var clientVersion: Int64? = 180_000
-    /// Attribute 15; 0 in the sandbox.
+    /// Apple's id of the download [15]; 0 in the sandbox.
     public var downloadID: Int64? = 70_000_000_000_001
-    /// Attribute 16; 0 in the sandbox.
+    /// Apple's id of the app's version [16]; 0 in the sandbox.
     public var versionExternalIdentifier: Int64? = 860_000_001
-    /// Attribute 18.
+    /// The date the app was first bought [18].
     public var originalPurchaseDate: Instant?
-    /// Attribute 19.
+    /// The app's version when it was first bought [19].
     public var originalApplicationVersion: String? = "1.0"
-    /// Attribute 21.
+    /// The date the receipt expires [21].
     public var expirationDate: Instant?
-    /// Attribute 25.
+    /// The platform: 2 for a Mac, 3 for iOS [25].
     public var platform: Int64? = 3
-    /// Attribute 32.
+    /// The date the app was pre-ordered [32].
     public var preorderDate: Instant?
-    /// Attributes 17.
+    /// The purchases [17].
     public var purchases: [Purchase]
-    /// Any attributes besides, in this order.
+    /// Additional attributes, in this order.
     public var additionalAttributes: [Attribute] = []
-    /// Whether attributes that are known but say nothing are written as Apple writes them: 6, 7, 14 and 20, and in purchases 1709 and
-    /// 1714–1718, 1722, and the dates that are `nil`.
+    /// A Boolean value that indicates whether to write the attributes that Apple writes without information.
+    ///
+    /// They are 6, 7, 14 and 20, and in purchases 1709, 1714–1718, 1722 and the dates that are `nil`.
     public var writesEmptyAttributes = true
-    /// The order of the receipt's own attributes; purchases are among them.
+    /// The order of the receipt's attributes, including its purchases.
     public var attributeOrder = AttributeOrder.der
     /// The order of the attributes in each purchase.
     public var purchaseAttributeOrder = AttributeOrder.der
 
     // MARK: Container
 
-    /// What the signer signs over. Apple has used SHA-1 and, since 2023, SHA-256.
+    /// The digest algorithm of the signature. Apple has used SHA-1 and, since 2023, SHA-256.
     public var digest = SigningDigest.sha256
-    /// DER as Apple writes it, or BER as Xcode does.
+    /// The encoding: DER, as Apple writes it, or BER, as Xcode does.
     public var encoding = SignedDataBuilder.Encoding.der
-    /// Whether the root is embedded besides leaf and intermediate, as Apple does.
+    /// A Boolean value that indicates whether to embed the root besides the leaf and the intermediate, as Apple does.
     public var embedsRoot = true
-    /// `nil` for none, as in all receipts known.
+    /// The signed attributes; `nil` for none, as in all known receipts.
     public var signedAttributes: [SignedDataBuilder.SignedAttribute]?
 
-    /// A receipt of an iOS app.
+    /// Creates a builder for the receipt of an iOS app.
     ///
     /// - Parameters:
-    ///   - bundleID: the app's bundle identifier.
-    ///   - environment: what attribute 0 says; in the sandbox, Apple's numeric ids are 0.
-    ///   - purchases: in the order written.
-    ///   - creationDate: when the receipt was made, by default 2025-06-15T12:00:00Z. Test authorities are valid 2010–2045.
+    ///   - bundleID: The app's bundle id.
+    ///   - environment: The receipt's type. In the sandbox, Apple's numeric ids are 0.
+    ///   - purchases: The purchases.
+    ///   - creationDate: The date the receipt was created; by default 2025-06-15T12:00:00Z. Test authorities are valid from 2010 to 2045.
     public init(
         bundleID: String, environment: ReceiptType = .production, purchases: [Purchase] = [],
         creationDate: Instant = Self.defaultCreationDate
@@ -115,33 +116,33 @@ public struct ReceiptBuilder: Sendable {
         }
     }
 
-    /// The store that a receipt comes from; the raw value is attribute 0.
+    /// The types of receipts. The raw values are those of attribute 0.
     public enum ReceiptType: String, Hashable, Sendable, CaseIterable {
-        /// Bought in the App Store.
+        /// A receipt from the App Store.
         case production = "Production"
-        /// Bought with a sandbox account or in TestFlight; Apple's numeric ids are 0 then.
+        /// A receipt from the sandbox or TestFlight. Apple's numeric ids are 0.
         case sandbox = "ProductionSandbox"
-        /// A volume purchase. Known from other projects only.
+        /// A receipt of a volume purchase. It is known from other projects only.
         case productionVPP = "ProductionVPP"
-        /// A volume purchase in the sandbox. Known from other projects only.
+        /// A receipt of a volume purchase in the sandbox. It is known from other projects only.
         case productionVPPSandbox = "ProductionVPPSandbox"
-        /// StoreKit Testing: few attributes, BER; to be signed by a ``StoreKitTestingSigner``.
+        /// A receipt from StoreKit Testing, with few attributes and in BER. Sign it with a ``StoreKitTestingSigner``.
         case xcode = "Xcode"
     }
 
-    /// In which order the attributes of a SET are written.
+    /// The orders of the attributes of a SET.
     public enum AttributeOrder: Hashable, Sendable {
-        /// DER's order (X.690, 11.6), as Apple writes them. It also orders the purchases: roughly, longer ones come later.
+        /// The order of DER (X.690, 11.6), as Apple writes them. It also orders the purchases: longer purchases generally come later.
         case der
-        /// By number, purchases in the order given at 17; ``ReceiptBuilder/additionalAttributes`` last.
+        /// By number, with the purchases in their order at 17, and ``ReceiptBuilder/additionalAttributes`` last.
         case asGiven
-        /// In an order that is the same each time for the same seed.
+        /// A random order, which is the same for the same seed.
         case shuffled(seed: UInt64)
     }
 
-    /// 2025-06-15T12:00:00Z
+    /// The default creation date, 2025-06-15T12:00:00Z.
     public static let defaultCreationDate = Instant(millisecondsSince1970: 1_749_988_800_000)
-    /// 16 bytes, as of an `identifierForVendor`.
+    /// The default device identifier, which has 16 bytes like an `identifierForVendor`.
     public static let defaultDeviceIdentifier: [UInt8] = [
         0x54, 0x45, 0x53, 0x54, 0xDE, 0xF1, 0x4C, 0xE0, 0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
     ]
@@ -153,21 +154,23 @@ public struct ReceiptBuilder: Sendable {
 }
 
 extension ReceiptBuilder {
-    /// The receipt, signed by the authority's leaf: binary, to be sent as base64.
+    /// Returns the binary receipt, signed by the leaf of an authority.
     ///
-    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest; `inexpressible-value`.
+    /// - Parameter authority: The authority.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `inexpressible-value`.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
         try signedData(by: authority).encoded()
     }
 
-    /// The receipt, signed as by StoreKit Testing in Xcode.
+    /// Returns the binary receipt, signed as by StoreKit Testing in Xcode.
     ///
-    /// - Throws: as for an authority.
+    /// - Parameter signer: The signer.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `inexpressible-value`.
     public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> [UInt8] {
         try signedData(by: signer).encoded()
     }
 
-    /// The container before it is signed, for changes that have no property here.
+    /// Returns the container before it is signed, for changes for which this builder has no property.
     ///
     /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
     public func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
@@ -182,7 +185,7 @@ extension ReceiptBuilder {
         return builder
     }
 
-    /// The container before it is signed, for changes that have no property here.
+    /// Returns the container before it is signed, for changes for which this builder has no property.
     ///
     /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
     public func signedData(by signer: StoreKitTestingSigner) throws(MintingError) -> SignedDataBuilder {

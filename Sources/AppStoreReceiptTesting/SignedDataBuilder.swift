@@ -1,98 +1,103 @@
 public import SpanASN1
 import SpanPKCS7
 
-/// Writes a PKCS#7 `SignedData` container (RFC 5652, 5.1) around any content, each part right or wrong on purpose.
+/// A builder of a PKCS#7 `SignedData` container (RFC 5652, 5.1) with any content. You can set every part, also to wrong values.
 ///
-/// ``ReceiptBuilder/signedData(by:)-(TestCertificateAuthority)`` makes one with Apple's shape to start from.
+/// To start from the shape of Apple's receipts, use ``ReceiptBuilder/signedData(by:)-(TestCertificateAuthority)``.
 public struct SignedDataBuilder: Sendable {
-    /// How the container is encoded. Certificates and what is signed are DER in either.
+    /// The encodings of the container. Certificates and signed parts are DER in both.
     public enum Encoding: Hashable, Sendable {
-        /// Definite lengths, the fewest bytes.
+        /// DER.
         case der
-        /// As StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
+        /// BER, as StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
         ///
-        /// The content is cut into segments of that many bytes (at least 1); `nil` for one segment, as Xcode has it.
+        /// The content is divided into segments of `segmentSize` bytes (at least 1); `nil` for one segment, as Xcode writes it.
         case ber(segmentSize: Int? = nil)
     }
 
-    /// How the container is written; certificates are DER in any case.
+    /// The encoding of the container.
     public var encoding = Encoding.der
-    /// 1 in receipts; 3, 4 and 5 are read, too, and no other.
+    /// The version, which is 1 in receipts. Verifiers also read 3, 4 and 5.
     public var version = 1
     /// The type of the container itself.
     public var outerContentType = ASN1ObjectIdentifier.signedData
     /// The type of the content.
     public var contentType = ASN1ObjectIdentifier.data
-    /// `nil` for a container without content.
+    /// The content; `nil` for a container without content.
     public var content: [UInt8]?
-    /// `nil` for those of the signers, each once.
+    /// The digest algorithms; `nil` for those of the signers, each once.
     public var digestAlgorithms: [AlgorithmName]?
-    /// Encoded certificates in the order written; `nil` for no such field.
+    /// The certificates (DER), in the order in which they are written; `nil` to omit the field.
     public var certificates: [[UInt8]]?
-    /// Encoded revocation lists; `nil` for no such field.
+    /// The revocation lists (DER); `nil` to omit the field.
     public var revocationLists: [[UInt8]]?
-    /// Who signs; receipts have one signer.
+    /// The signers. Receipts have one.
     public var signers: [Signer]
 
-    /// A container of a content of the type `id-data`, the certificates in this order, and the signers.
+    /// Creates a container with content of the type `id-data`.
+    ///
+    /// - Parameters:
+    ///   - content: The content; `nil` for a container without content.
+    ///   - certificates: The certificates (DER), in the order in which they are written.
+    ///   - signers: The signers.
     public init(content: [UInt8]?, certificates: [[UInt8]]?, signers: [Signer]) {
         self.content = content
         self.certificates = certificates
         self.signers = signers
     }
 
-    /// One `SignerInfo` (RFC 5652, 5.3).
+    /// A signer, which is written as a `SignerInfo` (RFC 5652, 5.3).
     public struct Signer: Sendable {
-        /// How the signer names its certificate (RFC 5652, 5.3).
+        /// The identifiers of the signer's certificate (RFC 5652, 5.3).
         public enum Identifier: Hashable, Sendable {
-            /// Those of the certificate that signs.
+            /// The issuer and the serial number of the signer's certificate.
             case issuerAndSerialNumber
-            /// That of the certificate's key.
+            /// The key identifier of the signer's certificate.
             case subjectKeyIdentifier
-            /// Encoded.
+            /// Any encoded identifier.
             case bytes([UInt8])
         }
 
-        /// Whose key signs, and whose certificate is named.
+        /// The key that signs, and its certificate.
         public var identity: SigningIdentity
-        /// The digest that is signed over.
+        /// The digest algorithm of the signature.
         public var digest: SigningDigest
-        /// `nil` for the one that goes with the identifier: 1, or 3 for a key identifier.
+        /// The version; `nil` for 1, or for 3 with a key identifier.
         public var version: Int?
-        /// By issuer and serial number, unless said otherwise.
+        /// The identifier of the signer's certificate; by default its issuer and serial number.
         public var identifier = Identifier.issuerAndSerialNumber
-        /// `nil` for the digest's.
+        /// The digest algorithm to write; `nil` for that of ``digest``.
         public var digestAlgorithm: AlgorithmName?
-        /// Apple writes bare `rsaEncryption`; `nil` for the algorithm that names the digest, as Xcode has it.
+        /// The signature algorithm to write. Apple writes `rsaEncryption`. With `nil`, it is the algorithm that names the digest, as Xcode writes it.
         public var signatureAlgorithm: AlgorithmName? = AlgorithmName(.rsaEncryption)
-        /// `nil` for none, as in all receipts known; the content is then signed directly.
+        /// The signed attributes; `nil` for none, as in all known receipts. The content is then signed directly.
         public var signedAttributes: [SignedAttribute]?
-        /// Whether the signed attributes are in DER's order; else they are as given, and signed so.
+        /// A Boolean value that indicates whether to write and sign the signed attributes in the order of DER.
         public var sortsSignedAttributes = true
-        /// Encoded attributes that are not signed; `nil` for no such field.
+        /// The encoded unsigned attributes; `nil` to omit the field.
         public var unsignedAttributes: [[UInt8]]?
-        /// A signature to write in place of the right one.
+        /// A signature to write instead of the valid one; `nil` for the valid one.
         public var signature: [UInt8]?
 
-        /// A signer as Apple's are: named by issuer and serial number, bare `rsaEncryption`, no attributes.
+        /// Creates a signer like Apple's: identified by issuer and serial number, with `rsaEncryption` and without attributes.
         public init(_ identity: SigningIdentity, digest: SigningDigest = .sha256) {
             self.identity = identity
             self.digest = digest
         }
     }
 
-    /// An attribute that is signed (RFC 5652, 11).
+    /// A signed attribute (RFC 5652, 11).
     public enum SignedAttribute: Hashable, Sendable {
-        /// `nil` for the type of the content.
+        /// The content type; `nil` for that of the content.
         case contentType(ASN1ObjectIdentifier?)
-        /// `nil` for the digest of the content.
+        /// The message digest; `nil` for that of the content.
         case messageDigest([UInt8]?)
-        /// When the signer says it signed (RFC 5652, 11.3).
+        /// The signing time that the signer states (RFC 5652, 11.3).
         case signingTime(Instant)
-        /// Encoded values.
+        /// Any attribute, with encoded values.
         case other(ASN1ObjectIdentifier, values: [[UInt8]])
 
-        /// What RFC 5652 requires: the content's type and its digest.
+        /// The attributes that RFC 5652 requires: the content's type and its digest.
         public static let required: [SignedAttribute] = [.contentType(nil), .messageDigest(nil)]
     }
 }
@@ -100,9 +105,9 @@ public struct SignedDataBuilder: Sendable {
 // MARK: - Signing
 
 extension SignedDataBuilder {
-    /// The whole container. RSA signers give the same bytes each time.
+    /// Returns the container. With RSA signers, it has the same bytes each time.
     ///
-    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest; `malformed-certificate`.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `malformed-certificate`.
     public func encoded() throws(MintingError) -> [UInt8] {
         var signerInfos: [[UInt8]] = []
         for signer in signers { signerInfos.append(try encoded(signer)) }
@@ -112,7 +117,7 @@ extension SignedDataBuilder {
         }
     }
 
-    /// What a signer signs: the signed attributes as a SET OF, or the content.
+    /// Returns the bytes that a signer signs: the signed attributes as a SET OF, or the content.
     package func signedBytes(of signer: Signer) throws(MintingError) -> [UInt8] {
         guard let attributes = signer.signedAttributes else { return content ?? [] }
         return try encoded(attributes, of: signer)

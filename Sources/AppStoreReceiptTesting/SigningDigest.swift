@@ -2,15 +2,15 @@ import LibcryptoHandles
 public import SpanASN1
 import SpanPKCS7
 
-/// The digest algorithms that a test signature may be made over, good and bad ones.
+/// The digest algorithms of test signatures, including weak ones.
 public enum SigningDigest: String, Hashable, Sendable, CaseIterable {
-    /// Broken; accepted by no verifier of this package.
+    /// MD5, which is broken. No verifier of this package accepts it.
     case md5 = "MD5"
-    /// What Apple signed receipts with until 2024 at least. Some hosts do not sign with it any more.
+    /// SHA-1, with which Apple signed receipts until at least 2024. Some hosts do not sign with it any more.
     case sha1 = "SHA-1"
     /// SHA-224.
     case sha224 = "SHA-224"
-    /// SHA-256: what Apple signs receipts with today.
+    /// SHA-256, with which Apple signs receipts today.
     case sha256 = "SHA-256"
     /// SHA-384.
     case sha384 = "SHA-384"
@@ -19,9 +19,9 @@ public enum SigningDigest: String, Hashable, Sendable, CaseIterable {
 }
 
 extension SigningDigest {
-    /// The digest of some bytes.
+    /// Returns the digest of bytes.
     ///
-    /// - Throws: `algorithm-unavailable` where the host does not compute it.
+    /// - Throws: `algorithm-unavailable` if the host does not compute it.
     public func digest(of bytes: [UInt8]) throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in
             guard let algorithm else { return try TestVectorMD5.digest(of: bytes.span) }
@@ -29,7 +29,7 @@ extension SigningDigest {
         }
     }
 
-    /// The identifier of the digest itself.
+    /// The identifier of the digest algorithm.
     public var objectIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .md5: .md5
@@ -41,7 +41,7 @@ extension SigningDigest {
         }
     }
 
-    /// `sha256WithRSAEncryption` and its like (RFC 8017, A.2.4).
+    /// The identifier of the RSA signature algorithm, such as `sha256WithRSAEncryption` (RFC 8017, A.2.4).
     public var rsaSignatureIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .md5: .md5WithRSAEncryption
@@ -53,7 +53,7 @@ extension SigningDigest {
         }
     }
 
-    /// `ecdsa-with-SHA256` and its like (RFC 5758, 3.2); `nil` for MD5, which has none.
+    /// The identifier of the ECDSA signature algorithm, such as `ecdsa-with-SHA256` (RFC 5758, 3.2); `nil` for MD5, which has none.
     public var ecdsaSignatureIdentifier: ASN1ObjectIdentifier? {
         let lastArc: UInt8
         switch self {
@@ -79,14 +79,16 @@ extension SigningDigest {
     }
 }
 
+/// An algorithm and its parameters, to write.
+///
 /// `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }` (RFC 5280, 4.1.1.2)
 public struct AlgorithmName: Hashable, Sendable {
-    /// Which algorithm it is.
+    /// The identifier of the algorithm.
     public var identifier: ASN1ObjectIdentifier
-    /// Encoded; `nil` for none. RSA and digests write a NULL, ECDSA nothing.
+    /// The encoded parameters; `nil` for none. RSA and digest algorithms have a NULL, and ECDSA has none.
     public var parameters: [UInt8]?
 
-    /// An algorithm, with NULL as its parameters unless said otherwise.
+    /// Creates an algorithm; by default its parameters are NULL.
     public init(_ identifier: ASN1ObjectIdentifier, parameters: [UInt8]? = AlgorithmName.null) {
         self.identifier = identifier
         self.parameters = parameters

@@ -2,15 +2,15 @@ import LibcryptoHandles
 import SpanASN1
 import SpanPKCS7
 
-/// A private key that signs tests. It may be shared by threads.
+/// A private key for tests. It is thread-safe.
 public struct SigningKey: Sendable {
-    /// What to generate.
+    /// The kinds of keys.
     public enum Kind: Hashable, Sendable {
-        /// 512 to 16384 bits; the exponent is odd and greater than 1.
+        /// An RSA key of 512 to 16384 bits. The exponent must be odd and greater than 1.
         case rsa(bits: Int, publicExponent: UInt64 = 65537)
-        /// An EC key on P-256; what signs StoreKit 2 data.
+        /// An EC key on P-256, which signs a JWS of StoreKit 2.
         case p256
-        /// An EC key on P-384; what StoreKit 2's chain is signed with.
+        /// An EC key on P-384, which signs the certificates of StoreKit 2.
         case p384
         /// An EC key on P-521.
         case p521
@@ -18,8 +18,9 @@ public struct SigningKey: Sendable {
 
     let privateKey: PrivateKey
 
-    /// Generates a key with libcrypto's random numbers.
+    /// Generates a key with random numbers from libcrypto.
     ///
+    /// - Parameter kind: The kind of key.
     /// - Throws: `unsuitable-key` for a size or an exponent that is out of range.
     public init(generating kind: Kind) throws(MintingError) {
         privateKey = try MintingError.calling { () throws(LibcryptoError) in
@@ -32,24 +33,25 @@ public struct SigningKey: Sendable {
         }
     }
 
-    /// Reads the first private key of a PEM text (RFC 7468, 10).
+    /// Creates a key from the first private key in a PEM text (RFC 7468, 10).
     ///
-    /// - Throws: `malformed-key`, also for one that is encrypted.
+    /// - Parameter pem: The PEM text.
+    /// - Throws: `malformed-key`, also for an encrypted key.
     public init(pem: [UInt8]) throws(MintingError) {
         privateKey = try MintingError.calling { () throws(LibcryptoError) in try PrivateKey(pem: pem.span) }
     }
 
-    /// The key as unencrypted PKCS#8, PEM.
+    /// Returns the key as unencrypted PKCS#8 in PEM.
     public func pem() throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in try privateKey.pkcs8PEM() }
     }
 
-    /// The public key as a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
+    /// Returns the public key as a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
     public func subjectPublicKeyInfo() throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in try privateKey.publicKey.subjectPublicKeyInfo() }
     }
 
-    /// The SHA-1 digest of the public key, by which certificates refer to it (RFC 5280, 4.2.1.2, method 1).
+    /// Returns the SHA-1 of the public key, with which certificates identify it (RFC 5280, 4.2.1.2, method 1).
     public func keyIdentifier() throws(MintingError) -> [UInt8] {
         let info = try subjectPublicKeyInfo()
         let key = try MintingError.reading { () throws(ASN1DecodingError) -> [UInt8] in
@@ -68,9 +70,14 @@ public struct SigningKey: Sendable {
 // MARK: - Signatures
 
 extension SigningKey {
-    /// Signs the digest of `bytes`: RSASSA-PKCS1-v1_5, which is deterministic, or ECDSA, which is not, as a DER `ECDSA-Sig-Value`.
+    /// Returns the signature of bytes.
     ///
-    /// - Throws: `algorithm-unavailable` where the host does not sign with the digest.
+    /// An RSA key signs with RSASSA-PKCS1-v1_5, which is deterministic. An EC key signs with ECDSA, which is not; the signature is a DER `ECDSA-Sig-Value`.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to sign.
+    ///   - digest: The digest algorithm.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public func sign(_ bytes: [UInt8], digest: SigningDigest) throws(MintingError) -> [UInt8] {
         guard let algorithm = digest.algorithm else {
             return try sign(digestInfo: SigningKey.digestInfo(digest, digest.digest(of: bytes)))
@@ -80,11 +87,13 @@ extension SigningKey {
         }
     }
 
-    /// Signs, with PKCS#1 v1.5 padding, a `DigestInfo` (RFC 8017, 9.2) or anything else in its place: for faulty signatures on purpose.
+    /// Returns the signature of a `DigestInfo` (RFC 8017, 9.2), or of any other bytes, with PKCS#1 v1.5 padding. Use it for deliberately invalid signatures.
     public func sign(digestInfo: [UInt8]) throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in try privateKey.signPKCS1(digestInfo: digestInfo.span) }
     }
 
+    /// Returns a `DigestInfo`.
+    ///
     /// `DigestInfo ::= SEQUENCE { digestAlgorithm AlgorithmIdentifier, digest OCTET STRING }`
     public static func digestInfo(_ algorithm: SigningDigest, _ digest: [UInt8]) -> [UInt8] {
         ASN1Writer.encode { writer in
@@ -95,7 +104,7 @@ extension SigningKey {
         }
     }
 
-    /// How a signature by this key over that digest is named.
+    /// Returns the signature algorithm of this key with a digest algorithm.
     ///
     /// - Throws: `unsuitable-key` for an EC key and MD5.
     public func signatureAlgorithm(_ digest: SigningDigest) throws(MintingError) -> AlgorithmName {
@@ -104,6 +113,6 @@ extension SigningKey {
         return AlgorithmName(identifier, parameters: nil)
     }
 
-    /// Whether this is an RSA key.
+    /// A Boolean value that indicates whether this is an RSA key.
     public var isRSA: Bool { privateKey.publicKey.kind == .rsa }
 }

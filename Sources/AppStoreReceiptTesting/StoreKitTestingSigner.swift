@@ -1,32 +1,37 @@
 public import SignatureTrust
 import SpanASN1
 
-/// A signer with the shape of Xcode's StoreKit Testing: one self-signed certificate without key identifiers or marker extensions.
+/// A signer with the shape of StoreKit Testing in Xcode: one self-signed certificate without key identifiers or marker extensions.
 ///
-/// Xcode's own key is on every developer's Mac, so a receipt by it (or by this) authenticates nothing; it verifies only in a verifier
-/// made for nothing else.
+/// Every developer's Mac has Xcode's key, so its signature authenticates nobody, and neither does this one. Only a verifier with
+/// `AppStoreTrust.storeKitTesting` accepts it.
 public struct StoreKitTestingSigner: Sendable {
     /// The self-signed certificate and its key.
     public var identity: SigningIdentity
 
-    /// A signer with a certificate of one's own.
+    /// Creates a signer with your own certificate.
     public init(identity: SigningIdentity) { self.identity = identity }
 
-    /// Makes a new key, or uses the given one, and its certificate.
+    /// Creates a signer with a new certificate.
+    ///
+    /// - Parameters:
+    ///   - key: The key; `nil` to generate one.
+    ///   - specification: The specification of the certificate.
+    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public init(
         key: SigningKey? = nil, specification: CertificateSpecification = Self.specification
     ) throws(MintingError) {
         identity = try specification.issue(key: key)
     }
 
-    /// The certificate, to be given to a verifier as trust.
+    /// The certificate as a trust anchor for a verifier.
     public var trustAnchor: TrustAnchor {
         get throws(MintingError) {
             try MintingError.reading { () throws(ASN1DecodingError) in try TrustAnchor(der: identity.certificate) }
         }
     }
 
-    /// RSA-2048, SHA-256, 2020–2040, an authority that signs code.
+    /// The specification of Xcode's certificate: RSA-2048, SHA-256, valid from 2020 to 2040, an authority for signing code.
     public static var specification: CertificateSpecification {
         CertificateSpecification(
             subject: DistinguishedName(

@@ -1,7 +1,7 @@
 public import SignatureTrust
 import SpanASN1
 
-/// A certificate authority with the shape of Apple's, for tests: a root, an intermediate and a leaf that signs receipts.
+/// A certificate authority for tests with the shape of Apple's: a root, an intermediate, and a leaf that signs receipts.
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority()
@@ -11,28 +11,28 @@ import SpanASN1
 ///     .signed(by: authority)
 /// ```
 ///
-/// Nothing signed with it can verify under Apple's roots. A verifier pins whole certificates and not their names, and every signature
-/// on the way from the receipt to a pinned root is checked: to mint for Apple's root is to have Apple's private key. The marker
-/// extensions are no secret; they say what a certificate is for, and count only below a trusted root. So the one thing to take care of
-/// is the other direction: a production verifier must never be given a test root as trust.
+/// Nothing that it signs verifies under Apple's roots. A verifier pins whole certificates, not their names, and checks every signature from the receipt to a pinned
+/// root. Only Apple has the private keys of Apple's roots. The marker extensions are not secret: they state the purpose of a certificate, and count only below a
+/// trusted root. The opposite mistake is yours to avoid: never give a test root to a production verifier.
 public struct TestCertificateAuthority: Sendable {
-    /// What a verifier is to trust: ``trustAnchor``.
+    /// The root. Pass ``trustAnchor`` to a verifier.
     public var root: SigningIdentity
-    /// What issues the leaf, as Worldwide Developer Relations does.
+    /// The intermediate, which issues the leaf, like Apple's Worldwide Developer Relations.
     public var intermediate: SigningIdentity
-    /// What signs receipts.
+    /// The leaf, which signs receipts.
     public var leaf: SigningIdentity
 
-    /// An authority of certificates and keys made elsewhere; whether they fit together is not checked.
+    /// Creates an authority from existing certificates and keys. It does not check that they belong together.
     public init(root: SigningIdentity, intermediate: SigningIdentity, leaf: SigningIdentity) {
         self.root = root
         self.intermediate = intermediate
         self.leaf = leaf
     }
 
-    /// Makes new keys and issues the certificates.
+    /// Creates an authority with new keys and certificates.
     ///
-    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` where the host does not sign with the digest.
+    /// - Parameter shape: The specifications of the certificates.
+    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public init(_ shape: Shape = Shape()) throws(MintingError) {
         try self.init(
             shape, rootKey: SigningKey(generating: shape.root.keyKind),
@@ -40,7 +40,7 @@ public struct TestCertificateAuthority: Sendable {
             leafKey: SigningKey(generating: shape.leaf.keyKind))
     }
 
-    /// Issues the certificates for given keys. With RSA keys the result is the same, byte for byte, each time.
+    /// Creates an authority with existing keys and new certificates. With RSA keys, the result is the same byte for byte each time.
     public init(
         _ shape: Shape = Shape(), rootKey: SigningKey, intermediateKey: SigningKey, leafKey: SigningKey
     ) throws(MintingError) {
@@ -49,37 +49,37 @@ public struct TestCertificateAuthority: Sendable {
         leaf = try shape.leaf.issue(key: leafKey, by: intermediate)
     }
 
-    /// The same keys with certificates of another shape.
+    /// Returns an authority with the same keys and certificates of another shape.
     public func reissued(_ shape: Shape) throws(MintingError) -> TestCertificateAuthority {
         try TestCertificateAuthority(shape, rootKey: root.key, intermediateKey: intermediate.key, leafKey: leaf.key)
     }
 
-    /// The root, to be given to a verifier as trust.
+    /// The root as a trust anchor for a verifier.
     ///
-    /// - Throws: `malformed-certificate` when it was made so on purpose.
+    /// - Throws: `malformed-certificate` if the certificate is deliberately malformed.
     public var trustAnchor: TrustAnchor {
         get throws(MintingError) {
             try MintingError.reading { () throws(ASN1DecodingError) in try TrustAnchor(der: root.certificate) }
         }
     }
 
-    /// The certificates as Apple embeds them: leaf, intermediate, root.
+    /// The certificates in Apple's order: leaf, intermediate, root.
     public var certificates: [[UInt8]] { [leaf.certificate, intermediate.certificate, root.certificate] }
 }
 
 extension TestCertificateAuthority {
-    /// The three certificates to be issued.
+    /// The specifications of the three certificates.
     public struct Shape: Hashable, Sendable {
-        /// The self-signed certificate.
+        /// The root, which is self-signed.
         public var root: CertificateSpecification
-        /// Issued by the root.
+        /// The intermediate, which the root issues.
         public var intermediate: CertificateSpecification
-        /// Issued by the intermediate: what signs.
+        /// The leaf, which the intermediate issues, and which signs.
         public var leaf: CertificateSpecification
 
-        /// RSA-2048 and SHA-256 (or another digest) throughout; marker extensions, key usages and path length as Apple has them.
+        /// Creates a shape with RSA-2048 and one digest algorithm, by default SHA-256, and with Apple's marker extensions, key usages and path length.
         ///
-        /// Unlike Apple's, the certificates live long: the root 2006–2049, the intermediate and the leaf 2010–2045.
+        /// Unlike Apple's, the certificates are valid for long: the root from 2006 to 2049, the intermediate and the leaf from 2010 to 2045.
         public init(digest: SigningDigest = .sha256) {
             root = CertificateSpecification(
                 subject: DistinguishedName(
@@ -118,7 +118,7 @@ extension TestCertificateAuthority {
             leaf.digest = digest
         }
 
-        /// The shape of the chains that sign StoreKit 2 data: EC P-384, P-384 and a P-256 leaf.
+        /// The shape of the chains of StoreKit 2: a root and an intermediate on P-384, and a leaf on P-256.
         public static var ellipticCurve: Shape {
             var shape = Shape(digest: .sha384)
             shape.root.keyKind = .p384
@@ -132,23 +132,23 @@ extension TestCertificateAuthority {
 // MARK: - Storing
 
 extension TestCertificateAuthority {
-    /// One part of a stored authority.
+    /// A file of a stored authority.
     public struct File: Hashable, Sendable {
-        /// The file's name, without a folder.
+        /// The name of the file, without a folder.
         public var name: String
-        /// The file's bytes.
+        /// The bytes of the file.
         public var contents: [UInt8]
 
-        /// A file for ``init(files:)``.
+        /// Creates a file for ``init(files:)``.
         public init(name: String, contents: [UInt8]) {
             self.name = name
             self.contents = contents
         }
     }
 
-    /// The authority as six small files: `root.der` and `root.key` (PKCS#8, PEM), and so for `intermediate` and `leaf`.
+    /// Returns the authority as six small files: `root.der` and `root.key` (PKCS#8 in PEM), and the same for `intermediate` and `leaf`.
     ///
-    /// RSA signatures with PKCS#1 v1.5 padding are deterministic, so a stored authority signs the same receipt to the same bytes.
+    /// RSA signatures with PKCS#1 v1.5 padding are deterministic. Therefore a stored authority always signs the same receipt to the same bytes.
     public func files() throws(MintingError) -> [File] {
         var files: [File] = []
         for (name, identity) in [("root", root), ("intermediate", intermediate), ("leaf", leaf)] {
@@ -158,9 +158,10 @@ extension TestCertificateAuthority {
         return files
     }
 
-    /// Loads what ``files()`` has made. Other files among them are passed over.
+    /// Creates an authority from the files that ``files()`` returned. Other files are ignored.
     ///
-    /// - Throws: `missing-file`; `malformed-key`. Certificates are taken as they are.
+    /// - Parameter files: The files.
+    /// - Throws: `missing-file`; `malformed-key`. Certificates are not checked.
     public init(files: [File]) throws(MintingError) {
         func contents(_ name: String) throws(MintingError) -> [UInt8] {
             guard let file = files.first(where: { $0.name == name }) else { throw .missingFile }

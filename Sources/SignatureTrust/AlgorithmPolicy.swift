@@ -2,23 +2,30 @@ import LibcryptoHandles
 import SpanASN1
 import SpanPKCS7
 
-/// Which algorithms and keys may sign, in a message and in every certificate of its chain.
+/// The algorithms and keys that may sign a message and every certificate of its chain.
 ///
-/// libcrypto's own levels fit nobody: level 1 and above refuse the SHA-1 chains of most receipts that Apple signed, level 0 also accepts
-/// MD5 and RSA-512. So libcrypto is set to 0 and this list stands above it.
+/// libcrypto's own security levels do not fit: level 1 and above refuse the SHA-1 chains of most receipts that Apple signed, and level 0 accepts MD5 and RSA-512.
+/// Therefore this library sets libcrypto to level 0, and applies this policy.
 public struct AlgorithmPolicy: Hashable, Sendable {
-    /// The accepted kinds of signature.
+    /// The accepted kinds of signatures.
     public var kinds: SignatureKinds
-    /// The accepted digests: of signatures, and of RSASSA-PSS's masks.
+    /// The accepted digest algorithms, for signatures and for the masks of RSASSA-PSS.
     public var digests: SignatureDigests
-    /// The kinds of signature with which SHA-1 is accepted, where ``digests`` has it.
+    /// The kinds of signatures with which SHA-1 is accepted, if ``digests`` contains it.
     public var sha1Kinds: SignatureKinds
-    /// The accepted sizes of RSA keys, in bits. Whatever this says, exponents are odd and of 17 to 32 bits.
+    /// The accepted sizes of RSA keys, in bits. In addition, exponents must be odd and have 17 to 32 bits.
     public var rsaKeySizes: ClosedRange<Int>
-    /// The accepted curves. They are named: a key that brings its curve's parameters is never accepted.
+    /// The accepted elliptic curves. A key with explicit curve parameters is never accepted.
     public var curves: EllipticCurves
 
-    /// A list of one's own. Unless said otherwise: SHA-2, RSA keys of 2048 to 4096 bits, P-256, P-384 and P-521.
+    /// Creates a policy with your choice of algorithms and keys.
+    ///
+    /// - Parameters:
+    ///   - kinds: The accepted kinds of signatures.
+    ///   - digests: The accepted digest algorithms; by default SHA-2.
+    ///   - sha1Kinds: The kinds of signatures with which SHA-1 is accepted, if `digests` contains it; by default all.
+    ///   - rsaKeySizes: The accepted sizes of RSA keys, in bits; by default 2048 to 4096.
+    ///   - curves: The accepted elliptic curves; by default P-256, P-384 and P-521.
     public init(
         kinds: SignatureKinds, digests: SignatureDigests = .sha2, sha1Kinds: SignatureKinds = .all,
         rsaKeySizes: ClosedRange<Int> = 2048...4096, curves: EllipticCurves = .all
@@ -30,22 +37,24 @@ public struct AlgorithmPolicy: Hashable, Sendable {
         self.curves = curves
     }
 
-    /// The algorithms that may sign receipts: RSA PKCS#1 v1.5, with which Apple signs them, and ECDSA on P-256 and P-384, in case Apple changes.
-    /// SHA-2 with both, and SHA-1 with RSA unless switched off.
+    /// Creates the policy for receipts.
+    ///
+    /// It accepts RSA PKCS#1 v1.5, with which Apple signs receipts, and ECDSA on P-256 and P-384, in case Apple changes. It accepts SHA-2 with both, and by default
+    /// SHA-1 with RSA.
     ///
     /// - Parameters:
-    ///   - allowsSHA1: whether SHA-1 is accepted with RSA. Apple signed receipts with it until 2024 at least, and their chains too.
-    ///   - rsaKeySizes: the accepted sizes of RSA keys, in bits. Apple's keys for receipts have 2048.
+    ///   - allowsSHA1: Whether to accept SHA-1 with RSA. Apple signed receipts and their chains with SHA-1 until at least 2024.
+    ///   - rsaKeySizes: The accepted sizes of RSA keys, in bits. Apple's keys for receipts have 2048.
     public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
         self.init(
             kinds: [.rsaPKCS1, .ecdsa], digests: allowsSHA1 ? [.sha1, .sha2] : .sha2, sha1Kinds: .rsaPKCS1,
             rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])
     }
 
-    /// What messages of today are signed with: RSA of 2048 to 4096 bits with either padding, or ECDSA, and SHA-2.
+    /// The policy for current messages: SHA-2 with RSA of 2048 to 4096 bits and either padding, or with ECDSA.
     public static let cms = AlgorithmPolicy(kinds: .all)
 
-    /// Whether SHA-1 signatures are accepted, of the kinds of ``sha1Kinds``.
+    /// A Boolean value that indicates whether SHA-1 signatures of ``sha1Kinds`` are accepted.
     public var allowsSHA1: Bool {
         get { digests.contains(.sha1) }
         set { if newValue { digests.insert(.sha1) } else { digests.remove(.sha1) } }

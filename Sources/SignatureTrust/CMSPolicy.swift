@@ -1,35 +1,40 @@
 public import SpanASN1
 
-/// What a signed message must be for ``CMSVerifier`` to call it verified.
+/// The conditions that a signed message must meet for ``CMSVerifier`` to verify it.
 public struct CMSPolicy: Sendable {
-    /// The self-signed certificates at which chains may end. A signer's own certificate may be one.
+    /// The self-signed certificates at which chains may end. The signer's certificate itself may be one.
     public var anchors: [TrustAnchor]
-    /// Certificates (DER) to build chains with beside those that a message carries: intermediates, and signers that a message leaves out.
-    /// They are trusted no more than those.
+    /// Additional certificates (DER) for building chains: intermediates and signers' certificates that a message does not contain.
+    ///
+    /// They are no more trusted than the certificates in a message.
     public var additionalCertificates: [[UInt8]] = []
     /// The algorithms and keys that may sign, in the message and in the chain.
     public var algorithms = AlgorithmPolicy.cms
-    /// Purposes that the signer's certificate must state in its extended key usage, all of them, such as
-    /// `ASN1ObjectIdentifier.emailProtection`. Intermediates that state purposes must state these too. `anyExtendedKeyUsage` stands for none.
+    /// The purposes that the signer's certificate must state in its extended key usage, such as `ASN1ObjectIdentifier.emailProtection`.
+    ///
+    /// It must state all of them, and so must every intermediate that states purposes. `anyExtendedKeyUsage` does not stand for any of them.
     public var purposes: Set<ASN1ObjectIdentifier> = []
-    /// Whether a signer's certificate without extended key usage, which is restricted to nothing, will do for ``purposes`` (RFC 5280, 4.2.1.12).
+    /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
     public var allowsUnstatedPurposes = false
-    /// Which certificates ``revocationLists`` must cover.
+    /// The certificates that ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
-    /// Full revocation lists (DER), judged at the date of validation; a delta list makes no verifier. Those that a message carries are not consulted:
-    /// its author chose them.
+    /// The full revocation lists (DER), which are checked at the validation date. A delta list is refused when you make the verifier.
+    ///
+    /// Revocation lists in a message are ignored, because its author chose them.
     public var revocationLists: [[UInt8]] = []
-    /// Certificates that no chain may contain, by their fingerprints.
+    /// The fingerprints of the certificates that no chain may contain.
     public var distrusted: Set<Fingerprint> = []
-    /// What a message may carry.
+    /// The limits on a message.
     public var limits = CMSLimits()
 
-    /// A policy with these anchors: RSA or ECDSA with SHA-2, any purpose, no revocation checking, the default limits.
+    /// Creates a policy that accepts RSA or ECDSA with SHA-2 and any purpose, checks no revocation lists, and has the default limits.
+    ///
+    /// - Parameter anchors: The self-signed certificates at which chains may end.
     public init(anchors: [TrustAnchor]) { self.anchors = anchors }
 
-    /// Which certificates a revocation list must cover. One that no list covers fails as `missing-revocation-list`.
+    /// The certificates that a revocation list must cover. The code for a certificate without one is `missing-revocation-list`.
     public enum RevocationChecking: Hashable, Sendable {
-        /// None: ``revocationLists`` are not looked at.
+        /// None. ``revocationLists`` are ignored.
         case none
         /// The signer's certificate.
         case signer
@@ -38,27 +43,29 @@ public struct CMSPolicy: Sendable {
     }
 }
 
-/// What makes verification slow is refused by number before it begins.
+/// The limits on a message, which bound the time of its verification.
 public struct CMSLimits: Hashable, Sendable {
-    /// The size of a message as received, in bytes. A detached content is not counted.
+    /// The maximum size of a received message, in bytes. Detached content is not counted.
     public var maximumByteCount = 64 << 20
-    /// Signers; more are `signer-count`.
+    /// The maximum number of signers. The code for more is `signer-count`.
     public var maximumSignerCount = 16
-    /// Certificates of every kind.
+    /// The maximum number of certificates of all kinds.
     public var maximumCertificateCount = 64
-    /// Revocation lists and other revocation information; they are parsed, and no more.
+    /// The maximum number of revocation lists and other revocation information, which are only parsed.
     public var maximumRevocationInfoCount = 64
-    /// Signed attributes, and unsigned ones, of one signer.
+    /// The maximum number of signed attributes of a signer, and of unsigned attributes.
     public var maximumAttributeCount = 64
-    /// Certificates between a signer's and its anchor; at most 100.
+    /// The maximum number of certificates between the signer's and the anchor; at most 100.
     public var maximumIntermediateCount = 8
 
-    /// How many signatures of certificates are checked in a message to find out who issued whom; more are `too-many-paths`. Only an authority below one of
-    /// the anchors can issue certificates that take more than the default.
+    /// The maximum number of certificate signatures that are checked in a message to find the issuers. The code for more is `too-many-paths`.
+    ///
+    /// Only an authority below one of the anchors can issue certificates that exceed the default.
     public var maximumIssuerCheckCount = 256
-    /// How many paths to an anchor are tried in a message, for all signers together; more are `too-many-paths`.
+    /// The maximum number of paths to an anchor that are tried in a message, for all signers together. The code for more is `too-many-paths`.
     public var maximumPathCount = 64
 
-    /// The defaults: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes a signer, 8 intermediates, 256 checks of issuers, 64 paths.
+    /// Creates the default limits: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes for each signer, 8 intermediates, 256 checks of issuers
+    /// and 64 paths.
     public init() {}
 }

@@ -2,7 +2,7 @@ import LibcryptoHandles
 public import SpanASN1
 public import SpanPKCS7
 
-/// Verifies signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with the content inside or detached.
+/// A verifier of signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with attached or detached content.
 ///
 /// ```swift
 /// let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [TrustAnchor(der: root)]))
@@ -11,56 +11,61 @@ public import SpanPKCS7
 /// use(message.content, signedBy: message.signers)
 /// ```
 ///
-/// A message is verified when it has a signer and every one of them passes: the signature over the received bytes, with the key of the
-/// certificate that the signer names by issuer and serial number or key identifier; then the chain from that certificate to an anchor
-/// (libcrypto's path validation: RFC 5280, 6), its algorithms and keys, key usage and purposes. Unsigned attributes, countersignatures
-/// and timestamps among them, are not looked at. Of several certificates that could be an issuer's all are tried: their order decides nothing.
+/// A message is verified if it has at least one signer and every signer passes. The verifier checks the signature over the received bytes, with the key of the
+/// certificate that the signer identifies. Then it checks the chain from that certificate to an anchor (libcrypto's path validation: RFC 5280, 6), its algorithms
+/// and keys, key usage and purposes. It tries every certificate that could be an issuer's, so that their order decides nothing. It ignores unsigned attributes,
+/// such as countersignatures and timestamps.
 ///
-/// One verifier may be shared by all threads. Receipts have rules of their own, and do not come this way.
+/// A verifier is thread-safe. To verify App Store receipts, use `AppStoreVerifier` in `AppStoreReceipt`, which has stricter rules.
 public final class CMSVerifier: Sendable {
-    /// What the verifier was made with.
+    /// The policy of the verifier.
     public let policy: CMSPolicy
-    /// Anchors that end no chain, by their place among the policy's: the policy's algorithms refuse their keys, libcrypto cannot read them, or another
-    /// certificate has issued them.
+    /// The errors of the anchors that cannot end a chain, by their index in the policy.
+    ///
+    /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
     public let refusedAnchors: [Int: SignatureTrustError]
     let chains: CMSChainValidator
 
-    /// The date at which a signer's chain must be valid. There is no default, and no hidden clock.
+    /// The date at which a signer's chain must be valid.
     public enum ValidationDate: Hashable, Sendable {
-        /// The same for all signers: the present, or when the message is known to have existed.
+        /// One date for all signers, such as the current date or a date at which the message is known to have existed.
         case date(Instant)
-        /// What each signer says in its signing-time attribute, which must be there and not after `latest`.
+        /// The signing time that each signer states, which must be present and not after `latest`.
         ///
-        /// So messages stay verifiable when certificates expire. But nobody else vouches for that time: whoever gets hold of the key of an expired
-        /// certificate can still sign with a date of before. Where that matters, distrust the certificate or use the present.
+        /// With it, messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the key of an expired
+        /// certificate can sign with an earlier date. If that matters, distrust the certificate or use the current date.
         case signingTime(latest: Instant)
     }
 
-    /// Which signers must pass.
+    /// The signers that must pass.
     public enum SignerSelection: Hashable, Sendable {
-        /// All that the message has; there must be one at least.
+        /// All signers of the message. There must be at least one.
         case every
-        /// Those with the certificate of this fingerprint; there must be one at least. The others are not looked at.
+        /// The signers with the certificate that has this fingerprint. There must be at least one. Other signers are ignored.
         case certificate(Fingerprint)
     }
 
-    /// - Throws: when no anchor can be used, why the first cannot; `untrusted-chain` when there is none; `malformed-certificate` for a certificate of the policy, and
-    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, whose place among the policy's is the
-    ///   index of the path; `algorithm-unavailable` when this host's libcrypto does not verify SHA-1 and the policy accepts it.
+    /// Creates a verifier with a policy.
+    ///
+    /// - Parameter policy: The conditions that a message must meet.
+    /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its index in the path; `algorithm-unavailable` if
+    ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
     public init(policy: CMSPolicy) throws(SignatureTrustError) {
         self.policy = policy
         try HostSelfTest.run(policy.algorithms)
         (chains, refusedAnchors) = try CMSChainValidator.make(policy)
     }
 
-    /// Verifies a message: DER, or BER.
+    /// Verifies a message in DER or BER.
     ///
     /// - Parameters:
-    ///   - received: the message, no bytes after it.
-    ///   - detachedContent: the content of a message that does not carry it, byte for byte as it was signed.
-    ///   - signers: whose signatures must pass.
-    ///   - date: when the chains must be valid.
-    /// - Throws: the first error in the order: structure, then for each signer its signature, its date, its chain.
+    ///   - received: The message, without bytes after it.
+    ///   - detachedContent: The content of a detached message, exactly as it was signed.
+    ///   - signers: The signers that must pass.
+    ///   - date: The date at which the chains must be valid.
+    /// - Returns: The verified message.
+    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
     public func verify(
         _ received: [UInt8], detachedContent: [UInt8]? = nil, signers: SignerSelection = .every,
         at date: ValidationDate
@@ -112,9 +117,15 @@ public final class CMSVerifier: Sendable {
         }
     }
 
-    /// Verifies a message that was read already, within the limits that it was read with. Offsets in errors are its own.
+    /// Verifies a message that was read before. Its limits are those with which it was read, and offsets in errors are offsets in it.
     ///
-    /// - Throws: the first error in the order: for each signer its signature, its date, its chain.
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - detachedContent: The content of a detached message, exactly as it was signed.
+    ///   - selection: The signers that must pass.
+    ///   - date: The date at which the chains must be valid.
+    /// - Returns: The verified signers.
+    /// - Throws: The first error in this order: for each signer the signature, the date and the chain.
     public func verify(
         _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
         at date: ValidationDate

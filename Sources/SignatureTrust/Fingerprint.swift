@@ -1,17 +1,20 @@
 import LibcryptoHandles
 
-/// The SHA-256 digest of some bytes: of a certificate's DER, or of a signed content.
+/// The SHA-256 of a certificate's DER, or of signed content.
 public struct Fingerprint: Hashable, Sendable {
     private let words: SIMD4<UInt64>
 
-    /// - Throws: a host error: this libcrypto does not compute SHA-256.
+    /// Computes the fingerprint of bytes.
+    ///
+    /// - Parameter bytes: The bytes.
+    /// - Throws: A host error if libcrypto on this host does not compute SHA-256.
     public init(of bytes: Span<UInt8>) throws(SignatureTrustError) {
         words = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try DigestAlgorithm.sha256.digest(of: bytes).withBytes { Self.words($0) }
         }
     }
 
-    /// From 64 hexadecimal digits, with a colon between each two bytes or with none; `nil` for anything else.
+    /// Creates a fingerprint from 64 hexadecimal digits, with or without colons between the bytes; returns `nil` for anything else.
     public init?(hex: String) {
         let text = Array(hex.utf8)
         guard text.count == 64 || text.count == 95 else { return nil }
@@ -41,7 +44,7 @@ public struct Fingerprint: Hashable, Sendable {
 }
 
 extension Fingerprint: CustomStringConvertible {
-    /// 64 lower-case hexadecimal digits.
+    /// The fingerprint as 64 lowercase hexadecimal digits.
     public var description: String {
         var digits: [UInt8] = []
         for octet in bytes {

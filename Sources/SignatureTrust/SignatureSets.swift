@@ -2,11 +2,11 @@ import LibcryptoHandles
 
 /// The digest algorithm of a signature.
 public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
-    /// SHA-1 (FIPS 180-4): collisions can be made, second preimages cannot. Apple signed receipts with it until 2024 at least.
+    /// SHA-1 (FIPS 180-4). Collisions can be computed, and second preimages cannot. Apple signed receipts with it until at least 2024.
     case sha1 = "SHA-1"
     /// SHA-224 (FIPS 180-4).
     case sha224 = "SHA-224"
-    /// SHA-256 (FIPS 180-4): what Apple signs receipts with today.
+    /// SHA-256 (FIPS 180-4). Apple signs receipts with it today.
     case sha256 = "SHA-256"
     /// SHA-384 (FIPS 180-4).
     case sha384 = "SHA-384"
@@ -25,20 +25,20 @@ public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Digest algorithms that are accepted.
+/// A set of digest algorithms.
 public struct SignatureDigests: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// See ``SignatureDigest/sha1``.
+    /// SHA-1. See ``SignatureDigest/sha1``.
     public static let sha1 = SignatureDigests(.sha1)
-    /// See ``SignatureDigest/sha224``.
+    /// SHA-224. See ``SignatureDigest/sha224``.
     public static let sha224 = SignatureDigests(.sha224)
-    /// See ``SignatureDigest/sha256``.
+    /// SHA-256. See ``SignatureDigest/sha256``.
     public static let sha256 = SignatureDigests(.sha256)
-    /// See ``SignatureDigest/sha384``.
+    /// SHA-384. See ``SignatureDigest/sha384``.
     public static let sha384 = SignatureDigests(.sha384)
-    /// See ``SignatureDigest/sha512``.
+    /// SHA-512. See ``SignatureDigest/sha512``.
     public static let sha512 = SignatureDigests(.sha512)
     /// SHA-224, SHA-256, SHA-384 and SHA-512 (FIPS 180-4).
     public static let sha2: SignatureDigests = [.sha224, .sha256, .sha384, .sha512]
@@ -46,7 +46,7 @@ public struct SignatureDigests: OptionSet, Hashable, Sendable {
     init(_ algorithm: DigestAlgorithm) { rawValue = 1 << algorithm.rawValue }
 }
 
-/// How a signature is made.
+/// The kind of a signature.
 public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case rsaPKCS1 = "RSA PKCS#1 v1.5"
@@ -65,22 +65,22 @@ public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// Kinds of signature that are accepted.
+/// A set of kinds of signatures.
 public struct SignatureKinds: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     public static let rsaPKCS1 = SignatureKinds(rawValue: 1 << 0)
-    /// RSASSA-PSS (RFC 8017, 8.1), with keys for RSA in general or for this alone.
+    /// RSASSA-PSS (RFC 8017, 8.1), with general RSA keys or keys for RSASSA-PSS only.
     public static let rsaPSS = SignatureKinds(rawValue: 1 << 1)
     /// ECDSA (FIPS 186-5, 6).
     public static let ecdsa = SignatureKinds(rawValue: 1 << 2)
-    /// Every kind that this library verifies.
+    /// All kinds that this library verifies.
     public static let all: SignatureKinds = [.rsaPKCS1, .rsaPSS, .ecdsa]
 }
 
-/// Elliptic curves that are accepted.
+/// A set of elliptic curves.
 public struct EllipticCurves: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -91,6 +91,6 @@ public struct EllipticCurves: OptionSet, Hashable, Sendable {
     public static let p384 = EllipticCurves(rawValue: 1 << 1)
     /// P-521, also called secp521r1.
     public static let p521 = EllipticCurves(rawValue: 1 << 2)
-    /// Every curve that this library verifies with.
+    /// All curves that this library supports.
     public static let all: EllipticCurves = [.p256, .p384, .p521]
 }

@@ -88,7 +88,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case malformedCertificate = "malformed-certificate"
         /// A certificate is larger than 64 KiB.
         case certificateTooLarge = "certificate-too-large"
-        /// A certificate given as an anchor was issued by another: chains end at roots.
+        /// A certificate that was passed as a trust anchor is not self-signed. Chains end at root certificates.
         case anchorNotSelfSigned = "anchor-not-self-signed"
         // This host
         /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when a verifier is made.
@@ -239,7 +239,7 @@ extension SignatureTrustError.Kind {
         case .unsupportedRevocationList: "a revocation list has an unknown critical extension"
         case .malformedCertificate: "a certificate cannot be read"
         case .certificateTooLarge: "a certificate is larger than 64 KiB"
-        case .anchorNotSelfSigned: "another certificate issued this one, and only self-signed certificates end a chain"
+        case .anchorNotSelfSigned: "a trust anchor is not self-signed; another certificate issued it"
         case .algorithmUnavailable:
             "libcrypto on this host refuses an algorithm that the policy accepts (SHA-1 signatures on RHEL 9)"
         case .outOfMemory: "libcrypto could not allocate memory"

@@ -2,20 +2,21 @@ import LibcryptoHandles
 public import SpanASN1
 import SpanPKCS7
 
-/// A certificate that is trusted because the caller says so.
+/// A certificate that you choose to trust.
 public struct TrustAnchor: Hashable, Sendable {
-    /// The certificate, DER.
+    /// The certificate (DER).
     public let der: [UInt8]
 
-    /// Reads one DER certificate.
+    /// Creates a trust anchor from a certificate.
     ///
-    /// - Throws: `ASN1DecodingError` when `der` is not exactly one certificate.
+    /// - Parameter der: The certificate (DER).
+    /// - Throws: An error of the syntax if `der` is not exactly one certificate.
     public init(der: [UInt8]) throws(ASN1DecodingError) {
         _ = try Certificate(der.span)
         self.der = der
     }
 
-    /// A certificate in this source.
+    /// Creates a trust anchor from a certificate in this source.
     init(knownCertificate der: [UInt8]) { self.der = der }
 
     /// Whether the certificate is a root, which a chain can end in; also for one that libcrypto cannot read, so that the verifier says so.

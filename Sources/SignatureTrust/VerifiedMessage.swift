@@ -1,50 +1,50 @@
 public import SpanASN1
 
-/// A signed message that ``CMSVerifier`` found good. It can be had from there alone.
+/// A verified message. Only a ``CMSVerifier`` makes one.
 public struct VerifiedMessage: Sendable {
-    /// What the content is: an application must compare it with what it expects, or one kind of document passes for another.
+    /// The type of the content. Compare it with the type that you expect; otherwise one kind of document passes for another.
     public let contentType: ASN1ObjectIdentifier
-    /// Those whose signatures were verified, in the message's order: all its signers, unless the caller named one.
+    /// The verified signers, in the order of the message: all signers, or those that you selected.
     public let signers: [VerifiedSigner]
     /// The message as DER, or the detached content.
     let bytes: [UInt8]
     let contentRange: Range<Int>
 
-    /// The octets that were signed: what is in the message's OCTET STRING, or the detached content.
+    /// The signed octets: the content of the message's OCTET STRING, or the detached content.
     public var content: ArraySlice<UInt8> { bytes[contentRange] }
 }
 
-/// A signer whose signature and chain were verified.
+/// A verified signer of a message.
 public struct VerifiedSigner: Hashable, Sendable {
-    /// Which of the message's `signerInfos` this is.
+    /// The index of the signer in the message's `signerInfos`.
     public let index: Int
-    /// Certificates (DER), from the signer's to the anchor; one alone when the signer is an anchor.
+    /// The certificates (DER) from the signer's to the anchor. If the signer's certificate is an anchor, it is the only one.
     public let chain: [[UInt8]]
-    /// Of the signer's certificate.
+    /// The fingerprint of the signer's certificate.
     public let fingerprint: Fingerprint
-    /// Of the anchor.
+    /// The fingerprint of the anchor.
     public let anchorFingerprint: Fingerprint
-    /// When the signer says it signed. Nobody else vouches for it.
+    /// The signing time that the signer states; `nil` if it states none. Only the signer vouches for it.
     public let signingTime: Instant?
-    /// The date at which the chain was found valid.
+    /// The date at which the chain was validated.
     public let validationDate: Instant
-    /// What was hashed with, the content and the signed attributes.
+    /// The digest algorithm for the content and the signed attributes.
     public let digest: SignatureDigest
-    /// How the signature is made.
+    /// The kind of the signature.
     public let kind: SignatureKind
 
     /// The signer's certificate (DER).
     public var certificate: [UInt8] { chain.first ?? [] }
 }
 
-/// Why a message is not verified.
+/// The reason a message was refused.
 public enum CMSVerificationError: Error, Hashable, Sendable {
-    /// It is not signed data as RFC 5652 and RFC 2315 have it, or beyond the limits.
+    /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
     case structure(ASN1DecodingError)
-    /// A signature does not hold, or its signer is not trusted. The path's index says which of the `signerInfos`.
+    /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
     case trust(SignatureTrustError)
 
-    /// A stable word that programs may compare.
+    /// A stable word for programs, such as `untrusted-chain`.
     public var code: String {
         switch self {
         case .structure(let error): error.kind.rawValue
@@ -52,7 +52,7 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
         }
     }
 
-    /// Where in the message as received, in bytes.
+    /// The position of the fault, in bytes from the start of the received message; `nil` if there is none.
     public var offset: Int? {
         switch self {
         case .structure(let error): error.offset
@@ -60,7 +60,7 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
         }
     }
 
-    /// In which field of the structure; the index of `signerInfos` says which signer.
+    /// The field of the structure. The index of `signerInfos` is that of the signer.
     public var path: ASN1Path {
         switch self {
         case .structure(let error): error.path
@@ -78,6 +78,7 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
 }
 
 extension CMSVerificationError: CustomStringConvertible {
+    /// The explanation, with the signer and the byte offset.
     public var description: String {
         switch self {
         case .structure(let error): error.description

@@ -1,9 +1,9 @@
-/// A BIT STRING's content: whole octets, and how many bits at the end of the last one do not count (X.690, 8.6).
+/// The content of a BIT STRING: octets, and the number of unused bits in the last one (X.690, 8.6).
 @frozen
 public struct ASN1BitString: ~Escapable {
-    /// The bits, first bit first in the highest bit of the first octet.
+    /// The octets. The first bit is the highest bit of the first octet.
     public let bytes: Span<UInt8>
-    /// The number of bits at the end of the last octet that are no part of the string, 0 to 7.
+    /// The number of unused bits at the end of the last octet, 0 to 7.
     public let unusedBitCount: Int
 
     @_lifetime(copy bytes)
@@ -15,7 +15,7 @@ public struct ASN1BitString: ~Escapable {
     /// The number of bits.
     public var count: Int { bytes.count * 8 - unusedBitCount }
 
-    /// The bit at an index counted from the first; `false` past the end, as X.680, 22.7 has it for named bits.
+    /// Accesses a bit by its index from the first bit. A bit past the end is `false`, as X.680, 22.7 defines for named bits.
     public subscript(bit index: Int) -> Bool {
         guard 0..<count ~= index else { return false }
         return bytes[index >> 3] & (0x80 >> UInt8(truncatingIfNeeded: index & 7)) != 0
@@ -23,10 +23,11 @@ public struct ASN1BitString: ~Escapable {
 }
 
 extension ASN1Element {
-    /// A BIT STRING in primitive form.
+    /// Returns the content of a BIT STRING in primitive form.
     ///
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-bit-string` for more than 7 unused bits, unused bits of no octet,
-    ///   or (X.690, 11.2.1) unused bits that are not zero.
+    /// - Parameter tag: The implicit tag that replaces that of BIT STRING.
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-bit-string` for more than 7 unused bits, for unused bits without an octet, or for unused bits
+    ///   that are not zero (X.690, 11.2.1).
     @_lifetime(copy self)
     public func bitString(tagged tag: ASN1Tag = .bitString) throws(ASN1DecodingError) -> ASN1BitString {
         try require(tag)
@@ -39,8 +40,9 @@ extension ASN1Element {
         return ASN1BitString(bytes: bytes.extracting(contentStart + 1..<end), unusedBitCount: Int(unused))
     }
 
-    /// An OCTET STRING in primitive form.
+    /// Returns the content of an OCTET STRING in primitive form.
     ///
+    /// - Parameter tag: The implicit tag that replaces that of OCTET STRING.
     /// - Throws: `unexpected-tag`; `constructed-string`.
     @inlinable
     @_lifetime(copy self)

@@ -1,8 +1,12 @@
 // OPTIONAL, DEFAULT, explicit tags and SET OF.
 extension ASN1Cursor {
-    /// Reads an OPTIONAL structure: as ``read(_:_:)``, or `nil`, and nothing read, when the next element has another tag or there is none.
+    /// Reads an OPTIONAL structure with a closure that must read all of its content.
     ///
-    /// - Throws: as ``read(_:_:)``, but neither `missing-element` nor `unexpected-tag`.
+    /// - Parameters:
+    ///   - tag: The tag of the structure, which is constructed.
+    ///   - body: A closure that reads the content with a cursor.
+    /// - Returns: The result of `body`; `nil` if the next element has another tag or there is none. Then nothing is read.
+    /// - Throws: The errors of ``read(_:_:)``, except `missing-element` and `unexpected-tag`.
     @inlinable
     public mutating func readIfPresent<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -13,7 +17,12 @@ extension ASN1Cursor {
 
     /// Reads an element with a DEFAULT.
     ///
-    /// - Throws: what `body` throws; `unexpected-value` when the default value is encoded (X.690, 11.5), unless
+    /// - Parameters:
+    ///   - tag: The tag of the element.
+    ///   - value: The default value, which is returned if the next element has another tag or there is none.
+    ///   - body: A closure that reads the value of the element.
+    /// - Returns: The value of the element, or the default value.
+    /// - Throws: The error that `body` throws; `unexpected-value` if the default value is encoded (X.690, 11.5), unless
     ///   ``ASN1Relaxations/encodedDefaults`` allows it.
     public mutating func read<Value: Equatable>(
         _ tag: ASN1Tag, default value: Value, _ body: (ASN1Element) throws(ASN1DecodingError) -> Value
@@ -25,9 +34,11 @@ extension ASN1Cursor {
         return result
     }
 
-    /// Reads the one element inside an explicit tag `[number]`.
+    /// Reads the single element inside an explicit tag `[number]`.
     ///
-    /// - Throws: `unexpected-tag`; `missing-element`; `trailing-data` when there is more than one in it.
+    /// - Parameter number: The number of the explicit tag.
+    /// - Returns: The element.
+    /// - Throws: `unexpected-tag`; `missing-element`; `trailing-data` if the tag contains more than one element.
     @_lifetime(copy self)
     public mutating func readExplicit(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element {
         var contents = try read(.context(number)).contents
@@ -36,18 +47,24 @@ extension ASN1Cursor {
         return element
     }
 
-    /// Reads the one element inside an OPTIONAL explicit tag `[number]`; `nil`, and nothing read, where it is absent.
+    /// Reads the single element inside an OPTIONAL explicit tag `[number]`.
     ///
-    /// - Throws: `missing-element` and `trailing-data` when there is not exactly one in it.
+    /// - Parameter number: The number of the explicit tag.
+    /// - Returns: The element; `nil` if the next element has another tag or there is none. Then nothing is read.
+    /// - Throws: `missing-element` or `trailing-data` if the tag does not contain exactly one element.
     @_lifetime(copy self)
     public mutating func readExplicitIfPresent(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element? {
         guard peekTag() == .context(number) else { return nil }
         return try readExplicit(number)
     }
 
-    /// Reads what is inside an explicit tag `[number]`; `body` must read all of it.
+    /// Reads the content of an explicit tag `[number]` with a closure that must read all of it.
     ///
-    /// - Throws: as ``read(_:_:)``.
+    /// - Parameters:
+    ///   - number: The number of the explicit tag.
+    ///   - body: A closure that reads the content with a cursor.
+    /// - Returns: The result of `body`.
+    /// - Throws: The errors of ``read(_:_:)``.
     @inlinable
     public mutating func readExplicit<Result>(
         _ number: UInt32, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -55,13 +72,13 @@ extension ASN1Cursor {
         try read(.context(number), body)
     }
 
-    /// Reads a SET OF (or one under another constructed tag), giving each element to `body`.
+    /// Reads the elements of a SET OF, or of another constructed type.
     ///
     /// - Parameters:
-    ///   - tag: the tag of the set.
-    ///   - isSorted: whether to demand DER's order: ascending by encoding, equal ones allowed (X.690, 11.6).
-    ///   - body: reads one element; what it does not read of it is not missed.
-    /// - Throws: what `body` throws; `unsorted-set` at the first element that is less than the one before it.
+    ///   - tag: The tag of the set.
+    ///   - isSorted: Whether to require the order of DER: ascending by encoding, with equal elements allowed (X.690, 11.6).
+    ///   - body: A closure that is called with each element. It does not have to read the content of the element.
+    /// - Throws: The error that `body` throws; `unsorted-set` at the first element that is less than the element before it.
     public mutating func readSet(
         _ tag: ASN1Tag = .set, isSorted: Bool = false, _ body: (ASN1Element) throws(ASN1DecodingError) -> Void
     ) throws(ASN1DecodingError) {
@@ -77,7 +94,9 @@ extension ASN1Cursor {
         }
     }
 
-    /// Whether the first encoding is not greater than the second. X.690's padding with zeros never decides: no encoding is another's prefix.
+    /// Returns whether the first encoding is not greater than the second.
+    ///
+    /// X.690 pads the shorter encoding with zeros. The padding never decides, because no encoding is a prefix of another.
     static func isAscending(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> Bool {
         for (left, right) in zip(first, second) where bytes[left] != bytes[right] { return bytes[left] < bytes[right] }
         return first.count <= second.count

@@ -1,19 +1,24 @@
-/// A place in borrowed bytes from which DER elements are read, one after the other. It can only shrink.
+/// A reader of DER elements from borrowed bytes, one after the other.
 ///
-/// A cursor never copies, allocates or recurses, and cannot outlive the bytes. It reads DER (X.690, 10): definite, minimal lengths
-/// and minimal tags; what BER allows beyond that is ``BERGate``'s business. Read a structure through ``decode(_:baseOffset:allowing:_:)``
-/// or ``ASN1Element/decode(_:)``, which prove that nothing was left over.
+/// A cursor never copies, allocates or recurses, and it cannot outlive the bytes. It reads DER (X.690, 10): definite, minimal lengths and minimal tags. For
+/// BER, see ``BERGate``. To read a structure, use ``decode(_:baseOffset:allowing:_:)`` or ``ASN1Element/decode(_:)``, which throw an error if bytes are left
+/// unread.
 @frozen
 public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
-    /// The bytes this cursor was made from, up to where it must stop.
+    /// The bytes of this cursor, up to its end.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var position: Int
-    /// What `position` 0 counts as in errors.
+    /// The offset of `position` 0 in errors.
     @usableFromInline let baseOffset: Int
-    /// What this cursor, and every cursor and element made from it, lets pass beyond DER.
+    /// The deviations from DER that this cursor and all cursors and elements made from it allow.
     public let relaxations: ASN1Relaxations
 
-    /// A cursor over all of `bytes`; `baseOffset` is where they begin in the received input.
+    /// Creates a cursor over bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to read.
+    ///   - baseOffset: The offset of `bytes` in the received input, for errors.
+    ///   - relaxations: The deviations from DER to allow.
     @inlinable
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = []) {
@@ -30,16 +35,22 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 
     @inlinable var end: Int { bytes.count }
-    /// Whether all elements have been read.
+    /// A Boolean value that indicates whether all elements have been read.
     @inlinable public var isAtEnd: Bool { position == end }
     /// The number of bytes not yet read.
     @inlinable public var remainingCount: Int { end - position }
-    /// Where the next element begins, from the start of the received input.
+    /// The offset of the next element from the start of the received input.
     @inlinable public var offset: Int { baseOffset &+ position }
 
-    /// Reads a whole input.
+    /// Decodes a whole input with a closure that must read all of it.
     ///
-    /// - Throws: what `body` throws; `trailing-data` when it leaves bytes behind.
+    /// - Parameters:
+    ///   - bytes: The bytes to read.
+    ///   - baseOffset: The offset of `bytes` in the received input, for errors.
+    ///   - relaxations: The deviations from DER to allow.
+    ///   - body: A closure that reads the input with a cursor.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves bytes unread.
     @inlinable
     public static func decode<Result>(
         _ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = [],
@@ -51,16 +62,16 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
         return result
     }
 
-    /// Proves that everything was read.
+    /// Throws an error unless everything was read.
     ///
-    /// - Throws: `trailing-data`, where the rest begins.
+    /// - Throws: `trailing-data`, at the first unread byte.
     @inlinable
     @inline(__always)
     public func finish() throws(ASN1DecodingError) {
         guard isAtEnd else { throw ASN1DecodingError(.trailingData, offset: offset) }
     }
 
-    /// The tag of the next element; `nil` at the end or where there is no well-formed tag.
+    /// Returns the tag of the next element without reading it; `nil` at the end or if the tag is malformed.
     @inlinable
     @inline(__always)
     public func peekTag() -> ASN1Tag? {
@@ -76,9 +87,10 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
         return try? Self.readTag(bytes, &index, end, baseOffset)
     }
 
-    /// Reads the next element, whatever it is.
+    /// Reads the next element, of any type.
     ///
-    /// - Throws: `missing-element` at the end; what is wrong with the tag or the length, or `truncated`, at the element.
+    /// - Returns: The element.
+    /// - Throws: `missing-element` at the end; an error of the tag or the length, or `truncated`, at the element.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -120,9 +132,11 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
             baseOffset: baseOffset, relaxations: relaxations)
     }
 
-    /// Reads the next element, which must have the given tag.
+    /// Reads the next element, which must have a tag.
     ///
-    /// - Throws: as ``read()``; `unexpected-tag`; `constructed-string` for a string in segments.
+    /// - Parameter tag: The required tag.
+    /// - Returns: The element.
+    /// - Throws: The errors of ``read()``; `unexpected-tag`; `constructed-string` for a string in constructed form.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -132,9 +146,11 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
         return element
     }
 
-    /// Reads the next element if it has the given tag; `nil`, and nothing read, if it has another or there is none.
+    /// Reads the next element if it has a tag.
     ///
-    /// - Throws: as ``read()``, but no `missing-element`.
+    /// - Parameter tag: The tag.
+    /// - Returns: The element; `nil` if the next element has another tag or there is none. Then nothing is read.
+    /// - Throws: The errors of ``read()``, except `missing-element`.
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
@@ -143,9 +159,13 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
         return try read()
     }
 
-    /// Reads a structure: the next element must have the given constructed tag, and `body` must read all of its content.
+    /// Reads a structure with a closure that must read all of its content.
     ///
-    /// - Throws: as ``read(_:)``; what `body` throws; `trailing-data` when it leaves elements behind.
+    /// - Parameters:
+    ///   - tag: The required tag, which is constructed.
+    ///   - body: A closure that reads the content with a cursor.
+    /// - Returns: The result of `body`.
+    /// - Throws: The errors of ``read(_:)``; the error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
     public mutating func read<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -153,9 +173,10 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
         try read(tag).decode(body)
     }
 
-    /// Reads all elements that are left, giving each to `body`.
+    /// Reads all remaining elements.
     ///
-    /// - Throws: as ``read()``; what `body` throws.
+    /// - Parameter body: A closure that is called with each element.
+    /// - Throws: The errors of ``read()``; the error that `body` throws.
     @inlinable
     public mutating func readAll(
         _ body: (ASN1Element) throws(ASN1DecodingError) -> Void

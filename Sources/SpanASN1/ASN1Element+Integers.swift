@@ -1,12 +1,12 @@
 // INTEGER, ENUMERATED, BOOLEAN and NULL.
 extension ASN1Element {
-    /// An INTEGER as any fixed-width type.
+    /// Returns the value of an INTEGER as a fixed-width integer.
     ///
     /// - Parameters:
-    ///   - type: the type to read it as.
-    ///   - tag: the implicit tag that stands in place of INTEGER's own.
-    /// - Throws: `unexpected-tag`; `invalid-integer` for no content or a superfluous first octet (X.690, 8.3.2);
-    ///   `integer-out-of-range` when `T` cannot hold the value.
+    ///   - type: The type of the result.
+    ///   - tag: The implicit tag that replaces that of INTEGER.
+    /// - Throws: `unexpected-tag`; `invalid-integer` if the content is empty or has a superfluous first octet (X.690, 8.3.2);
+    ///   `integer-out-of-range` if `T` cannot represent the value.
     @inlinable
     public func integer<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .integer
@@ -24,9 +24,12 @@ extension ASN1Element {
         return result
     }
 
-    /// An ENUMERATED's number; encoded and refused like an INTEGER (X.690, 8.4).
+    /// Returns the number of an ENUMERATED, which is encoded like an INTEGER (X.690, 8.4).
     ///
-    /// - Throws: as ``integer(as:tagged:)``.
+    /// - Parameters:
+    ///   - type: The type of the result.
+    ///   - tag: The implicit tag that replaces that of ENUMERATED.
+    /// - Throws: The errors of ``integer(as:tagged:)``.
     @inlinable
     public func enumerated<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .enumerated
@@ -34,8 +37,9 @@ extension ASN1Element {
         try integer(as: type, tagged: tag)
     }
 
-    /// An INTEGER of any size: big-endian two's complement in the fewest octets, at least one.
+    /// Returns an INTEGER of any size, as big-endian two's complement in the fewest octets.
     ///
+    /// - Parameter tag: The implicit tag that replaces that of INTEGER.
     /// - Throws: `unexpected-tag`; `invalid-integer`.
     @_lifetime(copy self)
     public func integerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
@@ -43,9 +47,10 @@ extension ASN1Element {
         return bytes.extracting(try minimalIntegerStart()..<end)
     }
 
-    /// A non-negative INTEGER of any size: the big-endian magnitude in the fewest octets; zero is one octet 0.
+    /// Returns the magnitude of a non-negative INTEGER of any size, as big-endian octets without leading zeros. Zero is one octet 0.
     ///
-    /// - Throws: `unexpected-tag`; `invalid-integer`; `integer-out-of-range` when it is negative.
+    /// - Parameter tag: The implicit tag that replaces that of INTEGER.
+    /// - Throws: `unexpected-tag`; `invalid-integer`; `integer-out-of-range` if the value is negative.
     @_lifetime(copy self)
     public func unsignedIntegerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
@@ -54,8 +59,9 @@ extension ASN1Element {
         return bytes.extracting((bytes[first] == 0 && end - first > 1 ? first + 1 : first)..<end)
     }
 
-    /// A BOOLEAN.
+    /// Returns the value of a BOOLEAN.
     ///
+    /// - Parameter tag: The implicit tag that replaces that of BOOLEAN.
     /// - Throws: `unexpected-tag`; `invalid-boolean` unless the content is one octet, 0x00 or 0xFF (X.690, 11.1).
     public func boolean(tagged tag: ASN1Tag = .boolean) throws(ASN1DecodingError) -> Bool {
         try require(tag)
@@ -69,15 +75,16 @@ extension ASN1Element {
         }
     }
 
-    /// A NULL.
+    /// Checks that the element is a NULL.
     ///
-    /// - Throws: `unexpected-tag`; `invalid-null` when there is content.
+    /// - Parameter tag: The implicit tag that replaces that of NULL.
+    /// - Throws: `unexpected-tag`; `invalid-null` if there is content.
     public func null(tagged tag: ASN1Tag = .null) throws(ASN1DecodingError) {
         try require(tag)
         guard contentCount == 0 else { throw error(.invalidNull) }
     }
 
-    /// Where an INTEGER's content begins, without the octets that only repeat the sign.
+    /// The start of an INTEGER's content without the octets that only repeat the sign.
     @inlinable
     func minimalIntegerStart() throws(ASN1DecodingError) -> Int {
         guard contentStart < end else { throw error(.invalidInteger) }

@@ -1,9 +1,10 @@
 // The character string types, each with the characters that X.680 allows in it.
 extension ASN1Element {
-    /// A UTF8String's octets, proven to be well-formed UTF-8; allocates nothing.
+    /// Returns the octets of a UTF8String after checking that they are well-formed UTF-8. It allocates nothing.
     ///
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and all else that
-    ///   Unicode (table 3-7) does not call well-formed.
+    /// - Parameter tag: The implicit tag that replaces that of UTF8String.
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and everything else that is not well-formed in
+    ///   Unicode (table 3-7).
     @_lifetime(copy self)
     public func validatedUTF8(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
@@ -12,8 +13,9 @@ extension ASN1Element {
         return content
     }
 
-    /// An IA5String's octets, proven to be ASCII; allocates nothing.
+    /// Returns the octets of an IA5String after checking that they are ASCII. It allocates nothing.
     ///
+    /// - Parameter tag: The implicit tag that replaces that of IA5String.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for an octet above 0x7F.
     @_lifetime(copy self)
     public func validatedIA5(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> Span<UInt8> {
@@ -23,62 +25,73 @@ extension ASN1Element {
         return content
     }
 
-    /// A UTF8String. Throws as ``validatedUTF8(tagged:)``.
+    /// Returns the text of a UTF8String.
+    ///
+    /// - Parameter tag: The implicit tag that replaces that of UTF8String.
+    /// - Throws: The errors of ``validatedUTF8(tagged:)``.
     public func utf8String(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> String {
         String(decoding: [UInt8](copying: try validatedUTF8(tagged: tag)), as: UTF8.self)
     }
 
-    /// An IA5String: ASCII with its control characters. Throws as ``validatedIA5(tagged:)``.
+    /// Returns the text of an IA5String, which is ASCII including control characters.
+    ///
+    /// - Parameter tag: The implicit tag that replaces that of IA5String.
+    /// - Throws: The errors of ``validatedIA5(tagged:)``.
     public func ia5String(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> String {
         String(decoding: [UInt8](copying: try validatedIA5(tagged: tag)), as: UTF8.self)
     }
 
-    /// A PrintableString: letters, digits, space and `'()+,-./:=?` (X.680, 41.4).
+    /// Returns the text of a PrintableString, which has letters, digits, space and `'()+,-./:=?` (X.680, 41.4).
     ///
+    /// - Parameter tag: The implicit tag that replaces that of PrintableString.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for any other character.
     public func printableString(tagged tag: ASN1Tag = .printableString) throws(ASN1DecodingError) -> String {
         try ascii(relaxations.contains(.anyPrintableCharacter) ? .visible : .printable, tag)
     }
 
-    /// A NumericString: digits and space (X.680, 41.2).
+    /// Returns the text of a NumericString, which has digits and space (X.680, 41.2).
     ///
-    /// - Throws: as ``printableString(tagged:)``.
+    /// - Parameter tag: The implicit tag that replaces that of NumericString.
+    /// - Throws: The errors of ``printableString(tagged:)``.
     public func numericString(tagged tag: ASN1Tag = .numericString) throws(ASN1DecodingError) -> String {
         try ascii(.numeric, tag)
     }
 
-    /// A VisibleString (ISO646String): the printing characters of ASCII and space.
+    /// Returns the text of a VisibleString (ISO646String), which has the printing characters of ASCII and space.
     ///
-    /// - Throws: as ``printableString(tagged:)``.
+    /// - Parameter tag: The implicit tag that replaces that of VisibleString.
+    /// - Throws: The errors of ``printableString(tagged:)``.
     public func visibleString(tagged tag: ASN1Tag = .visibleString) throws(ASN1DecodingError) -> String {
         try ascii(.visible, tag)
     }
 
-    /// A BMPString: two octets for each character of the Basic Multilingual Plane; surrogates are refused.
+    /// Returns the text of a BMPString, which has two octets for each character of the Basic Multilingual Plane.
     ///
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string`, also for an odd number of octets.
+    /// - Parameter tag: The implicit tag that replaces that of BMPString.
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates or an odd number of octets.
     public func bmpString(tagged tag: ASN1Tag = .bmpString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 2, tag)
     }
 
-    /// A UniversalString: four octets for each Unicode scalar value.
+    /// Returns the text of a UniversalString, which has four octets for each Unicode scalar value.
     ///
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for what is no scalar value, or octets left over.
+    /// - Parameter tag: The implicit tag that replaces that of UniversalString.
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for a number that is not a scalar value, or a number of octets that is not divisible by 4.
     public func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 4, tag)
     }
 
-    /// A TeletexString (T61String), read as ISO 8859-1.
+    /// Returns the text of a TeletexString (T61String), read as ISO 8859-1.
     ///
-    /// T.61 proper switches character sets by escape sequences; certificates, its last users, have Latin-1 in it.
-    /// Every octet is accepted.
+    /// T.61 switches character sets with escape sequences. Certificates, which still use the type, have Latin-1 in it. Every octet is accepted.
     ///
+    /// - Parameter tag: The implicit tag that replaces that of TeletexString.
     /// - Throws: `unexpected-tag`; `constructed-string`.
     public func teletexString(tagged tag: ASN1Tag = .teletexString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 1, tag)
     }
 
-    /// A string of whichever of these types the tag says.
+    /// Returns the text of a string of any of these types, by its tag.
     ///
     /// - Throws: `unexpected-tag` for every other type; `invalid-string`; `constructed-string`.
     public func string() throws(ASN1DecodingError) -> String {

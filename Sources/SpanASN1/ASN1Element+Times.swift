@@ -1,8 +1,9 @@
 // UTCTime and GeneralizedTime, as DER restricts them (X.690, 11.7 and 11.8).
 extension ASN1Element {
-    /// A UTCTime, `YYMMDDHHMMSSZ`; years 50–99 are 1950–1999, 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).
+    /// Returns the time of a UTCTime, `YYMMDDHHMMSSZ`. The years 50–99 are 1950–1999, and 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).
     ///
-    /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
+    /// - Parameter tag: The implicit tag that replaces that of UTCTime.
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
     public func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
@@ -12,11 +13,12 @@ extension ASN1Element {
         return timestamp
     }
 
-    /// A GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, where the fraction does not end in 0.
+    /// Returns the time of a GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, whose fraction does not end in 0.
     ///
-    /// Digits of the fraction below a millisecond are checked and dropped.
+    /// Digits of the fraction below a millisecond are checked and discarded.
     ///
-    /// - Throws: `unexpected-tag`; `invalid-time` for another form or no such date or time; a leap second is none.
+    /// - Parameter tag: The implicit tag that replaces that of GeneralizedTime.
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
     public func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
@@ -26,7 +28,7 @@ extension ASN1Element {
         return timestamp
     }
 
-    /// RFC 5280's `Time`: a UTCTime or a GeneralizedTime.
+    /// Returns the time of RFC 5280's `Time`, which is a UTCTime or a GeneralizedTime.
     ///
     /// - Throws: `unexpected-tag`; `invalid-time`.
     public func time() throws(ASN1DecodingError) -> Instant {
@@ -45,7 +47,7 @@ private struct TimeReader: ~Escapable {
         self.isDER = isDER
     }
 
-    /// The next octet, consumed when it is the given character.
+    /// Reads the next octet if it is the given character, and returns whether it was.
     private mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard index < text.count, text[index] == UInt8(ascii: character) else { return false }
         index += 1
@@ -68,7 +70,7 @@ private struct TimeReader: ~Escapable {
         return Int(text[index - 1]) - 0x30
     }
 
-    /// All that follows the year, up to the end.
+    /// Reads everything after the year.
     mutating func read(year: Int, hasFraction: Bool) -> Instant? {
         guard let month = digits(2), let day = digits(2), let hour = digits(2), let minute = digits(2) else {
             return nil
@@ -84,7 +86,7 @@ private struct TimeReader: ~Escapable {
         return 0...9999 ~= timestamp.components.year ? timestamp : nil
     }
 
-    /// Milliseconds; `nil` where there is a malformed fraction.
+    /// Reads a fraction in milliseconds; `nil` if it is malformed.
     private mutating func fraction() -> Int? {
         guard skip(".") || (!isDER && skip(",")) else { return 0 }
         var milliseconds = 0
@@ -99,7 +101,7 @@ private struct TimeReader: ~Escapable {
         return isDER && last == 0 ? nil : milliseconds
     }
 
-    /// Minutes east of UTC.
+    /// Reads a time zone in minutes east of UTC.
     private mutating func zone() -> Int? {
         if skip("Z") { return 0 }
         guard !isDER else { return nil }

@@ -1,13 +1,13 @@
-/// One element: its tag, and where its header and content lie in the borrowed bytes.
+/// An ASN.1 element: its tag, and the position of its header and content in the borrowed bytes.
 @frozen
 public struct ASN1Element: ~Escapable, BitwiseCopyable {
     /// The bytes the element was read from, up to where it ends.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline let start: Int
     @usableFromInline let baseOffset: Int
-    /// What the element is by its identifier octets.
+    /// The tag of the element.
     public let tag: ASN1Tag
-    /// What the cursor that read this element lets pass beyond DER.
+    /// The deviations from DER that the cursor of this element allows.
     public let relaxations: ASN1Relaxations
     /// At most 5 octets of tag and 127 of length.
     @usableFromInline let shortHeaderCount: UInt8
@@ -28,15 +28,15 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     @inlinable var contentStart: Int { start &+ headerCount }
     @inlinable var end: Int { bytes.count }
 
-    /// Where the header begins, from the start of the received input.
+    /// The offset of the header from the start of the received input.
     @inlinable public var offset: Int { baseOffset &+ start }
-    /// Where the content begins, from the start of the received input.
+    /// The offset of the content from the start of the received input.
     @inlinable public var contentOffset: Int { baseOffset &+ contentStart }
     /// The number of tag and length octets.
     @inlinable public var headerCount: Int { Int(shortHeaderCount) }
     /// The number of content octets.
     @inlinable public var contentCount: Int { end &- contentStart }
-    /// Header and content as a range of offsets from the start of the received input.
+    /// The header and the content as a range of offsets from the start of the received input.
     @inlinable public var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }
     /// The content as a range of offsets from the start of the received input.
     @inlinable public var contentRange: Range<Int> { baseOffset &+ contentStart..<baseOffset &+ end }
@@ -48,23 +48,25 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
         get { bytes.extracting(contentStart...) }
     }
 
-    /// Header and content, as received.
+    /// The octets of the header and the content, as received.
     @inlinable
     public var encoded: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(start...) }
     }
 
-    /// A cursor over the content; meant for constructed elements, and for DER wrapped in an OCTET STRING.
+    /// A cursor over the content of a constructed element, or over the DER inside an OCTET STRING.
     @inlinable
     public var contents: ASN1Cursor {
         @_lifetime(copy self)
         get { ASN1Cursor(bytes, position: contentStart, baseOffset: baseOffset, relaxations: relaxations) }
     }
 
-    /// Reads the content through `body`, which must read all of it.
+    /// Decodes the content with a closure that must read all of it.
     ///
-    /// - Throws: what `body` throws; `trailing-data` when it leaves elements behind.
+    /// - Parameter body: A closure that reads the content with a cursor.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
     public func decode<Result>(
         _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -75,9 +77,13 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
         return result
     }
 
-    /// Reads the content as ``decode(_:)`` does; the element must have the given tag.
+    /// Decodes the content of an element that must have a tag, with a closure that must read all of it.
     ///
-    /// - Throws: `unexpected-tag`; as ``decode(_:)``.
+    /// - Parameters:
+    ///   - tag: The required tag.
+    ///   - body: A closure that reads the content with a cursor.
+    /// - Returns: The result of `body`.
+    /// - Throws: `unexpected-tag`; the error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
     public func decode<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
@@ -86,19 +92,21 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
         return try decode(body)
     }
 
-    /// An error at this element's header.
+    /// Creates an error at the header of this element.
+    ///
+    /// - Parameter kind: The kind of fault.
     @inlinable
     public func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {
         ASN1DecodingError(kind, offset: offset)
     }
 
-    /// Proves that this element is primitive and has the class and number of `expected`.
+    /// Throws an error unless this element is primitive and has the class and number of `expected`.
     @inlinable
     func require(_ expected: ASN1Tag) throws(ASN1DecodingError) {
         guard tag == expected.asPrimitive else { throw wrongTag(expected: expected.asPrimitive) }
     }
 
-    /// A string type in the other form is a constructed string; all else is the wrong type.
+    /// Returns the error for a wrong tag: `constructed-string` for a string in constructed form, `unexpected-tag` for everything else.
     @usableFromInline
     @inline(never)
     func wrongTag(expected: ASN1Tag) -> ASN1DecodingError {

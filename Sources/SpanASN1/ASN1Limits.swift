@@ -1,14 +1,14 @@
-/// How much of an input is looked at before it is refused.
+/// The limits on an input that is walked.
 @frozen
 public struct ASN1Limits: Hashable, Sendable {
-    /// How many levels elements may have; the outermost is the first.
+    /// The maximum number of levels. The outermost element is on the first.
     public var maximumDepth: Int
-    /// How many elements there may be, end-of-contents markers included.
+    /// The maximum number of elements, including end-of-contents markers.
     public var maximumElementCount: Int
-    /// How many bytes the input may have.
+    /// The maximum number of bytes.
     public var maximumByteCount: Int
 
-    /// 64 levels, 10,000,000 elements and 64 MiB unless said otherwise.
+    /// Creates limits; by default 64 levels, 10,000,000 elements and 64 MiB.
     @inlinable
     public init(
         maximumDepth: Int = 64, maximumElementCount: Int = 10_000_000, maximumByteCount: Int = 64 << 20

@@ -1,7 +1,7 @@
-/// What a cursor lets pass beyond DER. The default, the empty set, is strict DER.
+/// The deviations from DER that a cursor allows. The default is the empty set, which is strict DER.
 ///
-/// They are given to the first cursor and go on to every cursor and element made from it. Indefinite lengths and constructed
-/// strings are not among them: these are ``BERGate``'s business.
+/// You pass them to the first cursor, and every cursor and element made from it has the same. For indefinite lengths and constructed strings, see
+/// ``BERGate``.
 @frozen
 public struct ASN1Relaxations: OptionSet, Sendable {
     public let rawValue: UInt16
@@ -9,21 +9,24 @@ public struct ASN1Relaxations: OptionSet, Sendable {
     @inlinable
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Lengths with leading zeros, or in the long form below 128 (BER; X.690, 10.1 forbids them in DER).
+    /// Allows lengths with leading zeros, and lengths below 128 in the long form (BER; X.690, 10.1 forbids them in DER).
     @inlinable public static var nonMinimalLengths: ASN1Relaxations { .init(rawValue: 1 << 0) }
-    /// INTEGERs and ENUMERATEDs whose first nine bits are equal, as some certificates' serial numbers and RSA keys have them
-    /// (X.690, 8.3.2 forbids it even in BER). The superfluous octets are dropped.
+    /// Allows INTEGERs and ENUMERATEDs whose first nine bits are equal (X.690, 8.3.2 forbids them even in BER).
+    ///
+    /// The serial numbers and RSA keys of some certificates have them. The superfluous octets are discarded.
     @inlinable public static var nonMinimalIntegers: ASN1Relaxations { .init(rawValue: 1 << 1) }
-    /// Any octet but 0 for TRUE (BER; X.690, 11.1 demands 0xFF).
+    /// Allows any octet except 0 for TRUE (BER; X.690, 11.1 requires 0xFF in DER).
     @inlinable public static var nonCanonicalBooleans: ASN1Relaxations { .init(rawValue: 1 << 2) }
-    /// Unused bits of a BIT STRING that are not zero (BER; X.690, 11.2.1).
+    /// Allows unused bits of a BIT STRING that are not zero (BER; X.690, 11.2.1).
     @inlinable public static var nonZeroUnusedBits: ASN1Relaxations { .init(rawValue: 1 << 3) }
-    /// A DEFAULT value that is encoded all the same (BER; X.690, 11.5), such as `cA FALSE` in many certificates.
+    /// Allows encoded DEFAULT values (BER; X.690, 11.5), such as `cA FALSE` in many certificates.
     @inlinable public static var encodedDefaults: ASN1Relaxations { .init(rawValue: 1 << 4) }
-    /// Times without seconds, with an offset instead of `Z`, with a fraction that ends in 0 or begins with a comma
-    /// (BER; X.690, 11.7 and 11.8). A time without any zone stays invalid: it names no point in time.
+    /// Allows times without seconds, with an offset instead of `Z`, or with a fraction that ends in 0 or begins with a comma (BER; X.690, 11.7 and 11.8).
+    ///
+    /// A time without a time zone is still invalid, because it is not a point in time.
     @inlinable public static var nonCanonicalTimes: ASN1Relaxations { .init(rawValue: 1 << 5) }
-    /// Any printing ASCII character in a PrintableString; certificates with `*`, `@`, `&` or `_` in one exist
-    /// (X.680, 41.4 forbids it in any encoding).
+    /// Allows any printing ASCII character in a PrintableString (X.680, 41.4 forbids it in any encoding).
+    ///
+    /// Some certificates have `*`, `@`, `&` or `_` in one.
     @inlinable public static var anyPrintableCharacter: ASN1Relaxations { .init(rawValue: 1 << 6) }
 }

@@ -1,12 +1,12 @@
-/// The identifier octets of an element: class, primitive or constructed, and tag number (X.690, 8.1.2).
+/// The tag of an element: its class, its form (primitive or constructed) and its number (X.690, 8.1.2).
 ///
-/// Tag numbers up to 2²⁸ − 1 (four octets in the high-tag-number form) are supported; the reader refuses larger ones.
+/// The largest supported number is 2²⁸ − 1, which has four octets in the high-tag-number form. A reader refuses larger numbers.
 @frozen
 public struct ASN1Tag: Hashable, Sendable {
     /// The four tag classes of X.680, 8.1.
     @frozen
     public enum Class: UInt8, Sendable {
-        /// The types of X.680 itself.
+        /// The types that X.680 defines.
         case universal
         /// `[APPLICATION n]`: types of one application.
         case application
@@ -16,13 +16,13 @@ public struct ASN1Tag: Hashable, Sendable {
         case `private`
     }
 
-    /// Class in bits 31–30, constructed in bit 29, number in bits 27–0.
+    /// The class in bits 31–30, the form in bit 29, and the number in bits 27–0.
     public let rawValue: UInt32
 
     @inlinable
     init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// A tag from its first identifier octet; the number must be below 31.
+    /// Creates a tag from its first identifier octet. The number must be below 31.
     @inlinable
     init(octet: UInt8) {
         rawValue = UInt32(octet & 0xE0) << 24 | UInt32(octet & 0x1F)
@@ -31,13 +31,13 @@ public struct ASN1Tag: Hashable, Sendable {
     /// The largest tag number that this type can hold.
     public static let maximumNumber: UInt32 = 0x0FFF_FFFF
 
-    /// Makes a tag; the number is taken modulo 2²⁸.
+    /// Creates a tag. The number is taken modulo 2²⁸.
     @inlinable
     public init(_ tagClass: Class, _ number: UInt32, constructed: Bool = false) {
         rawValue = UInt32(tagClass.rawValue) << 30 | (constructed ? 1 << 29 : 0) | (number & 0x0FFF_FFFF)
     }
 
-    /// `[number]`, constructed unless said otherwise: what explicit tags and implicitly tagged structures use.
+    /// Returns the context-specific tag `[number]`, by default in constructed form, as for explicit tags and implicitly tagged structures.
     @inlinable
     public static func context(_ number: UInt32, constructed: Bool = true) -> ASN1Tag {
         ASN1Tag(.contextSpecific, number, constructed: constructed)
@@ -45,21 +45,21 @@ public struct ASN1Tag: Hashable, Sendable {
 
     /// The class, in bits 8 and 7 of the first identifier octet.
     @inlinable public var tagClass: Class { Class(rawValue: UInt8(rawValue >> 30)) ?? .universal }
-    /// Whether the content consists of elements.
+    /// A Boolean value that indicates whether the content consists of elements.
     @inlinable public var isConstructed: Bool { rawValue & (1 << 29) != 0 }
     /// The tag number, below 2²⁸.
     @inlinable public var number: UInt32 { rawValue & 0x0FFF_FFFF }
-    /// Whether the class is ``Class/universal``: the number then says which type of X.680 it is.
+    /// A Boolean value that indicates whether the class is ``Class/universal``. The number is then that of a type of X.680.
     @inlinable public var isUniversal: Bool { rawValue >> 30 == 0 }
 
-    /// The same class and number in constructed form.
+    /// The tag with the same class and number in constructed form.
     @inlinable public var asConstructed: ASN1Tag { ASN1Tag(rawValue: rawValue | 1 << 29) }
-    /// The same class and number in primitive form.
+    /// The tag with the same class and number in primitive form.
     @inlinable public var asPrimitive: ASN1Tag { ASN1Tag(rawValue: rawValue & ~(1 << 29)) }
 }
 
 extension ASN1Tag {
-    /// Tag 0: the end of an indefinite length (X.690, 8.1.5). No element of DER has it.
+    /// The end of an indefinite length, tag 0 (X.690, 8.1.5). DER has no such element.
     @inlinable public static var endOfContents: ASN1Tag { ASN1Tag(octet: 0x00) }
     /// BOOLEAN, tag 1.
     @inlinable public static var boolean: ASN1Tag { ASN1Tag(octet: 0x01) }
@@ -120,7 +120,7 @@ extension ASN1Tag: CustomStringConvertible {
         33: "DATE-TIME", 34: "DURATION", 35: "OID-IRI", 36: "RELATIVE-OID-IRI",
     ]
 
-    /// The type's name in X.680 (`OCTET STRING`), or the bracketed tag (`[0]`, `[APPLICATION 3]`).
+    /// The name of the type in X.680, such as `OCTET STRING`, or the tag in brackets, such as `[0]` or `[APPLICATION 3]`.
     public var description: String {
         switch tagClass {
         case .universal: Self.names[number] ?? "[UNIVERSAL \(number)]"

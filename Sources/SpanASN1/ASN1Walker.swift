@@ -1,7 +1,7 @@
-/// Visits every element of an input, whatever it means: depth first, in the order of the bytes.
+/// A reader that visits every element of an input, depth first and in the order of the bytes.
 ///
-/// It reads syntax only, DER by default or all of BER, and keeps two integers per open level and no other memory; the time is
-/// linear in the bytes. Elements are checked as they are reached, so some may be visited before an error is thrown.
+/// It reads the syntax only: DER by default, or BER. Its memory is two integers for each open level, and its time is linear in the bytes. It checks an element
+/// when it reaches it, so it may visit elements before it throws an error.
 ///
 /// ```swift
 /// var walker = ASN1Walker(bytes.span, rules: .ber)
@@ -10,40 +10,40 @@
 /// }
 /// ```
 public struct ASN1Walker: ~Escapable {
-    /// Which encoding rules of X.690 the input keeps to.
+    /// The encoding rules of X.690.
     public enum Rules: Sendable {
-        /// Definite, minimal lengths.
+        /// DER: definite, minimal lengths.
         case der
-        /// Any length, and indefinite ones of constructed elements.
+        /// BER: any lengths, and indefinite lengths of constructed elements.
         case ber
     }
 
-    /// What is said about an element. Offsets count from the start of the received input.
+    /// A visited element. Offsets count from the start of the received input.
     public struct Element: Hashable, Sendable {
-        /// 0 for an outermost element.
+        /// The depth; 0 for an outermost element.
         public let depth: Int
-        /// `.endOfContents` for the two octets that end an indefinite length; their depth is that of the content they end.
+        /// The tag. It is `.endOfContents` for the marker that ends an indefinite length, whose depth is that of the content that it ends.
         public let tag: ASN1Tag
-        /// Where the header begins.
+        /// The offset of the header.
         public let offset: Int
-        /// Where the content begins.
+        /// The offset of the content.
         public let contentOffset: Int
-        /// The number of content octets; `nil` for an indefinite length, which is known when its end-of-contents is reached.
+        /// The number of content octets; `nil` for an indefinite length.
         public let contentCount: Int?
 
         /// The number of tag and length octets.
         public var headerCount: Int { contentOffset - offset }
-        /// Whether the length is indefinite: an end-of-contents marker ends the content.
+        /// A Boolean value that indicates whether the length is indefinite. An end-of-contents marker then ends the content.
         public var isIndefinite: Bool { contentCount == nil }
-        /// The content, unless the length is indefinite.
+        /// The range of the content; `nil` for an indefinite length.
         public var contentRange: Range<Int>? { contentCount.map { contentOffset..<contentOffset + $0 } }
     }
 
     /// An element whose content is being visited.
     private struct Level {
-        /// Where the content ends; for an indefinite length, where it must have ended.
+        /// The end of the content, or the latest end for an indefinite length.
         let end: Int
-        /// Where its header begins, when it has an indefinite length; else −1.
+        /// The offset of its header if it has an indefinite length, and otherwise −1.
         let indefiniteStart: Int
     }
 
@@ -54,10 +54,16 @@ public struct ASN1Walker: ~Escapable {
     private var position = 0
     private var count = 0
     private var levels: [Level] = []
-    /// The element visited last, when its content is still to be entered.
+    /// The element visited last, if its content can still be entered.
     private var pending: Level?
 
-    /// A walker over all of `bytes`; `baseOffset` is where they begin in the received input.
+    /// Creates a walker over bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes to read.
+    ///   - baseOffset: The offset of `bytes` in the received input.
+    ///   - rules: The encoding rules.
+    ///   - limits: The limits on the input.
     @_lifetime(copy bytes)
     public init(
         _ bytes: Span<UInt8>, baseOffset: Int = 0, rules: Rules = .der, limits: ASN1Limits = ASN1Limits()
@@ -68,10 +74,10 @@ public struct ASN1Walker: ~Escapable {
         self.rules = rules
     }
 
-    /// The next element; `nil` at the end of the input.
+    /// Returns the next element; `nil` at the end of the input.
     ///
-    /// - Throws: `truncated`, `non-minimal-length`, `indefinite-length` and the other errors of identifier and length octets;
-    ///   `input-too-large`, `nesting-too-deep`, `too-many-elements` by the limits.
+    /// - Throws: An error of the identifier and length octets, such as `truncated`, `non-minimal-length` or `indefinite-length`; `input-too-large`,
+    ///   `nesting-too-deep` or `too-many-elements` if a limit is exceeded.
     public mutating func next() throws(ASN1DecodingError) -> Element? {
         guard bytes.count <= limits.maximumByteCount else { throw failure(.inputTooLarge, limits.maximumByteCount) }
         if let level = pending {
@@ -122,12 +128,12 @@ public struct ASN1Walker: ~Escapable {
         return element
     }
 
-    /// Visits the content of the primitive element that ``next()`` has just given, such as an OCTET STRING that wraps DER.
+    /// Continues with the content of the primitive element that ``next()`` returned last, such as an OCTET STRING that contains DER.
     ///
     /// - Parameters:
-    ///   - element: what ``next()`` has given.
-    ///   - count: how many octets to leave out first; 1 skips a BIT STRING's number of unused bits.
-    /// - Returns: `false`, and nothing changes, for an element that is not the one visited last, constructed, or shorter than `count`.
+    ///   - element: The element that ``next()`` returned last.
+    ///   - count: The number of octets to skip first; 1 skips a BIT STRING's number of unused bits.
+    /// - Returns: `false` if the element is not the one visited last, is constructed, or is shorter than `count`. Then nothing changes.
     @discardableResult
     public mutating func enter(_ element: Element, skipping count: Int = 0) -> Bool {
         guard !element.tag.isConstructed, let content = element.contentRange,
@@ -139,9 +145,9 @@ public struct ASN1Walker: ~Escapable {
         return true
     }
 
-    /// Leaves out the content of the constructed element that ``next()`` has just given.
+    /// Skips the content of the constructed element that ``next()`` returned last.
     ///
-    /// - Returns: `false`, and nothing changes, for an indefinite length (whose end is not known) or a primitive element.
+    /// - Returns: `false` for an element of indefinite length, whose end is not known, or a primitive element. Then nothing changes.
     @discardableResult
     public mutating func skipContent() -> Bool {
         guard let level = pending, level.indefiniteStart < 0 else { return false }

@@ -11,7 +11,7 @@ extension ASN1Writer {
         for index in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: value >> (index * 8))) }
     }
 
-    /// Writes an INTEGER of any size from big-endian two's complement; superfluous octets are dropped, and no octets are 0.
+    /// Writes an INTEGER of any size from big-endian two's complement. Superfluous octets are discarded. Empty octets are the number 0.
     public mutating func writeInteger(twosComplement octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
         var first = 0
         while octets.count - first > 1, ASN1Element.isSuperfluous(octets[first], before: octets[first + 1]) {
@@ -22,7 +22,7 @@ extension ASN1Writer {
         octets.isEmpty ? append(0) : append(octets.extracting(first...))
     }
 
-    /// Writes a non-negative INTEGER of any size from its big-endian magnitude; no octets are 0.
+    /// Writes a non-negative INTEGER of any size from its big-endian magnitude. Empty octets are the number 0.
     public mutating func writeInteger(magnitude octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
         var first = 0
         while first < octets.count, octets[first] == 0 { first += 1 }
@@ -68,18 +68,18 @@ extension ASN1Writer {
         write(tag.asPrimitive, content: octets)
     }
 
-    /// Writes an OCTET STRING that holds what `body` writes.
+    /// Writes an OCTET STRING whose content a closure writes.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: The error that `body` throws.
     public mutating func writeOctetString<Failure: Error>(
         tagged tag: ASN1Tag = .octetString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try write(tag.asPrimitive, body)
     }
 
-    /// Writes a BIT STRING; unused bits are written as 0 (X.690, 11.2.1).
+    /// Writes a BIT STRING. Unused bits are written as 0 (X.690, 11.2.1).
     ///
-    /// - Throws: `invalid-bit-string` for more than 7 unused bits, or unused bits of no octet.
+    /// - Throws: `invalid-bit-string` for more than 7 unused bits, or unused bits without an octet.
     public mutating func writeBitString(
         _ octets: Span<UInt8>, unusedBitCount: Int = 0, tagged tag: ASN1Tag = .bitString
     ) throws(ASN1EncodingError) {
@@ -92,9 +92,9 @@ extension ASN1Writer {
         append(octets[octets.count - 1] & (0xFF << UInt8(unusedBitCount)))
     }
 
-    /// Writes a BIT STRING of whole octets: what `body` writes.
+    /// Writes a BIT STRING of whole octets, which a closure writes.
     ///
-    /// - Throws: what `body` throws.
+    /// - Throws: The error that `body` throws.
     public mutating func writeBitString<Failure: Error>(
         tagged tag: ASN1Tag = .bitString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -113,59 +113,59 @@ extension ASN1Writer {
         append(text)
     }
 
-    /// Writes a PrintableString: letters, digits, space and `'()+,-./:=?`.
+    /// Writes a PrintableString, which has letters, digits, space and `'()+,-./:=?`.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writePrintableString(
         _ text: String, tagged tag: ASN1Tag = .printableString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .printable, tag)
     }
 
-    /// Writes an IA5String: ASCII with its control characters.
+    /// Writes an IA5String, which is ASCII including control characters.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
         try writeASCII(text, .ia5, tag)
     }
 
-    /// Writes a NumericString: digits and space.
+    /// Writes a NumericString, which has digits and space.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writeNumericString(
         _ text: String, tagged tag: ASN1Tag = .numericString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .numeric, tag)
     }
 
-    /// Writes a VisibleString: the printing characters of ASCII and space.
+    /// Writes a VisibleString, which has the printing characters of ASCII and space.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writeVisibleString(
         _ text: String, tagged tag: ASN1Tag = .visibleString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .visible, tag)
     }
 
-    /// Writes a BMPString: characters below U+10000.
+    /// Writes a BMPString, which has characters below U+10000.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
         try writeScalars(text, width: 2, tag)
     }
 
-    /// Writes a UniversalString: any Unicode characters.
+    /// Writes a UniversalString, which has any Unicode characters, with four octets each.
     ///
-    /// - Throws: nothing: every character has four octets.
+    /// - Throws: Nothing.
     public mutating func writeUniversalString(
         _ text: String, tagged tag: ASN1Tag = .universalString
     ) throws(ASN1EncodingError) {
         try writeScalars(text, width: 4, tag)
     }
 
-    /// Writes a TeletexString as ISO 8859-1: characters below U+0100.
+    /// Writes a TeletexString as ISO 8859-1, which has characters below U+0100.
     ///
-    /// - Throws: `invalid-string` for any other character; nothing is written then.
+    /// - Throws: `invalid-string` for any other character. Then nothing is written.
     public mutating func writeTeletexString(
         _ text: String, tagged tag: ASN1Tag = .teletexString
     ) throws(ASN1EncodingError) {
@@ -192,7 +192,7 @@ extension ASN1Writer {
 
     /// Writes a UTCTime, `YYMMDDHHMMSSZ`.
     ///
-    /// - Throws: `invalid-time` outside 1950–2049 (RFC 5280, 4.1.2.5.1), and for a fraction of a second.
+    /// - Throws: `invalid-time` for a year outside 1950–2049 (RFC 5280, 4.1.2.5.1), or for a fraction of a second.
     public mutating func writeUTCTime(_ time: Instant, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
         let parts = time.components
         guard 1950...2049 ~= parts.year, parts.millisecond == 0 else { throw .invalidTime }
@@ -203,9 +203,9 @@ extension ASN1Writer {
         append(UInt8(ascii: "Z"))
     }
 
-    /// Writes a GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, with a fraction only where there are milliseconds.
+    /// Writes a GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, with a fraction if there are milliseconds.
     ///
-    /// - Throws: `invalid-time` outside years 0–9999.
+    /// - Throws: `invalid-time` for a year outside 0–9999.
     public mutating func writeGeneralizedTime(
         _ time: Instant, tagged tag: ASN1Tag = .generalizedTime
     ) throws(ASN1EncodingError) {
@@ -227,9 +227,9 @@ extension ASN1Writer {
         append(UInt8(ascii: "Z"))
     }
 
-    /// Writes RFC 5280's `Time`: a UTCTime from 1950 through 2049, else a GeneralizedTime (4.1.2.5).
+    /// Writes RFC 5280's `Time`: a UTCTime for the years 1950–2049, and a GeneralizedTime for all others (4.1.2.5).
     ///
-    /// - Throws: `invalid-time` outside years 0–9999, and for a fraction of a second, which RFC 5280 does not allow.
+    /// - Throws: `invalid-time` for a year outside 0–9999, or for a fraction of a second, which RFC 5280 does not allow.
     public mutating func writeTime(_ time: Instant) throws(ASN1EncodingError) {
         let parts = time.components
         guard parts.millisecond == 0 else { throw .invalidTime }

@@ -1,4 +1,4 @@
-/// Writes DER into one buffer, front to back, without nodes in between.
+/// A writer of DER into one buffer, from front to back and without a tree of nodes.
 ///
 /// ```swift
 /// let request = ASN1Writer.encode { writer in
@@ -9,9 +9,9 @@
 /// }
 /// ```
 ///
-/// An element's length is known only when its content is complete. One octet is kept free for it, enough below 128; a longer one is
-/// noted down, and ``finish()`` makes room for all of them in a single pass. So the work is linear in the output however deep it
-/// nests; only SET OFs in SET OFs cost another pass over their content per level (``writeSet(_:_:)``).
+/// The length of an element is known only when its content is complete. The writer reserves one octet for it, which is enough for lengths below 128, and
+/// ``finish()`` makes room for all longer lengths in a single pass. The work is linear in the output at any depth. Only nested SET OFs need another pass over
+/// their content for each level (``writeSet(_:_:)``).
 public struct ASN1Writer: ~Copyable {
     /// An element that is still open, or whose length needs more than the octet kept for it.
     private struct Length {
@@ -33,12 +33,13 @@ public struct ASN1Writer: ~Copyable {
     /// The number of length octets for which there is no room yet.
     private var missingCount = 0
 
-    /// A writer with nothing written; ``encode(_:)`` makes one and finishes it.
+    /// Creates an empty writer. ``encode(_:)`` creates and finishes one.
     public init() {}
 
-    /// What `body` writes, as bytes.
+    /// Returns the bytes that a closure writes.
     ///
-    /// - Throws: what `body` throws.
+    /// - Parameter body: A closure that writes with a writer.
+    /// - Throws: The error that `body` throws.
     public static func encode<Failure: Error>(
         _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
@@ -47,7 +48,7 @@ public struct ASN1Writer: ~Copyable {
         return writer.finish()
     }
 
-    /// Everything written; elements that are still open are ended.
+    /// Returns the written bytes. Open elements are ended.
     public consuming func finish() -> [UInt8] {
         endElements(above: 0)
         makeRoom(forLengthsFrom: 0)
@@ -56,46 +57,55 @@ public struct ASN1Writer: ~Copyable {
 
     // MARK: Elements
 
-    /// Writes an element with the given content; `tag` is used as it is, primitive or constructed.
+    /// Writes an element with a tag, which is used as it is, and a content.
     public mutating func write(_ tag: ASN1Tag, content: Span<UInt8>) {
         append(tag)
         append(length: content.count)
         append(content)
     }
 
-    /// Writes an element as it was received. It may come from any input.
+    /// Writes an element from any input as it was received.
     public mutating func write(_ element: ASN1Element) {
         append(element.encoded)
     }
 
-    /// Writes elements that are encoded already. They must be whole, which is not checked.
+    /// Writes encoded elements. They must be complete, which is not checked.
     public mutating func write(encoded elements: Span<UInt8>) {
         append(elements)
     }
 
-    /// Writes an element whose content is what `body` writes. When `body` throws, nothing is written.
+    /// Writes an element whose content a closure writes. If the closure throws an error, nothing is written.
     ///
-    /// - Throws: what `body` throws.
+    /// - Parameters:
+    ///   - tag: The tag, which is used as it is.
+    ///   - body: A closure that writes the content.
+    /// - Throws: The error that `body` throws.
     public mutating func write<Failure: Error>(
         _ tag: ASN1Tag, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try nest(tag, body) { _, _, _ in }
     }
 
-    /// Writes what `body` writes inside an explicit tag `[number]`.
+    /// Writes an explicit tag `[number]` whose content a closure writes.
     ///
-    /// - Throws: what `body` throws.
+    /// - Parameters:
+    ///   - number: The number of the explicit tag.
+    ///   - body: A closure that writes the content.
+    /// - Throws: The error that `body` throws.
     public mutating func writeExplicit<Failure: Error>(
         _ number: UInt32, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try write(.context(number), body)
     }
 
-    /// Writes a SET OF (or one under another constructed tag): the elements that `body` writes, in DER's order (X.690, 11.6).
+    /// Writes a SET OF, or another constructed type, and sorts its elements into the order of DER (X.690, 11.6).
     ///
-    /// Sorting n elements compares O(n log n) times, and moves each byte at most once for every SET OF it is in.
+    /// Sorting n elements makes O(n log n) comparisons, and moves each byte at most once for each SET OF that contains it.
     ///
-    /// - Throws: what `body` throws.
+    /// - Parameters:
+    ///   - tag: The tag of the set.
+    ///   - body: A closure that writes the elements in any order.
+    /// - Throws: The error that `body` throws.
     public mutating func writeSet<Failure: Error>(
         _ tag: ASN1Tag = .set, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -105,8 +115,11 @@ public struct ASN1Writer: ~Copyable {
         }
     }
 
-    /// Begins an element; what is written until ``end()`` is its content. For writers that cannot nest closures, such as
-    /// those that follow an ``ASN1Walker``.
+    /// Begins an element. Everything written until ``end()`` is its content.
+    ///
+    /// Use it where closures cannot be nested, such as in code that follows an ``ASN1Walker``.
+    ///
+    /// - Parameter tag: The tag, which is used as it is.
     public mutating func begin(_ tag: ASN1Tag) {
         append(tag)
         open.append(lengths.count)
@@ -114,7 +127,7 @@ public struct ASN1Writer: ~Copyable {
         bytes.append(0)
     }
 
-    /// Ends the element begun last; does nothing when there is none in the closure that is writing.
+    /// Ends the element that was begun last. It does nothing if the current closure has begun none.
     public mutating func end() {
         guard open.count > floor, let index = open.popLast() else { return }
         let length = lengths[index]

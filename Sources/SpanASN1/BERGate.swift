@@ -1,26 +1,25 @@
-/// Turns BER into what ``ASN1Cursor`` reads: definite lengths, and OCTET STRINGs in one piece.
+/// A converter of BER into the form that ``ASN1Cursor`` reads: definite lengths, and OCTET STRINGs in one piece.
 ///
-/// DER needs no gate: read it first, and come here when that ends in `indefinite-length` or `constructed-string`. The gate rewrites the
-/// structure around the data and nothing else. What is hashed or signed must stay as received, so the content of an OCTET STRING is never
-/// looked into, and elements that the caller calls *opaque* are copied byte for byte (they must have definite lengths).
+/// DER needs no conversion. Read the input as DER first, and convert it if that throws `indefinite-length` or `constructed-string`. The gate rewrites only the
+/// structure around the data, because everything that is hashed or signed must stay as received: it never changes the content of an OCTET STRING, and it
+/// copies elements that you declare *opaque* byte for byte. Opaque elements must have definite lengths.
 ///
-/// Receipts that need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment; streaming CMS writers
-/// write many.
+/// Some receipts need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment. Streaming writers of CMS write many segments.
 public struct BERGate: Sendable {
-    /// How deeply elements may nest outside opaque ones.
+    /// The maximum depth of elements outside opaque elements.
     public var maximumDepth: Int
-    /// How many elements may be rewritten; segments of a string and opaque elements do not count.
+    /// The maximum number of rewritten elements. Segments of a string and opaque elements do not count.
     public var maximumElementCount: Int
-    /// Whether an element at this depth (0 for the outermost), with this tag and this one's around it, is copied as it is.
+    /// Whether an element with this depth (0 for the outermost), this tag and this parent's tag is opaque.
     let isOpaque: @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool
 
-    /// A gate with limits of its own.
+    /// Creates a gate.
     ///
     /// - Parameters:
-    ///   - maximumDepth: how deeply elements may nest outside opaque ones.
-    ///   - maximumElementCount: how many elements may be rewritten.
-    ///   - isOpaque: whether an element is copied as it is, for what was hashed or signed; by its depth (0 for the outermost), its tag and
-    ///     the tag of the element around it. By default none is.
+    ///   - maximumDepth: The maximum depth of elements outside opaque elements.
+    ///   - maximumElementCount: The maximum number of rewritten elements.
+    ///   - isOpaque: A closure that returns whether an element is opaque, which is required for everything that was hashed or signed. Its parameters are the
+    ///     depth of the element (0 for the outermost), its tag and the tag of its parent. By default, no element is opaque.
     public init(
         maximumDepth: Int = 32, maximumElementCount: Int = 4096,
         isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }
@@ -30,11 +29,14 @@ public struct BERGate: Sendable {
         self.isOpaque = isOpaque
     }
 
-    /// The one element that `bytes` hold, with definite lengths and every constructed OCTET STRING joined.
+    /// Converts the single element in `bytes` to definite lengths and joins every constructed OCTET STRING.
     ///
-    /// Takes two passes, and the memory of the result: the input's size, or a few bytes more where a large length was indefinite.
-    /// - Throws: syntax errors at offsets into `bytes`; `nesting-too-deep` and `too-many-elements` by the limits above;
-    ///   `indefinite-length` for an opaque element; `trailing-data`.
+    /// It makes two passes. Its memory is that of the result, which is at most a few bytes larger than the input.
+    ///
+    /// - Parameter bytes: The received BER.
+    /// - Returns: The element with definite lengths.
+    /// - Throws: An error of the syntax, with an offset into `bytes`; `nesting-too-deep` or `too-many-elements` if a limit is exceeded; `indefinite-length`
+    ///   for an opaque element; `trailing-data`.
     public func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
         var measure = Measure()
         try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
@@ -54,9 +56,13 @@ public struct BERGate: Sendable {
         return output
     }
 
-    /// Where a byte of the normalised form came from; a rewritten header's bytes come from its element's start.
+    /// Returns the offset in the received bytes of a byte of the converted form. The bytes of a rewritten header map to the start of its element.
     ///
-    /// Made for errors: it walks the input again rather than keep a map for the common case.
+    /// It is meant for errors: it walks the input again, so that no map is needed in the common case.
+    ///
+    /// - Parameters:
+    ///   - target: The offset in the converted form.
+    ///   - bytes: The received BER.
     public func receivedOffset(ofNormalized target: Int, in bytes: Span<UInt8>) -> Int {
         var measure = Measure()
         var counts: ArraySlice<Int> = []

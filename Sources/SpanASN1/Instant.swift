@@ -1,12 +1,12 @@
 /// A point in time in whole milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
 ///
-/// Calendar arithmetic is that of the proleptic Gregorian calendar, in integers; years 0 to 9999.
+/// Calendar dates are those of the proleptic Gregorian calendar.
 @frozen
 public struct Instant: Hashable, Comparable, Sendable {
-    /// Whole milliseconds since 1970-01-01T00:00:00Z; negative before.
+    /// The whole milliseconds since 1970-01-01T00:00:00Z; negative for earlier instants.
     public var millisecondsSince1970: Int64
 
-    /// The point in time so many milliseconds after 1970-01-01T00:00:00Z.
+    /// Creates an instant from milliseconds since 1970-01-01T00:00:00Z.
     @inlinable
     public init(millisecondsSince1970: Int64) { self.millisecondsSince1970 = millisecondsSince1970 }
 
@@ -15,13 +15,15 @@ public struct Instant: Hashable, Comparable, Sendable {
         lhs.millisecondsSince1970 < rhs.millisecondsSince1970
     }
 
-    /// Whole seconds since 1970, rounded towards the past.
+    /// The whole seconds since 1970-01-01T00:00:00Z, rounded towards the past.
     @inlinable
     public var secondsSince1970: Int64 {
         millisecondsSince1970 / 1000 - (millisecondsSince1970 % 1000 < 0 ? 1 : 0)
     }
 
-    /// A calendar date and time of day in UTC; `nil` when a component is out of its range (a second of 60 included).
+    /// Creates an instant from a calendar date and a time of day in UTC; returns `nil` if a component is out of range.
+    ///
+    /// The year is 0 to 9999. A second of 60 is out of range.
     @inlinable
     public init?(
         year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
@@ -50,21 +52,21 @@ public struct Instant: Hashable, Comparable, Sendable {
         return 30 &+ ((month &+ month >> 3) & 1)
     }
 
-    /// The components of a point in time in UTC.
+    /// The calendar date and time of day of an instant in UTC.
     public struct Components: Hashable, Sendable {
-        /// Of the proleptic Gregorian calendar; year 0 is 1 BC.
+        /// The year in the proleptic Gregorian calendar. Year 0 is 1 BC.
         public var year: Int
-        /// 1–12.
+        /// The month, 1 to 12.
         public var month: Int
-        /// 1–31.
+        /// The day of the month, 1 to 31.
         public var day: Int
-        /// 0–23.
+        /// The hour, 0 to 23.
         public var hour: Int
-        /// 0–59.
+        /// The minute, 0 to 59.
         public var minute: Int
-        /// 0–59; there are no leap seconds.
+        /// The second, 0 to 59. There are no leap seconds.
         public var second: Int
-        /// 0–999.
+        /// The millisecond, 0 to 999.
         public var millisecond: Int
     }
 
@@ -91,10 +93,10 @@ public struct Instant: Hashable, Comparable, Sendable {
 }
 
 extension Instant: CustomStringConvertible {
-    /// RFC 3339 in UTC, with milliseconds only where there are any: `2020-04-01T04:07:39Z`.
+    /// The instant in RFC 3339 and UTC, such as `2020-04-01T04:07:39Z`, with milliseconds if there are any.
     ///
-    /// RFC 3339 has the years 0 to 9999. Any other is written as ISO 8601 expands it, with a sign and at least four digits:
-    /// `-0001-12-31T23:59:59Z`, `+12345-01-01T00:00:00Z`.
+    /// RFC 3339 has the years 0 to 9999. Other years are in the expanded form of ISO 8601, with a sign and at least four digits, such as
+    /// `-0001-12-31T23:59:59Z` and `+12345-01-01T00:00:00Z`.
     public var description: String {
         let parts = components
         let sign = parts.year < 0 ? "-" : parts.year > 9999 ? "+" : ""
@@ -116,19 +118,47 @@ extension Instant: InstantProtocol {
     /// The latest instant, in 292 million years.
     public static let distantFuture = Instant(millisecondsSince1970: .max)
 
-    /// The instant later by a duration, or earlier by a negative one. A fraction of a millisecond is cut off; a result beyond
-    /// ``distantPast`` or ``distantFuture`` is that.
-    public func advanced(by duration: Duration) -> Instant {
-        let limit = duration < .zero ? Instant.distantPast : .distantFuture
-        let (seconds, attoseconds) = duration.components
-        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        let (sum, overflowSum) = milliseconds.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
-        let (end, overflowEnd) = millisecondsSince1970.addingReportingOverflow(sum)
-        return overflow || overflowSum || overflowEnd ? limit : Instant(millisecondsSince1970: end)
+    /// Returns the instant that is later by a duration, or earlier by a negative one.
+    ///
+    /// The result has whole milliseconds; a fraction is discarded. It is at least ``distantPast`` and at most ``distantFuture``.
+    ///
+    /// - Parameter duration: The duration to add.
+    public func advanced(by duration: Duration) -> Instant { moved(by: duration.wholeMilliseconds) }
+
+    /// - Parameter milliseconds: those of a duration, which 128 bits hold together with any instant's.
+    private func moved(by milliseconds: Int128) -> Instant {
+        Instant(millisecondsSince1970: Int64(clamping: Int128(millisecondsSince1970) + milliseconds))
     }
 
-    /// How much later `other` is; negative where it is earlier.
+    /// Returns the duration from this instant to another; it is negative if the other is earlier.
+    ///
+    /// - Parameter other: The other instant.
     public func duration(to other: Instant) -> Duration {
         .milliseconds(other.millisecondsSince1970) - .milliseconds(millisecondsSince1970)
     }
+}
+
+// The standard library has these operators for its own instants alone.
+extension Instant {
+    /// The instant later by a duration, as ``advanced(by:)``.
+    public static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }
+
+    /// The instant earlier by a duration, within the bounds of ``advanced(by:)``.
+    public static func - (instant: Instant, duration: Duration) -> Instant {
+        instant.moved(by: -duration.wholeMilliseconds)
+    }
+
+    /// Makes an instant later by a duration, as ``advanced(by:)``.
+    public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
+
+    /// Makes an instant earlier by a duration, within the bounds of ``advanced(by:)``.
+    public static func -= (instant: inout Instant, duration: Duration) { instant = instant - duration }
+
+    /// How much later the first instant is than the second.
+    public static func - (instant: Instant, other: Instant) -> Duration { other.duration(to: instant) }
+}
+
+extension Duration {
+    /// A `Duration` can have more seconds than its `components` can hold.
+    fileprivate var wholeMilliseconds: Int128 { attoseconds / 1_000_000_000_000_000 }
 }

@@ -1,14 +1,14 @@
 public import SpanASN1
 
 extension ASN1Element {
-    /// A `Name` as people read it (RFC 4514): the last RDN first, `CN=Example,O=Example\, Inc.,C=US`.
+    /// Returns a `Name` in the form of RFC 4514, with the last RDN first, such as `CN=Example,O=Example\, Inc.,C=US`.
     ///
-    /// For display alone: two names that read alike can differ. Attributes without a short name have their OBJECT IDENTIFIER, and values that
-    /// are no strings their encoding in hexadecimal after `#`. Characters that could mislead a terminal (C0, C1, marks of direction) are escaped.
+    /// Use it for display only: two different names can have the same text. An attribute without a short name has its OBJECT IDENTIFIER. A value that is not a
+    /// string is its encoding in hexadecimal after `#`. Characters that could mislead a terminal (C0, C1, marks of direction) are escaped.
     ///
     /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
     ///
-    /// - Throws: errors of syntax, when the element is no `Name`.
+    /// - Throws: An error of the syntax if the element is not a `Name`.
     public func distinguishedName() throws(ASN1DecodingError) -> String {
         var names: [String] = []
         try decode(.sequence) { (sets) throws(ASN1DecodingError) in

@@ -1,20 +1,20 @@
 public import SpanASN1
 
-/// The fields of RFC 5652 and RFC 5280 that an error can be in.
+/// The fields of RFC 5652 and RFC 5280 in which an error can be.
 extension ASN1Field {
     /// The outermost structure (RFC 5652, 3).
     public static let contentInfo = ASN1Field(rawValue: 60_000)
-    /// The content of a `ContentInfo` that is signed data (RFC 5652, 5.1).
+    /// The `SignedData` in a `ContentInfo` (RFC 5652, 5.1).
     public static let signedData = ASN1Field(rawValue: 60_001)
-    /// The digests that a message announces (RFC 5652, 5.1).
+    /// The digest algorithms that a message lists (RFC 5652, 5.1).
     public static let digestAlgorithms = ASN1Field(rawValue: 60_002)
-    /// What is signed, and its type (RFC 5652, 5.2).
+    /// The signed content and its type (RFC 5652, 5.2).
     public static let encapContentInfo = ASN1Field(rawValue: 60_003)
-    /// The certificates of a message; the path's index says which.
+    /// The certificates of a message. The index of the path is that of the certificate.
     public static let certificates = ASN1Field(rawValue: 60_004)
-    /// The revocation lists of a message; the path's index says which.
+    /// The revocation lists of a message. The index of the path is that of the list.
     public static let crls = ASN1Field(rawValue: 60_005)
-    /// The signers of a message; the path's index says which.
+    /// The signers of a message. The index of the path is that of the signer.
     public static let signerInfos = ASN1Field(rawValue: 60_006)
     /// `signedAttrs` of a signer (RFC 5652, 5.3).
     public static let signedAttributes = ASN1Field(rawValue: 60_007)
@@ -25,7 +25,7 @@ extension ASN1Field {
     /// The extensions of a certificate (RFC 5280, 4.1.2.9).
     public static let extensions = ASN1Field(rawValue: 60_010)
 
-    /// The field's name in its ASN.1 module; `nil` for numbers that this module did not give out.
+    /// The name of the field in its ASN.1 module; `nil` for a field of another module.
     public var pkcs7Name: StaticString? {
         switch self {
         case .contentInfo: "ContentInfo"

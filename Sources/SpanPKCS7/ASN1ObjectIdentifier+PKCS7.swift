@@ -1,9 +1,9 @@
 public import SpanASN1
 
-/// The identifiers of RFC 2315, RFC 5652, RFC 5280 and the algorithms they are used with.
+/// The identifiers of RFC 2315, RFC 5652 and RFC 5280, and of their algorithms.
 extension ASN1ObjectIdentifier {
     // Content types: 1.2.840.113549.1.7 (PKCS#7)
-    /// `id-data`, 1.2.840.113549.1.7.1: content that is just bytes (RFC 5652, 4).
+    /// `id-data`, 1.2.840.113549.1.7.1: content of arbitrary bytes (RFC 5652, 4).
     public static let data = ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01])
     /// `id-signedData`, 1.2.840.113549.1.7.2 (RFC 5652, 5.1).
     public static let signedData = ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02])
@@ -25,7 +25,7 @@ extension ASN1ObjectIdentifier {
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x06,
     ])
     // Digests: 1.2.840.113549.2.5, 1.3.14.3.2.26, 2.16.840.1.101.3.4.2
-    /// MD5, 1.2.840.113549.2.5 (RFC 3370, 2.2). Broken: named so that it can be refused by name.
+    /// MD5, 1.2.840.113549.2.5 (RFC 3370, 2.2). It is broken, and is named so that it can be refused.
     public static let md5 = ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05])
     /// SHA-1, 1.3.14.3.2.26 (RFC 3370, 2.1).
     public static let sha1 = ASN1ObjectIdentifier(content: [0x2B, 0x0E, 0x03, 0x02, 0x1A])
@@ -42,7 +42,7 @@ extension ASN1ObjectIdentifier {
     public static let rsaEncryption = ASN1ObjectIdentifier(content: [
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01,
     ])
-    /// RSA PKCS#1 v1.5 with MD5, 1.2.840.113549.1.1.4 (RFC 3279, 2.2.1). Broken: named so that it can be refused by name.
+    /// RSA PKCS#1 v1.5 with MD5, 1.2.840.113549.1.1.4 (RFC 3279, 2.2.1). It is broken, and is named so that it can be refused.
     public static let md5WithRSAEncryption = ASN1ObjectIdentifier(content: [
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x04,
     ])

@@ -12,7 +12,7 @@ public struct AlgorithmIdentifier: ~Escapable {
     public let element: ASN1Element
     /// The algorithm, an OBJECT IDENTIFIER.
     public let algorithm: ASN1Element
-    /// What the algorithm needs to know besides; `nil` when the field is absent, which is not the same as NULL.
+    /// The parameters of the algorithm; `nil` if the field is missing, which is not the same as NULL.
     public let parameters: ASN1Element?
 
     @_lifetime(copy cursor)
@@ -20,7 +20,7 @@ public struct AlgorithmIdentifier: ~Escapable {
         try self.init(cursor.read(.sequence))
     }
 
-    /// - Parameter element: a SEQUENCE.
+    /// - Parameter element: A SEQUENCE.
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
@@ -32,10 +32,10 @@ public struct AlgorithmIdentifier: ~Escapable {
         try fields.finish()
     }
 
-    /// Whether the algorithm is this one, whatever its parameters.
+    /// Returns whether the algorithm has an identifier, with any parameters.
     public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
-    /// Whether the parameters are absent or NULL, as RSA PKCS#1 v1.5 and digest algorithms have them (RFC 3370, 2 and 3.2).
+    /// A Boolean value that indicates whether the parameters are missing or NULL, as for RSA PKCS#1 v1.5 and digest algorithms (RFC 3370, 2 and 3.2).
     public var hasNullOrAbsentParameters: Bool {
         guard let parameters else { return true }
         return parameters.tag == .null && parameters.contentCount == 0
@@ -43,7 +43,7 @@ public struct AlgorithmIdentifier: ~Escapable {
 }
 
 extension ASN1Element {
-    /// Whether this is the given OBJECT IDENTIFIER; one that is malformed is none.
+    /// Returns whether the element is a certain OBJECT IDENTIFIER. A malformed one is not.
     public func matches(_ identifier: ASN1ObjectIdentifier) -> Bool {
         tag == .objectIdentifier && content.hasSameBytes(as: identifier.content.span)
     }

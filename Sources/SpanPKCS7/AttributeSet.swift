@@ -3,16 +3,18 @@ public import SpanASN1
 /// The signed or unsigned attributes of a signer, as received.
 ///
 /// `SET SIZE (1..MAX) OF Attribute`, implicitly tagged, where
+/// An attribute of a signer.
+///
 /// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3).
 public struct AttributeSet: ~Escapable {
-    /// The whole set, under its implicit tag.
+    /// The whole set, with its implicit tag.
     public let element: ASN1Element
-    /// How many attributes there are: at least one.
+    /// The number of attributes, which is at least one.
     public let count: Int
 
-    /// Reads a SET OF Attribute under any constructed tag.
+    /// Reads a SET OF Attribute with any constructed tag.
     ///
-    /// - Throws: `missing-element` for an empty set; errors of syntax.
+    /// - Throws: `missing-element` for an empty set; an error of the syntax.
     @_lifetime(copy element)
     public init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
@@ -29,9 +31,12 @@ public struct AttributeSet: ~Escapable {
         get { AttributeIterator(cursor: element.contents) }
     }
 
-    /// The value of an attribute that may occur once and has one value, as RFC 5652, 11 says of content-type, message-digest and signing-time.
+    /// Returns the value of an attribute that may occur only once and has one value; `nil` if there is no such attribute.
     ///
-    /// - Throws: `duplicate-element` for a second attribute or a second value, `missing-element` for an attribute without value.
+    /// RFC 5652, 11 requires this of content-type, message-digest and signing-time.
+    ///
+    /// - Parameter type: The type of the attribute.
+    /// - Throws: `duplicate-element` for a second attribute or a second value; `missing-element` for an attribute without a value.
     @_lifetime(copy self)
     public func singleValue(of type: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> ASN1Element? {
         var found: ASN1Element?
@@ -47,15 +52,19 @@ public struct AttributeSet: ~Escapable {
         return found
     }
 
-    /// When the signer says it signed (RFC 5652, 11.3). Nobody else vouches for it.
+    /// Returns the signing time that the signer states (RFC 5652, 11.3); `nil` if it states none.
     ///
-    /// - Throws: `duplicate-element` and `missing-element` as ``singleValue(of:)``; `invalid-time`.
+    /// Only the signer vouches for it.
+    ///
+    /// - Throws: The errors of ``singleValue(of:)``; `invalid-time`.
     public func signingTime() throws(ASN1DecodingError) -> Instant? {
         guard let value = try singleValue(of: .signingTime) else { return nil }
         return try value.time()
     }
 }
 
+/// An attribute of a signer.
+///
 /// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3)
 public struct Attribute: ~Escapable {
     /// `attrType`, an OBJECT IDENTIFIER.
@@ -72,7 +81,7 @@ public struct Attribute: ~Escapable {
     }
 }
 
-/// Attributes one after the other: `while let attribute = try attributes.next() { … }`.
+/// An iterator over attributes: `while let attribute = try attributes.next() { … }`.
 public struct AttributeIterator: ~Escapable {
     var cursor: ASN1Cursor
 

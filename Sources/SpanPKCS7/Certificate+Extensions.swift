@@ -1,10 +1,12 @@
 public import SpanASN1
 
+/// An extension of a certificate or of a revocation list.
+///
 /// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }` (RFC 5280, 4.1)
 public struct CertificateExtension: ~Escapable {
     /// `extnID`, an OBJECT IDENTIFIER.
     public let id: ASN1Element
-    /// Whether whoever does not understand the extension must refuse the certificate.
+    /// A Boolean value that indicates whether software that does not know the extension must refuse the certificate.
     public let isCritical: Bool
     /// `extnValue`, an OCTET STRING whose content is DER.
     public let value: ASN1Element
@@ -19,7 +21,7 @@ public struct CertificateExtension: ~Escapable {
     }
 }
 
-/// Extensions one after the other: `while let next = try extensions.next() { … }`.
+/// An iterator over extensions: `while let next = try extensions.next() { … }`.
 public struct CertificateExtensionIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -32,41 +34,45 @@ public struct CertificateExtensionIterator: ~Escapable {
     }
 }
 
+/// The uses of a key that a certificate allows.
+///
 /// `KeyUsage ::= BIT STRING` (RFC 5280, 4.2.1.3)
 public struct KeyUsage: OptionSet, Sendable {
     /// Bit *n* of the BIT STRING is 1 << *n*.
     public let rawValue: UInt16
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// To sign data that is neither a certificate nor a revocation list.
+    /// Signing data other than certificates and revocation lists.
     public static let digitalSignature = KeyUsage(rawValue: 1 << 0)
-    /// To sign data that the signer is to stand by; formerly `nonRepudiation`.
+    /// Signing data to which the signer is committed; formerly `nonRepudiation`.
     public static let contentCommitment = KeyUsage(rawValue: 1 << 1)
-    /// To encrypt keys.
+    /// Encrypting keys.
     public static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
-    /// To encrypt data directly.
+    /// Encrypting data directly.
     public static let dataEncipherment = KeyUsage(rawValue: 1 << 3)
-    /// To agree on keys.
+    /// Key agreement.
     public static let keyAgreement = KeyUsage(rawValue: 1 << 4)
-    /// To sign certificates.
+    /// Signing certificates.
     public static let keyCertSign = KeyUsage(rawValue: 1 << 5)
-    /// To sign revocation lists.
+    /// Signing revocation lists.
     public static let cRLSign = KeyUsage(rawValue: 1 << 6)
-    /// With ``keyAgreement``: to encrypt only.
+    /// With ``keyAgreement``, encrypting only.
     public static let encipherOnly = KeyUsage(rawValue: 1 << 7)
-    /// With ``keyAgreement``: to decrypt only.
+    /// With ``keyAgreement``, decrypting only.
     public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 }
 
+/// The basic constraints of a certificate: whether its subject may issue certificates.
+///
 /// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280, 4.2.1.9)
 public struct BasicConstraints: Hashable, Sendable {
-    /// Whether the subject may issue certificates.
+    /// A Boolean value that indicates whether the subject may issue certificates.
     public let isAuthority: Bool
-    /// How many intermediates may follow; `nil` for any number.
+    /// The maximum number of intermediates that may follow; `nil` for any number.
     public let pathLength: UInt64?
 }
 
-/// Elements one after the other, each as it stands.
+/// An iterator over elements.
 public struct ElementIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -80,8 +86,9 @@ public struct ElementIterator: ~Escapable {
 }
 
 extension Certificate {
-    /// The extensions, in the order received; none for a certificate without the field. One may be there twice, which
-    /// ``certificateExtension(_:)`` refuses.
+    /// The extensions, in the order received.
+    ///
+    /// An extension may be repeated, which ``certificateExtension(_:)`` refuses.
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
         get {
@@ -90,9 +97,10 @@ extension Certificate {
         }
     }
 
-    /// The extension with this identifier, if the certificate has it.
+    /// Returns the extension with an identifier; `nil` if the certificate does not have it.
     ///
-    /// - Throws: `duplicate-element` when it has two (RFC 5280, 4.2).
+    /// - Parameter id: The identifier of the extension.
+    /// - Throws: `duplicate-element` if the certificate has two (RFC 5280, 4.2).
     @_lifetime(copy self)
     public func certificateExtension(
         _ id: ASN1ObjectIdentifier
@@ -107,9 +115,11 @@ extension Certificate {
         return found
     }
 
+    /// Returns the identifier of the subject's key; `nil` if the certificate does not have it.
+    ///
     /// `SubjectKeyIdentifier ::= OCTET STRING` (RFC 5280, 4.2.1.2)
     ///
-    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     @_lifetime(copy self)
     public func subjectKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.subjectKeyIdentifier) else { return nil }
@@ -119,9 +129,9 @@ extension Certificate {
         return identifier.content
     }
 
-    /// The `keyIdentifier` of `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1), where there is one.
+    /// Returns the `keyIdentifier` of `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1); `nil` if the certificate does not have it.
     ///
-    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     @_lifetime(copy self)
     public func authorityKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.authorityKeyIdentifier) else { return nil }
@@ -131,9 +141,9 @@ extension Certificate {
         return try fields.readIfPresent(.context(0, constructed: false))?.content
     }
 
-    /// What the certificate says of issuing others; `nil` when it says nothing.
+    /// Returns the basic constraints; `nil` if the certificate does not have them.
     ///
-    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     public func basicConstraints() throws(ASN1DecodingError) -> BasicConstraints? {
         guard let found = try certificateExtension(.basicConstraints) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in
@@ -145,11 +155,11 @@ extension Certificate {
         }
     }
 
-    /// The purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` when the certificate does not restrict them.
+    /// Returns the purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` if the certificate does not restrict them.
     ///
     /// `ExtKeyUsageSyntax ::= SEQUENCE SIZE (1..MAX) OF KeyPurposeId` (RFC 5280, 4.2.1.12)
     ///
-    /// - Throws: as ``certificateExtension(_:)``; `missing-element` for an empty list; errors of syntax in its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; `missing-element` for an empty list; an error of the syntax of its value.
     @_lifetime(copy self)
     public func extendedKeyUsage() throws(ASN1DecodingError) -> ElementIterator? {
         guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }
@@ -160,9 +170,12 @@ extension Certificate {
         return ElementIterator(cursor: list.contents)
     }
 
-    /// Whether the extended key usage lists a purpose. One that is absent lists none, and `anyExtendedKeyUsage` is a purpose of its own.
+    /// Returns whether the extended key usage lists a purpose.
     ///
-    /// - Throws: as ``extendedKeyUsage()``.
+    /// A certificate without the extension lists none. `anyExtendedKeyUsage` does not stand for other purposes.
+    ///
+    /// - Parameter purpose: The purpose.
+    /// - Throws: The errors of ``extendedKeyUsage()``.
     public func states(purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
         guard var purposes = try extendedKeyUsage() else { return false }
         while let stated = try purposes.next() {
@@ -171,9 +184,9 @@ extension Certificate {
         return false
     }
 
-    /// The key usages; `nil` when the certificate does not restrict them.
+    /// Returns the key usages; `nil` if the certificate does not restrict them.
     ///
-    /// - Throws: as ``certificateExtension(_:)``; errors of syntax in its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     public func keyUsage() throws(ASN1DecodingError) -> KeyUsage? {
         guard let found = try certificateExtension(.keyUsage) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in

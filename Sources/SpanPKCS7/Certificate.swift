@@ -11,31 +11,31 @@ public import SpanASN1
 ///   extensions [3] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 4.1
 /// ```
 public struct Certificate: ~Escapable {
-    /// The whole certificate; its fingerprint is a digest of `element.encoded`.
+    /// The whole certificate. Its fingerprint is the digest of `element.encoded`.
     public let element: ASN1Element
-    /// What the issuer signed.
+    /// The part that the issuer signed.
     public let tbsCertificate: ASN1Element
-    /// The X.509 version as people say it: 1, 2 or 3.
+    /// The X.509 version: 1, 2 or 3.
     public let version: Int
-    /// An INTEGER of any size.
+    /// The serial number, an INTEGER of any size.
     public let serialNumber: ASN1Element
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
-    /// `Validity`, a SEQUENCE; ``validity()`` reads it.
+    /// The `Validity`, a SEQUENCE. ``validity()`` reads it.
     public let validityElement: ASN1Element
     /// The subject's `Name`, a SEQUENCE.
     public let subject: ASN1Element
     /// The subject's public key.
     public let subjectPublicKeyInfo: SubjectPublicKeyInfo
     let extensionList: ASN1Element?
-    /// What the issuer signed with, the same outside of what is signed and inside (RFC 5280, 4.1.1.2).
+    /// The algorithm of the issuer's signature. The signed part names the same algorithm (RFC 5280, 4.1.1.2).
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
     public let signatureValue: ASN1Element
 
     /// Reads a whole DER input.
     ///
-    /// - Throws: errors of syntax; `unexpected-value` for an unknown version, or two signature algorithms that differ; `trailing-data`.
+    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
@@ -94,9 +94,11 @@ public struct Certificate: ~Escapable {
         try fields.finish()
     }
 
-    /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }`, both inclusive (RFC 5280, 4.1.2.5).
+    /// Returns the time in which the certificate is valid. Both ends are inclusive.
     ///
-    /// - Throws: `invalid-time`; `unexpected-value` when it ends before it begins.
+    /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }` (RFC 5280, 4.1.2.5)
+    ///
+    /// - Throws: `invalid-time`; `unexpected-value` if the end is before the start.
     public func validity() throws(ASN1DecodingError) -> ClosedRange<Instant> {
         try validityElement.decode { (fields) throws(ASN1DecodingError) in
             let notBefore = try fields.read().time()
@@ -107,15 +109,17 @@ public struct Certificate: ~Escapable {
         }
     }
 
-    /// Whether issuer and subject are the same name.
+    /// A Boolean value that indicates whether the issuer and the subject have the same name.
     public var isSelfIssued: Bool { issuer.encoded.hasSameBytes(as: subject.encoded) }
 }
 
+/// The public key of a certificate.
+///
 /// `SubjectPublicKeyInfo ::= SEQUENCE { algorithm AlgorithmIdentifier, subjectPublicKey BIT STRING }` (RFC 5280, 4.1)
 public struct SubjectPublicKeyInfo: ~Escapable {
     /// The whole structure.
     public let element: ASN1Element
-    /// What kind of key it is, and its parameters.
+    /// The algorithm of the key, with its parameters.
     public let algorithm: AlgorithmIdentifier
     /// The key in the form its algorithm defines, a BIT STRING of whole octets.
     public let subjectPublicKey: ASN1Element
@@ -132,11 +136,11 @@ public struct SubjectPublicKeyInfo: ~Escapable {
         try fields.finish()
     }
 
-    /// The sizes of an RSA key, read without libcrypto so that a costly key can be refused before it is used.
+    /// Returns the sizes of an RSA key. It does not call libcrypto, so that a costly key can be refused before it is used.
     ///
     /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
     ///
-    /// - Throws: errors of syntax, when the key is not an `RSAPublicKey`.
+    /// - Throws: An error of the syntax if the key is not an `RSAPublicKey`.
     public func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
         do throws(ASN1DecodingError) {
             // The first content octet of the BIT STRING counts its unused bits: none.
@@ -165,12 +169,12 @@ public struct SubjectPublicKeyInfo: ~Escapable {
     }
 }
 
-/// What decides how costly an RSA key is, and whether it is one at all.
+/// The sizes of an RSA key, which decide what it costs and whether it is valid.
 public struct RSAPublicKeyShape: Hashable, Sendable {
     /// The size of the modulus, in bits.
     public let modulusBitCount: Int
-    /// Whether the modulus is odd, as a product of two large primes is.
+    /// A Boolean value that indicates whether the modulus is odd, like every product of two large primes.
     public let isModulusOdd: Bool
-    /// The public exponent; `nil` when it does not fit in 64 bits.
+    /// The public exponent; `nil` if it does not fit in 64 bits.
     public let exponent: UInt64?
 }

@@ -1,8 +1,8 @@
 public import SpanASN1
 
-/// A member of `certificates`, which may be something else than an X.509 certificate (RFC 5652, 10.2.2).
+/// A member of `certificates`: an X.509 certificate, or a certificate of another kind (RFC 5652, 10.2.2).
 public struct CertificateChoice: ~Escapable {
-    /// The raw values are the names in RFC 5652.
+    /// The kinds of certificates. The raw values are the names in RFC 5652.
     public enum Kind: String, Sendable {
         /// An X.509 certificate.
         case certificate
@@ -12,11 +12,11 @@ public struct CertificateChoice: ~Escapable {
         case v1AttributeCertificate = "v1AttrCert"
         /// An X.509 attribute certificate (RFC 5755).
         case v2AttributeCertificate = "v2AttrCert"
-        /// Anything else, by an OBJECT IDENTIFIER in it.
+        /// Another kind, which has an OBJECT IDENTIFIER.
         case other
     }
 
-    /// What it is, by its tag.
+    /// The kind of certificate, by its tag.
     public let kind: Kind
     /// The whole member, as received.
     public let element: ASN1Element
@@ -34,9 +34,9 @@ public struct CertificateChoice: ~Escapable {
         }
     }
 
-    /// The X.509 certificate; `nil` when this is something else.
+    /// Returns the X.509 certificate; `nil` for another kind.
     ///
-    /// - Throws: as ``Certificate/init(_:baseOffset:)``.
+    /// - Throws: The errors of ``Certificate/init(_:baseOffset:)``.
     @_lifetime(copy self)
     public func certificate() throws(ASN1DecodingError) -> Certificate? {
         kind == .certificate ? try Certificate(element) : nil

@@ -13,17 +13,17 @@ public import SpanASN1
 public struct CertificateRevocationList: ~Escapable {
     /// The whole list.
     public let element: ASN1Element
-    /// What the issuer signed.
+    /// The part that the issuer signed.
     public let tbsCertList: ASN1Element
-    /// The version as people say it: 1 or 2.
+    /// The version: 1 or 2.
     public let version: Int
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
-    /// When the list was issued.
+    /// The date the list was issued.
     public let thisUpdate: Instant
-    /// When the next list is due at the latest. RFC 5280 demands it; lists that never end do without.
+    /// The latest date of the next list; `nil` if there is none, although RFC 5280 requires one.
     public let nextUpdate: Instant?
-    /// What the issuer signed with, the same outside of what is signed and inside (RFC 5280, 5.1.1.2).
+    /// The algorithm of the issuer's signature. The signed part names the same algorithm (RFC 5280, 5.1.1.2).
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
     public let signatureValue: ASN1Element
@@ -32,7 +32,7 @@ public struct CertificateRevocationList: ~Escapable {
 
     /// Reads a whole DER input.
     ///
-    /// - Throws: errors of syntax; `unexpected-value` for an unknown version, or two signature algorithms that differ; `trailing-data`.
+    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
@@ -83,7 +83,7 @@ public struct CertificateRevocationList: ~Escapable {
         try fields.finish()
     }
 
-    /// The certificates that are revoked, read one by one: lists can have a million.
+    /// The revoked certificates. They are read one by one, because a list can have a million.
     public var entries: RevokedCertificateIterator {
         @_lifetime(copy self)
         get {
@@ -102,11 +102,11 @@ public struct CertificateRevocationList: ~Escapable {
     }
 }
 
-/// One certificate that its issuer revoked.
+/// An entry of a revocation list: a certificate that its issuer revoked.
 public struct RevokedCertificate: ~Escapable {
-    /// `userCertificate`, an INTEGER of any size.
+    /// The serial number of the certificate (`userCertificate`), an INTEGER of any size.
     public let serialNumber: ASN1Element
-    /// From when on the certificate is revoked.
+    /// The date from which the certificate is revoked.
     public let revocationDate: Instant
     private let extensionList: ASN1Element?
 
@@ -120,7 +120,7 @@ public struct RevokedCertificate: ~Escapable {
         try fields.finish()
     }
 
-    /// The extensions of the entry, in the order received: the reason, among others.
+    /// The extensions of the entry, such as the reason, in the order received.
     public var extensions: CertificateExtensionIterator {
         @_lifetime(copy self)
         get {
@@ -130,7 +130,7 @@ public struct RevokedCertificate: ~Escapable {
     }
 }
 
-/// Entries of a revocation list one after the other: `while let entry = try entries.next() { … }`.
+/// An iterator over the entries of a revocation list: `while let entry = try entries.next() { … }`.
 public struct RevokedCertificateIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -143,17 +143,19 @@ public struct RevokedCertificateIterator: ~Escapable {
     }
 }
 
-/// A member of `crls`: `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
+/// A member of `crls`: a revocation list, or other revocation information.
+///
+/// `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
 public struct RevocationInfoChoice: ~Escapable {
-    /// The raw values are the names in RFC 5652.
+    /// The kinds of revocation information. The raw values are the names in RFC 5652.
     public enum Kind: String, Sendable {
         /// An X.509 revocation list.
         case crl
-        /// Anything else, by an OBJECT IDENTIFIER in it: an OCSP response (RFC 5940), for example.
+        /// Another kind, which has an OBJECT IDENTIFIER, such as an OCSP response (RFC 5940).
         case other
     }
 
-    /// What it is, by its tag.
+    /// The kind of revocation information, by its tag.
     public let kind: Kind
     /// The whole member, as received.
     public let element: ASN1Element
@@ -168,16 +170,16 @@ public struct RevocationInfoChoice: ~Escapable {
         }
     }
 
-    /// The revocation list; `nil` when this is something else.
+    /// Returns the revocation list; `nil` for another kind.
     ///
-    /// - Throws: as ``CertificateRevocationList/init(_:baseOffset:)``.
+    /// - Throws: The errors of ``CertificateRevocationList/init(_:baseOffset:)``.
     @_lifetime(copy self)
     public func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
         kind == .crl ? try CertificateRevocationList(element) : nil
     }
 }
 
-/// Revocation information one after the other: `while let info = try infos.next() { … }`.
+/// An iterator over revocation information: `while let info = try infos.next() { … }`.
 public struct RevocationInfoChoiceIterator: ~Escapable {
     var cursor: ASN1Cursor
 

@@ -10,12 +10,12 @@ public import SpanASN1
 public struct ContentInfo: ~Escapable {
     /// The `contentType`, an OBJECT IDENTIFIER.
     public let contentType: ASN1Element
-    /// The content, whatever its type; `nil` where RFC 2315 lets it be absent.
+    /// The content, of any type; `nil` if it is missing, as RFC 2315 allows.
     public let content: ASN1Element?
 
     /// Reads a whole DER input.
     ///
-    /// - Throws: `ASN1DecodingError`, among them `trailing-data` for bytes after the structure.
+    /// - Throws: An error of the syntax; `trailing-data` for bytes after the structure.
     @_lifetime(copy bytes)
     public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         do throws(ASN1DecodingError) {
@@ -39,16 +39,16 @@ public struct ContentInfo: ~Escapable {
         }
     }
 
-    /// Whether this is `signedData`.
+    /// Returns whether the content has the type `signedData`.
     ///
-    /// - Throws: `invalid-object-identifier` when the type is none.
+    /// - Throws: `invalid-object-identifier` if the type is not a valid OBJECT IDENTIFIER.
     public func isSignedData() throws(ASN1DecodingError) -> Bool {
         try contentType.isObjectIdentifier(.signedData)
     }
 }
 
 extension BERGate {
-    /// The gate for PKCS#7 and CMS messages. What is signed as it stands is opaque: certificates, revocation lists, attributes.
+    /// The gate for PKCS#7 and CMS messages. Certificates, revocation lists and attributes are opaque, because they are signed as received.
     public static let pkcs7 = BERGate { depth, tag, parent in
         switch depth {
         // ContentInfo › [0] › SignedData › its fields

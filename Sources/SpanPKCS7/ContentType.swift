@@ -1,18 +1,18 @@
 public import SpanASN1
 
-/// What a message, or the content of a signed one, is: the types that RFCs and the makers of signing tools have named.
+/// The types of messages, and of the content of signed messages, that RFCs and vendors of signing tools define.
 ///
-/// Only signed data has structure here (``SignedData``). The others are told by name, and their content stays raw
-/// (``ContentInfo/content``). The raw values are the names in the documents.
+/// This module reads the structure of ``SignedData`` only. It recognises the other types by name, and leaves their content undecoded (``ContentInfo/content``). The
+/// raw values are the names in the documents.
 public enum ContentType: String, Sendable, CaseIterable {
     // RFC 2315, 14 and RFC 5652
-    /// Just bytes (RFC 5652, 4): the type of a receipt's content.
+    /// Arbitrary bytes (RFC 5652, 4). The content of a receipt has this type.
     case data
     /// Signed by any number of signers (RFC 5652, 5).
     case signedData
     /// Encrypted to recipients (RFC 5652, 6).
     case envelopedData
-    /// Both, of PKCS#7 only (RFC 2315, 11).
+    /// Signed and encrypted, in PKCS#7 only (RFC 2315, 11).
     case signedAndEnvelopedData
     /// Content and its digest (RFC 5652, 7).
     case digestedData
@@ -30,7 +30,7 @@ public enum ContentType: String, Sendable, CaseIterable {
     /// A content with attributes (RFC 4073, 3).
     case contentWithAttributes = "contentWithAttrs"
     // RFC 2634, 2.7; RFC 3161, 2.4.2; RFC 4108, 2.1.1
-    /// The acknowledgement of a signed mail (RFC 2634, 2.7). An App Store receipt is no such thing: its type is ``signedData``.
+    /// The acknowledgement of a signed mail (RFC 2634, 2.7). An App Store receipt has the type ``signedData`` instead.
     case receipt
     /// The content of a timestamp (RFC 3161, 2.4.2).
     case timestampInfo = "TSTInfo"
@@ -39,9 +39,9 @@ public enum ContentType: String, Sendable, CaseIterable {
     // RFC 5914, 3; RFC 9582, 3; RFC 9286, 4.1
     /// A list of trust anchors (RFC 5914, 3).
     case trustAnchorList
-    /// Who may announce a route (RFC 9582, 3).
+    /// The authorisation to announce a route (RFC 9582, 3).
     case routeOriginAttestation = "routeOriginAuthz"
-    /// What a publication point of the RPKI holds (RFC 9286, 4.1).
+    /// The list of the objects at a publication point of the RPKI (RFC 9286, 4.1).
     case rpkiManifest
     // Authenticode and certificate trust lists
     /// The content of an Authenticode signature.
@@ -49,19 +49,19 @@ public enum ContentType: String, Sendable, CaseIterable {
     /// Microsoft's certificate trust list.
     case certificateTrustList = "szOID_CTL"
 
-    /// The type that an identifier names; `nil` for one that is not listed here.
+    /// Creates the type of an identifier; returns `nil` for an unknown identifier.
     public init?(_ identifier: ASN1ObjectIdentifier) {
         guard let known = Self.allCases.first(where: { $0.objectIdentifier == identifier }) else { return nil }
         self = known
     }
 
-    /// The type that an OBJECT IDENTIFIER names; `nil` for one that is not listed here, and for no identifier at all.
+    /// Creates the type of an OBJECT IDENTIFIER; returns `nil` for an unknown or malformed identifier, or another element.
     public init?(_ element: ASN1Element) {
         guard let known = Self.allCases.first(where: { element.matches($0.objectIdentifier) }) else { return nil }
         self = known
     }
 
-    /// The identifier by which messages name the type.
+    /// The identifier of the type.
     public var objectIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .data: .data
@@ -101,6 +101,6 @@ public enum ContentType: String, Sendable, CaseIterable {
 }
 
 extension ContentInfo {
-    /// The type by name; `nil` for one that ``ContentType`` does not list.
+    /// The type of the content; `nil` if it is not known.
     public var type: ContentType? { ContentType(contentType) }
 }

@@ -1,6 +1,6 @@
 public import SpanASN1
 
-/// How RSASSA-PSS is to be applied.
+/// The parameters of RSASSA-PSS.
 ///
 /// ```asn1
 /// RSASSA-PSS-params ::= SEQUENCE {
@@ -10,15 +10,15 @@ public import SpanASN1
 ///   trailerField [3] INTEGER DEFAULT 1 }   -- RFC 4055, 3.1; explicit tags
 /// ```
 ///
-/// Defaults may be written out: RFC 4055 does not demand DER of what writes them.
+/// Default values may be encoded, because RFC 4055 does not require DER.
 public struct RSAPSSParameters: ~Escapable {
     /// The whole structure.
     public let element: ASN1Element
-    /// `nil` for the default, SHA-1.
+    /// The digest algorithm; `nil` for the default, SHA-1.
     public let hashAlgorithm: AlgorithmIdentifier?
-    /// The digest of MGF1, the only mask generation function there is; `nil` for the default, SHA-1.
+    /// The digest algorithm of MGF1, the only mask generation function; `nil` for the default, SHA-1.
     public let maskHashAlgorithm: AlgorithmIdentifier?
-    /// In octets; not negative.
+    /// The length of the salt in octets, which is not negative.
     public let saltLength: Int
 
     /// Reads the parameters of an ``AlgorithmIdentifier`` for `id-RSASSA-PSS`.

@@ -1,6 +1,6 @@
 public import SpanASN1
 
-/// A message as it was received, and the DER to read it from.
+/// A message as it was received, with its DER.
 ///
 /// ```swift
 /// let message = try ReceivedMessage(bytes)
@@ -9,19 +9,23 @@ public import SpanASN1
 public struct ReceivedMessage: Sendable {
     /// The bytes as received.
     public let received: [UInt8]
-    /// The bytes as received, or what `BERGate.pkcs7` made of BER.
+    /// The received bytes, or the DER to which `BERGate.pkcs7` converted received BER.
     public let der: [UInt8]
     private let isNormalized: Bool
 
-    /// - Throws: what makes the message neither DER nor BER that the gate lets through. DER that is wrong in any other way is kept as it is: reading it
-    ///   will say.
+    /// Creates a message from received DER or BER.
+    ///
+    /// - Parameter received: The received bytes.
+    /// - Throws: An error of the syntax if the gate cannot convert the message. Other faults are found when the message is read.
     public init(_ received: [UInt8]) throws(ASN1DecodingError) {
         self.received = received
         isNormalized = Self.needsGate(received.span)
         der = isNormalized ? try BERGate.pkcs7.normalize(received.span) : received
     }
 
-    /// Where the byte at an offset of ``der`` came from; errors of reading it have such offsets.
+    /// Returns the offset in ``received`` of a byte of ``der``. The errors of reading ``der`` have such offsets.
+    ///
+    /// - Parameter offset: The offset in ``der``.
     public func receivedOffset(of offset: Int) -> Int {
         isNormalized ? BERGate.pkcs7.receivedOffset(ofNormalized: offset, in: received.span) : offset
     }

@@ -12,35 +12,38 @@ public import SpanASN1
 ///   signerInfos SET OF SignerInfo }   -- RFC 5652, 5.1
 /// ```
 ///
-/// The structure is read strictly and completely, down to every certificate, revocation list (but not its entries) and signer, when the value is made. Nothing here is verified.
+/// The initialiser reads the structure strictly and completely, including every certificate, every signer and every revocation list except its entries. It verifies nothing.
 public struct SignedData: ~Escapable {
-    /// 1, 3, 4 or 5, by what the message carries (RFC 5652, 5.1). It promises nothing.
+    /// The version, 1, 3, 4 or 5, which depends on the contents of the message (RFC 5652, 5.1).
     public let version: Int
     /// The type of the content, an OBJECT IDENTIFIER.
     public let contentType: ASN1Element
-    /// The element inside `eContent`: an OCTET STRING, or anything in RFC 2315's messages of other types. `nil` when the content is detached.
+    /// The element in `eContent`; `nil` if the content is detached.
+    ///
+    /// It is an OCTET STRING, or any element in messages of RFC 2315 with other types.
     public let content: ASN1Element?
-    /// How many certificates, X.509 or of another kind, the message carries.
+    /// The number of certificates of all kinds in the message.
     public let certificateCount: Int
-    /// How many signers there are; none in a message that only carries certificates.
+    /// The number of signers. A message that only carries certificates has none.
     public let signerCount: Int
     private let digestAlgorithmSet: ASN1Element
     private let certificateSet: ASN1Element?
     private let crlSet: ASN1Element?
     /// The `signerInfos`, a SET.
     public let signerSet: ASN1Element
-    /// What was let pass when the message was read.
+    /// The deviations from RFC 5652 that were allowed when the message was read.
     public let relaxations: PKCS7Relaxations
 
     /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
     ///
     /// - Parameters:
-    ///   - contentInfo: the message.
-    ///   - maximumCertificateCount: more certificates are `too-many-elements`.
-    ///   - maximumSignerCount: more signers are `too-many-elements`.
-    ///   - maximumRevocationInfoCount: more revocation lists are `too-many-elements`.
-    ///   - relaxations: what to let pass beyond RFC 5652.
-    /// - Throws: the first error in the order of the fields; the path says in which, the index in which member of a set.
+    ///   - contentInfo: The message.
+    ///   - maximumCertificateCount: The maximum number of certificates.
+    ///   - maximumSignerCount: The maximum number of signers.
+    ///   - maximumRevocationInfoCount: The maximum number of revocation lists.
+    ///   - relaxations: The deviations from RFC 5652 to allow.
+    /// - Throws: The first error in the order of the fields, with the field and the index of the member of a set in its path. The code is `too-many-elements` if a
+    ///   maximum is exceeded.
     @_lifetime(copy contentInfo)
     public init(
         _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,
@@ -160,7 +163,7 @@ public struct SignedData: ~Escapable {
 }
 
 extension SignedData {
-    /// The algorithms in `digestAlgorithms`. They promise nothing: what a signer used is in its ``SignerInfo``.
+    /// The algorithms in `digestAlgorithms`. They may differ from those that the signers used, which are in ``SignerInfo/digestAlgorithm``.
     public var digestAlgorithms: AlgorithmIdentifierIterator {
         @_lifetime(copy self)
         get { AlgorithmIdentifierIterator(cursor: digestAlgorithmSet.contents) }
@@ -184,7 +187,7 @@ extension SignedData {
         get { RevocationInfoChoiceIterator(cursor: Self.members(of: crlSet)) }
     }
 
-    /// A cursor over an optional set: at its end when there is none.
+    /// Returns a cursor over an optional set; without a set, it is at its end.
     @_lifetime(copy set)
     private static func members(of set: ASN1Element?) -> ASN1Cursor {
         guard let set else { return ASN1Cursor(Span()) }
@@ -201,7 +204,7 @@ extension SignedData {
 // The members of a set are read one after the other: `while let signer = try signers.next() { … }`. `Sequence` cannot be had for
 // views that must not outlive the bytes.
 
-/// Signers one after the other: `while let signer = try signers.next() { … }`.
+/// An iterator over signers: `while let signer = try signers.next() { … }`.
 public struct SignerInfoIterator: ~Escapable {
     var cursor: ASN1Cursor
     let relaxations: PKCS7Relaxations
@@ -218,7 +221,7 @@ public struct SignerInfoIterator: ~Escapable {
     }
 }
 
-/// Algorithms one after the other: `while let algorithm = try algorithms.next() { … }`.
+/// An iterator over algorithms: `while let algorithm = try algorithms.next() { … }`.
 public struct AlgorithmIdentifierIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -231,7 +234,7 @@ public struct AlgorithmIdentifierIterator: ~Escapable {
     }
 }
 
-/// Certificates of every kind one after the other: `while let choice = try choices.next() { … }`.
+/// An iterator over certificates of every kind: `while let choice = try choices.next() { … }`.
 public struct CertificateChoiceIterator: ~Escapable {
     var cursor: ASN1Cursor
 
@@ -244,14 +247,14 @@ public struct CertificateChoiceIterator: ~Escapable {
     }
 }
 
-/// X.509 certificates one after the other: `while let certificate = try certificates.next() { … }`.
+/// An iterator over X.509 certificates: `while let certificate = try certificates.next() { … }`.
 public struct CertificateIterator: ~Escapable {
     var choices: CertificateChoiceIterator
 
     @_lifetime(copy choices)
     init(choices: CertificateChoiceIterator) { self.choices = choices }
 
-    /// The next X.509 certificate; those of other kinds are passed over.
+    /// Returns the next X.509 certificate. Certificates of other kinds are skipped.
     @_lifetime(copy self)
     public mutating func next() throws(ASN1DecodingError) -> Certificate? {
         while let choice = try choices.next() {

@@ -15,19 +15,19 @@ public import SpanASN1
 public struct SignerInfo: ~Escapable {
     /// The whole structure.
     public let element: ASN1Element
-    /// 1 with an issuer and serial number, 3 with a subject key identifier.
+    /// The version: 1 with an issuer and serial number, 3 with a subject key identifier.
     public let version: Int
-    /// How the signer names its certificate.
+    /// The identifier of the signer's certificate.
     public let sid: SignerIdentifier
-    /// The digest of the content, and of the signed attributes where there are any.
+    /// The digest algorithm for the content, and for the signed attributes if there are any.
     public let digestAlgorithm: AlgorithmIdentifier
-    /// What is signed in place of the content, the content's digest among it; `nil` when the content is signed directly.
+    /// The attributes that are signed instead of the content, which include its digest; `nil` if the content is signed directly.
     public let signedAttributes: AttributeSet?
-    /// How the signature is made: often bare `rsaEncryption`, which leaves the digest to ``digestAlgorithm``.
+    /// The signature algorithm. It is often `rsaEncryption`, with the digest in ``digestAlgorithm``.
     public let signatureAlgorithm: AlgorithmIdentifier
     /// The signature, an OCTET STRING.
     public let signature: ASN1Element
-    /// What anybody can add after signing: countersignatures, timestamps.
+    /// The attributes that are not signed, which anyone can add, such as countersignatures and timestamps.
     public let unsignedAttributes: AttributeSet?
 
     @_lifetime(copy cursor)
@@ -71,16 +71,17 @@ public struct SignerInfo: ~Escapable {
     }
 }
 
-/// How a signer names its certificate (RFC 5652, 5.3).
+/// The identifier by which a signer names its certificate (RFC 5652, 5.3).
 public enum SignerIdentifier: ~Escapable {
-    /// By its issuer's name and serial number; what receipts have.
+    /// The issuer's name and the serial number, as in receipts.
     case issuerAndSerialNumber(IssuerAndSerialNumber)
-    /// The content octets are the key identifier.
+    /// The subject's key identifier, which is the content of the element.
     case subjectKeyIdentifier(ASN1Element)
 
-    /// Whether this names `certificate`: issuer **and** serial number byte for byte, or the key identifier.
+    /// Returns whether the identifier is that of a certificate: the same issuer **and** serial number byte for byte, or the same key identifier.
     ///
-    /// - Throws: errors of syntax in the certificate's key identifier.
+    /// - Parameter certificate: The certificate.
+    /// - Throws: An error of the syntax of the certificate's key identifier.
     public func names(_ certificate: borrowing Certificate) throws(ASN1DecodingError) -> Bool {
         switch self {
         case .issuerAndSerialNumber(let name):
@@ -92,9 +93,10 @@ public enum SignerIdentifier: ~Escapable {
         }
     }
 
-    /// The same of a certificate that ``SignedData`` has read: of most only the serial number is read again.
+    /// Returns whether the identifier is that of a certificate that ``SignedData`` has read. It reads only the serial number of most certificates again.
     ///
-    /// - Throws: errors of syntax in the certificate.
+    /// - Parameter choice: The certificate.
+    /// - Throws: An error of the syntax of the certificate.
     public func names(_ choice: borrowing CertificateChoice) throws(ASN1DecodingError) -> Bool {
         guard choice.kind == .certificate else { return false }
         guard case .issuerAndSerialNumber(let name) = self else { return try names(Certificate(choice.element)) }
@@ -108,11 +110,13 @@ public enum SignerIdentifier: ~Escapable {
     }
 }
 
+/// The issuer and the serial number of a certificate.
+///
 /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652, 10.2.4)
 public struct IssuerAndSerialNumber: ~Escapable {
     /// The issuer's `Name`, a SEQUENCE.
     public let issuer: ASN1Element
-    /// An INTEGER of any size.
+    /// The serial number, an INTEGER of any size.
     public let serialNumber: ASN1Element
 
     @_lifetime(copy element)

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 @testable import generate_vectors
@@ -20,16 +21,7 @@ import Testing
                 .filter { $0.verdict == "accepted" && !$0.file.hasPrefix("requests/") }
                 .map { Array(try Tree.contents($0.file)) }
         }
-        var receipts = (try? vectors.get()) ?? []
-        if let corpus = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] {
-            let folder = URL(fileURLWithPath: corpus).appendingPathComponent("receipts")
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
-                if let data = try? Data(contentsOf: folder.appendingPathComponent(name)) {
-                    receipts.append(Array(data))
-                }
-            }
-        }
-        return receipts
+        return ((try? vectors.get()) ?? []) + Corpus.receipts.compactMap { try? Corpus.bytes($0) }
     }()
 
     @Test func `a decoded receipt is minted again with all fields, unknown attributes and the order of purchases`()
@@ -38,7 +30,7 @@ import Testing
         #expect(Self.receipts.count > 80)
         for receipt in Self.receipts {
             let json = try Self.json(receipt)
-            let minted = try ReceiptBuilder(json: json).signed(by: Shared.authority.get())
+            let minted = try ReceiptBuilder(json: json).signed(by: Minted.authority)
             let again = try Self.json(minted)
             let isEqual = again == json
             #expect(isEqual, "\(String(decoding: json.prefix(300), as: UTF8.self))")
@@ -47,8 +39,8 @@ import Testing
 
     @Test func `a few keys are enough for a receipt that verifies`() throws {
         let json = #"{"bundle_id": "com.example.app", "in_app": [{"product_id": "pro", "transaction_id": "1"}, {}]}"#
-        let receipt = try Shared.verifier().verifyReceipt(
-            ReceiptBuilder(json: Array(json.utf8)).signed(by: Shared.authority.get()))
+        let receipt = try Minted.verifier(environments: [.production]).verifyReceipt(
+            ReceiptBuilder(json: Array(json.utf8)).signed(by: Minted.authority))
         #expect(receipt.inAppPurchases.map(\.productID) == ["pro", nil])
         #expect(receipt.creationDate == ReceiptBuilder.defaultCreationDate)
         #expect(receipt.applicationVersion == nil)

@@ -1,18 +1,8 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
-
-/// An authority and a signer made once for all tests.
-enum Shared {
-    static let authority = Result { try TestCertificateAuthority() }
-    static let storeKit = Result { try StoreKitTestingSigner() }
-
-    static func verifier(_ environments: Set<AppStoreEnvironment> = [.production]) throws -> AppStoreVerifier {
-        try AppStoreVerifier(
-            bundleID: "com.example.app", environments: environments, trust: .roots([authority.get().trustAnchor]))
-    }
-}
 
 func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text)) }
 
@@ -20,8 +10,8 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     @Test func `a receipt with one purchase is verified in a few lines`() throws {
         let receipt = try ReceiptBuilder(
             bundleID: "com.example.app", purchases: [.nonConsumable("com.example.app.pro", transactionID: "1000")]
-        ).signed(by: Shared.authority.get())
-        let verified = try Shared.verifier().verifyReceipt(receipt)
+        ).signed(by: Minted.authority)
+        let verified = try Minted.verifier(environments: [.production]).verifyReceipt(receipt)
         #expect(verified.inAppPurchases.map(\.productID) == ["com.example.app.pro"])
         #expect(verified.verification.authority == .customRoot)
     }
@@ -72,7 +62,8 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         purchase.additionalAttributes = [.init(.init(rawValue: 1777), version: 2, value: [])]
         builder.purchases = [purchase]
 
-        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
+        let receipt = try Minted.verifier(environments: [.production]).verifyReceipt(
+            builder.signed(by: Minted.authority))
         #expect(receipt.receiptType == builder.receiptType)
         #expect(receipt.appItemID == "1")
         #expect(receipt.bundleID == builder.bundleID)
@@ -117,7 +108,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     @Test func `what is nil is not there`() throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app", environment: .xcode, purchases: [.init()])
         builder.applicationVersion = nil
-        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Shared.storeKit.get()))
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Minted.storeKit))
         #expect(receipt.applicationVersion == nil)
         #expect(receipt.originalApplicationVersion == nil)
         #expect(receipt.platform == nil)
@@ -133,12 +124,12 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         if environment == .xcode {
             let verifier = try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.xcode],
-                trust: .storeKitTesting([Shared.storeKit.get().trustAnchor]))
-            let receipt = try verifier.verifyReceipt(builder.signed(by: Shared.storeKit.get()))
+                trust: .storeKitTesting([Minted.storeKit.trustAnchor]))
+            let receipt = try verifier.verifyReceipt(builder.signed(by: Minted.storeKit))
             #expect(receipt.environment == .xcode)
         } else {
-            let receipt = try Shared.verifier([.production, .sandbox]).verifyReceipt(
-                builder.signed(by: Shared.authority.get()))
+            let receipt = try Minted.verifier(environments: [.production, .sandbox]).verifyReceipt(
+                builder.signed(by: Minted.authority))
             #expect(receipt.receiptType == environment.rawValue)
         }
     }
@@ -148,7 +139,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         var builder = ReceiptBuilder(
             bundleID: "com.example.app", purchases: ids.map { .consumable($0, transactionID: "1") })
         func products() throws -> [String?] {
-            try UnverifiedReceipt(decoding: builder.signed(by: Shared.authority.get())).inAppPurchases
+            try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority)).inAppPurchases
                 .map(\.productID)
         }
         #expect(try products() == ids.reversed())
@@ -165,7 +156,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         let receipt = try UnverifiedReceipt(
             decoding: ReceiptBuilder(
                 bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")]
-            ).signed(by: Shared.authority.get()))
+            ).signed(by: Minted.authority))
         // With values of fewer than 128 bytes, DER's order is that of length, type and value.
         let keys = receipt.attributes.map { $0.value.count }
         #expect(keys == keys.sorted())
@@ -174,10 +165,12 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     @Test func `the device's hash is the one that a verifier asks for`() throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.deviceIdentifier = [1, 2, 3, 4, 5, 6]
-        let receipt = try builder.signed(by: Shared.authority.get())
-        _ = try Shared.verifier().verifyReceipt(receipt, deviceIdentifier: [1, 2, 3, 4, 5, 6])
+        let receipt = try builder.signed(by: Minted.authority)
+        _ = try Minted.verifier(environments: [.production]).verifyReceipt(
+            receipt, deviceIdentifier: [1, 2, 3, 4, 5, 6])
         #expect(throws: VerificationError.policy(.deviceMismatch)) {
-            try Shared.verifier().verifyReceipt(receipt, deviceIdentifier: [6, 5, 4, 3, 2, 1])
+            try Minted.verifier(environments: [.production]).verifyReceipt(
+                receipt, deviceIdentifier: [6, 5, 4, 3, 2, 1])
         }
     }
 
@@ -185,25 +178,29 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     func `a receipt is signed with the digest asked for`(_ digest: SigningDigest) throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
-        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
+        let receipt = try Minted.verifier(environments: [.production]).verifyReceipt(
+            builder.signed(by: Minted.authority))
         #expect(receipt.verification.digest.rawValue == digest.rawValue)
     }
 
     @Test(arguments: [1, 7, 1000, nil])
     func `BER has segments of the size asked for`(_ segmentSize: Int?) throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
-        let der = try builder.signed(by: Shared.authority.get())
+        let der = try builder.signed(by: Minted.authority)
         builder.encoding = .ber(segmentSize: segmentSize)
-        let ber = try builder.signed(by: Shared.authority.get())
+        let ber = try builder.signed(by: Minted.authority)
         #expect(ber != der)
-        #expect(try Shared.verifier().verifyReceipt(ber).receipt == Shared.verifier().verifyReceipt(der).receipt)
+        #expect(
+            try Minted.verifier(environments: [.production]).verifyReceipt(ber).receipt
+                == Minted.verifier(environments: [.production]).verifyReceipt(der).receipt)
     }
 
     @Test func `a receipt of 10,000 purchases has them all`() throws {
         let builder = ReceiptBuilder(
             bundleID: "com.example.app",
             purchases: (0..<10_000).map { .consumable("coins", transactionID: String($0)) })
-        let receipt = try Shared.verifier().verifyReceipt(builder.signed(by: Shared.authority.get()))
+        let receipt = try Minted.verifier(environments: [.production]).verifyReceipt(
+            builder.signed(by: Minted.authority))
         #expect(Set(receipt.inAppPurchases.map(\.transactionID)).count == 10_000)
     }
 }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct TestCertificateAuthorityTests {
@@ -8,19 +9,19 @@ import Testing
         bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
 
     @Test func `a stored authority signs to the same bytes`() throws {
-        let authority = try Shared.authority.get()
+        let authority = try Minted.authority
         let loaded = try TestCertificateAuthority(files: authority.files().shuffled())
         #expect(loaded.certificates == authority.certificates)
         #expect(try Self.receipt.signed(by: loaded) == Self.receipt.signed(by: authority))
     }
 
     @Test func `certificates are issued to the same bytes for the same keys`() throws {
-        let authority = try Shared.authority.get()
+        let authority = try Minted.authority
         #expect(try authority.reissued(.init()).certificates == authority.certificates)
     }
 
     @Test func `a stored authority lacks no file`() throws {
-        let files = try Shared.authority.get().files()
+        let files = try Minted.authority.files()
         #expect(
             files.map(\.name).sorted() == [
                 "intermediate.der", "intermediate.key", "leaf.der", "leaf.key", "root.der", "root.key",
@@ -37,23 +38,28 @@ import Testing
 
     @Test func `two authorities do not trust each other, though all names are the same`() throws {
         let stranger = try TestCertificateAuthority()
-        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: stranger)) } throws: { error in
+        #expect {
+            try Minted.verifier(environments: [.production]).verifyReceipt(Self.receipt.signed(by: stranger))
+        } throws: { error in
             (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
     @Test func `nothing minted verifies under Apple's roots`() throws {
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
-        #expect { try verifier.verifyReceipt(Self.receipt.signed(by: Shared.authority.get())) } throws: { error in
+        #expect { try verifier.verifyReceipt(Self.receipt.signed(by: Minted.authority)) } throws: { error in
             (error as? VerificationError)?.code == "untrusted-chain"
         }
     }
 
     @Test func `a certificate can be made wrong`() throws {
-        let authority = try Shared.authority.get()
+        let authority = try Minted.authority
         var shape = TestCertificateAuthority.Shape()
         shape.leaf.removeExtensions(.receiptSigningMarker)
-        #expect { try Shared.verifier().verifyReceipt(Self.receipt.signed(by: authority.reissued(shape))) } throws: {
+        #expect {
+            try Minted.verifier(environments: [.production]).verifyReceipt(
+                Self.receipt.signed(by: authority.reissued(shape)))
+        } throws: {
             error in
             (error as? VerificationError)?.code == "missing-leaf-marker"
         }
@@ -73,8 +79,8 @@ import Testing
         }
         var shape = TestCertificateAuthority.Shape()
         shape.leaf.notAfter = Instant(millisecondsSince1970: 1)
-        #expect(throws: MintingError.inexpressibleValue) { try Shared.authority.get().reissued(shape) }
-        let garbled = SigningIdentity(certificate: [0x30, 0x00], key: try Shared.authority.get().leaf.key)
+        #expect(throws: MintingError.inexpressibleValue) { try Minted.authority.reissued(shape) }
+        let garbled = SigningIdentity(certificate: [0x30, 0x00], key: try Minted.authority.leaf.key)
         #expect(throws: MintingError.malformedCertificate) {
             try SignedDataBuilder(content: [], certificates: nil, signers: [.init(garbled)]).encoded()
         }

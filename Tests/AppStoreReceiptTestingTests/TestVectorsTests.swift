@@ -1,14 +1,13 @@
 import AppStoreReceipt
 import Foundation
+import TestSupport
 import Testing
 
 @testable import generate_vectors
 
 /// `TestVectors/`, as it is in the repository.
 enum Tree {
-    static let directory = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("TestVectors")
+    static let directory = Project.url("TestVectors")
 
     static let expectations = Result {
         try JSONDecoder().decode([VectorExpectation].self, from: contents("expectations.json"))

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// A genuine receipt, and everything in it that a test may change before it is signed.
@@ -13,7 +14,7 @@ struct ReceiptDraft {
     var container: (inout SignedDataBuilder) throws -> Void = { _ in }
     var bytes: (inout [UInt8]) throws -> Void = { _ in }
 
-    init() throws { authority = try MintedReceipts.authority }
+    init() throws { authority = try Minted.authority }
 
     static func received(_ change: (inout ReceiptDraft) throws -> Void = { _ in }) throws -> [UInt8] {
         var draft = try ReceiptDraft()
@@ -52,7 +53,7 @@ extension AppStoreVerifier {
     static func verifier(_ change: (inout VerificationPolicy) -> Void = { _ in }) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production])
         change(&policy)
-        return try AppStoreVerifier(policy: policy, trust: MintedReceipts.trust)
+        return try AppStoreVerifier(policy: policy, trust: Minted.trust)
     }
 
     typealias Change = @Sendable (inout ReceiptDraft) throws -> Void
@@ -266,7 +267,7 @@ extension AppStoreVerifier {
         for digest in [SigningDigest.sha1, .sha256, .sha512] {
             let received = try ReceiptDraft.received { $0.builder.digest = digest }
             let verification = try Self.verifier().verifyReceipt(received).verification
-            let authority = try MintedReceipts.authority
+            let authority = try Minted.authority
             #expect(verification.authority == .customRoot)
             #expect(try verification.anchor == Fingerprint(of: authority.root.certificate.span))
             #expect(try verification.signer == Fingerprint(of: authority.leaf.certificate.span))
@@ -288,7 +289,7 @@ extension AppStoreVerifier {
 
     /// RFC 5652, 5.4: the attributes are signed as a SET OF, which a receipt's payload is as well.
     @Test func `attributes that were signed are no receipt when they are sent as content`() throws {
-        var signed = try ReceiptBuilder(bundleID: "com.example.app").signedData(by: MintedReceipts.authority)
+        var signed = try ReceiptBuilder(bundleID: "com.example.app").signedData(by: Minted.authority)
         signed.signers[0].signedAttributes = SignedDataBuilder.SignedAttribute.required
         let bytes = try signed.encoded()
         let message = try SignedData(ContentInfo(bytes.span))

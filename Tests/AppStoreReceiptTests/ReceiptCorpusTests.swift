@@ -3,59 +3,10 @@ import Foundation
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
-/// Real receipts, from the folder that `RECEIPT_CORPUS` names; they are not part of the project.
-private enum Corpus {
-    static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { URL(fileURLWithPath: $0) }
-
-    static func files(_ name: String) -> [URL] {
-        guard let folder else { return [] }
-        let files = try? FileManager.default.contentsOfDirectory(
-            at: folder.appendingPathComponent(name), includingPropertiesForKeys: nil)
-        return (files ?? []).sorted { $0.lastPathComponent < $1.lastPathComponent }
-    }
-
-    static let apple = files("receipts").filter { !$0.lastPathComponent.hasPrefix("xcode") }
-    static let xcode = files("receipts").filter { $0.lastPathComponent.hasPrefix("xcode") }
-
-    /// Every attribute by number, as text, from an independent decoder.
-    struct Expected: Sendable {
-        let outer: [String: String]
-        let purchases: [[String: String]]
-    }
-
-    static let expected: [String: Expected] = {
-        guard let folder,
-            let lines = try? String(contentsOf: folder.appendingPathComponent("expected.jsonl"), encoding: .utf8)
-        else { return [:] }
-        func texts(_ object: Any?) -> [String: String] {
-            (object as? [String: Any] ?? [:]).mapValues { value in
-                if let text = value as? String { text } else { "\(value)" }
-            }
-        }
-        var expected: [String: Expected] = [:]
-        for line in lines.split(separator: "\n") {
-            guard let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
-                let file = object["file"] as? String, let purchases = object["in_app"] as? [Any]
-            else { continue }
-            expected[file] = Expected(outer: texts(object["outer"]), purchases: purchases.map(texts))
-        }
-        return expected
-    }()
-
-    static func bytes(_ file: URL) throws -> [UInt8] { [UInt8](try Data(contentsOf: file)) }
-
-    static func certificate(in receipt: [UInt8]) throws -> TrustAnchor {
-        let normalized = try BERGate.pkcs7.normalize(receipt.span)
-        let message = try SignedData(ContentInfo(normalized.span))
-        var certificates = message.certificates
-        guard let certificate = try certificates.next() else { throw CocoaError(.fileReadCorruptFile) }
-        return try TrustAnchor(der: [UInt8](copying: certificate.element.encoded))
-    }
-}
-
-@Suite(.enabled(if: Corpus.folder != nil, "RECEIPT_CORPUS names no folder of receipts"))
+@Suite(.enabled(if: Corpus.isPresent, "RECEIPT_CORPUS names no folder of receipts"))
 struct ReceiptCorpusTests {
     private static func verifier(_ change: (inout VerificationPolicy) -> Void = { _ in }) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
@@ -65,7 +16,7 @@ struct ReceiptCorpusTests {
     }
 
     @Test func `the corpus has 20 receipts by Apple, 4 by Xcode, and 3 that are truncated`() {
-        #expect(Corpus.apple.count == 20 && Corpus.xcode.count == 4 && Corpus.files("malformed").count == 3)
+        #expect(Corpus.apple.count == 20 && Corpus.xcode.count == 4 && Corpus.malformed.count == 3)
         #expect(Corpus.expected.count == 24)
     }
 
@@ -153,7 +104,7 @@ struct ReceiptCorpusTests {
         }
     }
 
-    @Test(arguments: Corpus.files("malformed"))
+    @Test(arguments: Corpus.malformed)
     func `a truncated receipt is refused, at an offset within it`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
         let error = #expect(throws: VerificationError.self) { try Self.verifier().verifyReceipt(bytes) }
@@ -185,7 +136,7 @@ struct ReceiptCorpusTests {
                 if tag == 0x16 { return try element.ia5String() }
             }
         }
-        return "hex:" + value.map { String(format: "%02x", $0) }.joined()
+        return "hex:" + hex(value)
     }
 
     /// A typed field as it stands in `expected.jsonl`.
@@ -199,7 +150,7 @@ struct ReceiptCorpusTests {
             case .text(let value), .id(let value): #expect(value == text)
             case .number(let value): #expect(String(value) == text)
             case .flag(let value): #expect(text == (value ? "1" : "0"))
-            case .octets(let value): #expect("hex:" + value.map { String(format: "%02x", $0) }.joined() == text)
+            case .octets(let value): #expect("hex:" + hex(value) == text)
             case .date(let value):
                 // Fractions are beyond this formatter's options, and compared apart.
                 let parts = (text ?? "").split(separator: ".")

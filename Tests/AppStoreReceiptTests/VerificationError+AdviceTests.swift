@@ -1,6 +1,7 @@
 import AppStoreReceiptTesting
 import SpanASN1
 import StrictText
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -37,10 +38,10 @@ struct VerificationErrorAdviceTests {
 
     @Test func `the excerpt of a refused value is the value, whatever form the receipt came in`() throws {
         let verifier = try AppStoreVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
+            bundleID: "com.example.app", environments: [.production], trust: Minted.trust)
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.additionalAttributes = [.ia5String(.expirationDate, "2018-13-12T25:00:00Z")]
-        let receipt = try builder.signed(by: MintedReceipts.authority)
+        let receipt = try builder.signed(by: Minted.authority)
         for input in [receipt, Array(Base64.encode(receipt.span).utf8)] {
             let error = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(input) }
             #expect(error?.code == "invalid-time")

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -15,9 +16,9 @@ struct VerificationErrorCategoryTests {
     }
 
     @Test func `each error has the category of whoever can do something about it`() throws {
-        let authority = try MintedReceipts.authority
+        let authority = try Minted.authority
         let verifier = try AppStoreVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
+            bundleID: "com.example.app", environments: [.production], trust: Minted.trust)
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
         let receipt = try builder.signed(by: authority)
         var altered = receipt

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct VerificationPolicyTests {
@@ -166,13 +167,14 @@ import Testing
 
     @Test func `algorithms, distrust and limits are the policy's`() throws {
         let received = try ReceiptDraft.received()
-        let leaf = try Fingerprint(of: MintedReceipts.authority.leaf.certificate.span)
+        let leaf = try Fingerprint(of: Minted.authority.leaf.certificate.span)
         #expect(try code({ $0.distrusted = [leaf] }) == "distrusted-certificate")
         #expect(try code({ $0.algorithms.allowsSHA1 = false }, { $0.digest = .sha1 }) == "weak-algorithm")
         #expect(try code({ $0.algorithms.rsaKeySizes = 2048...2048 }) == nil)
-        #expect(throws: VerificationError.configuration(.unusableTrustAnchor)) {
+        let error = #expect(throws: VerificationError.self) {
             try AppStoreVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
         }
+        #expect(error?.code == "unusable-trust-anchor" && error?.found?.hasPrefix("certificate 1: ") == true)
         #expect(try code({ $0.limits.maximumByteCount = received.count }) == nil)
         #expect(try code({ $0.limits.maximumByteCount = received.count - 1 }) == "input-too-large")
         #expect(try code({ $0.limits.maximumCertificateCount = 3 }) == nil)
@@ -181,8 +183,36 @@ import Testing
         #expect(try code({ $0.limits.maximumPurchaseCount = 0 }) == "too-many-elements")
     }
 
+    @Test func `narrowed algorithms do without some of Apple's roots, and without all of them there is no verifier`()
+        throws
+    {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        for kinds in [[.rsaPKCS1, .ecdsa], .rsaPKCS1, .ecdsa] as [SignatureKinds] {
+            policy.algorithms.kinds = kinds
+            #expect(throws: Never.self) { try AppStoreVerifier(policy: policy) }
+        }
+        policy.algorithms.kinds = []
+        let error = #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: policy) }
+        #expect(error?.code == "unusable-trust-anchor")
+    }
+
+    /// Whoever reads a file of roots may have been given a whole chain.
+    @Test func `an intermediate among the roots makes no verifier, and is named`() throws {
+        for authority in [try Minted.authority, try TestCertificateAuthority(.ellipticCurve)] {
+            let (root, intermediate) = try (authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate))
+            for (anchors, place) in [([root, intermediate], 2), ([intermediate, root], 1), ([intermediate], 1)] {
+                let error = #expect(throws: VerificationError.self) {
+                    try AppStoreVerifier(
+                        bundleID: "com.example.app", environments: [.production], trust: .roots(anchors))
+                }
+                #expect(error?.code == "unusable-trust-anchor" && error?.stage == .verifier)
+                #expect(error?.found?.hasPrefix("certificate \(place): ") == true)
+            }
+        }
+    }
+
     @Test func `a verifier that could accept nothing, or the wrong thing, is not made`() throws {
-        let root = try MintedReceipts.authority.trustAnchor
+        let root = try Minted.authority.trustAnchor
         let rows: [(Set<AppStoreEnvironment>, AppStoreTrust, ConfigurationFault?, found: String?)] = [
             ([], .apple, .noEnvironment, "environments: []"),
             ([], .storeKitTesting([root]), .noEnvironment, "environments: []"),
@@ -244,7 +274,7 @@ import Testing
         for environment in ReceiptBuilder.ReceiptType.allCases where environment != .xcode {
             #expect(try verifier.code(builder(environment).signed(by: signer)) == "environment-mismatch")
         }
-        let authority = try MintedReceipts.authority
+        let authority = try Minted.authority
         for environment in ReceiptBuilder.ReceiptType.allCases {
             #expect(try verifier.code(builder(environment).signed(by: authority)) == "untrusted-chain")
         }
@@ -260,13 +290,13 @@ import Testing
             try AppStoreVerifier(bundleID: "com.example.app", environments: all).code(received) == "untrusted-chain")
         let roots = try AppStoreVerifier(
             bundleID: "com.example.app", environments: all,
-            trust: .roots([signer.trustAnchor, MintedReceipts.authority.trustAnchor]))
+            trust: .roots([signer.trustAnchor, Minted.authority.trustAnchor]))
         for environment in ReceiptBuilder.ReceiptType.allCases {
             let error = #expect(throws: VerificationError.self) {
                 try roots.verifyReceipt(builder(environment).signed(by: signer))
             }
             #expect(error?.stage == .chain)
         }
-        #expect(try roots.code(builder(.xcode).signed(by: MintedReceipts.authority)) == "environment-mismatch")
+        #expect(try roots.code(builder(.xcode).signed(by: Minted.authority)) == "environment-mismatch")
     }
 }

@@ -1,14 +1,15 @@
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
 
 struct VerifierCountersTests {
     @Test func `verified, refused by code, and what the cache of chains did`() throws {
-        let verifier = try MintedReceipts.verifier()
+        let verifier = try Minted.verifier()
         #expect(verifier.counts == VerifierCounts())
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         for _ in 0..<3 { _ = try verifier.verifyReceipt(receipt) }
         _ = try verifier.verifyReceipt(receipt)
         _ = try verifier.verifyReceipt(Base64.encode(receipt.span))
@@ -32,8 +33,8 @@ struct VerifierCountersTests {
     }
 
     @Test func `counts are right with many threads`() async throws {
-        let verifier = try MintedReceipts.verifier()
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        let verifier = try Minted.verifier()
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         await withTaskGroup { group in
             for task in 0..<8 {
                 group.addTask {

@@ -4,6 +4,7 @@ import AppStoreReceiptTesting
 import Foundation
 import SignatureTrust
 import SpanASN1
+import TestSupport
 
 /// The code and the place of an error.
 struct Refusal: Equatable {
@@ -55,13 +56,10 @@ extension [UInt8] {
 extension EntryPoint {
     static let all = Result { try receipts() + jws() + evidence() + messages() }
 
-    private static let authority = Result { () throws(MintingError) in try TestCertificateAuthority() }
-    private static let elliptic = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
-
     private static func receipt() throws -> [UInt8] {
         try ReceiptBuilder(
             bundleID: "com.example.app", purchases: [.nonConsumable("pro", transactionID: "1")]
-        ).signed(by: authority.get())
+        ).signed(by: Minted.authority)
     }
 
     private static func receiptPolicy(_ maximumByteCount: Int) -> VerificationPolicy {
@@ -72,14 +70,14 @@ extension EntryPoint {
 
     private static func receiptVerifier(_ maximumByteCount: Int) throws -> AppStoreVerifier {
         try AppStoreVerifier(
-            policy: receiptPolicy(maximumByteCount), trust: .roots([authority.get().trustAnchor]))
+            policy: receiptPolicy(maximumByteCount), trust: .roots([Minted.authority.trustAnchor]))
     }
 
     private static func jwsVerifier(_ maximumByteCount: Int) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(
             bundleIDs: ["com.example.app"], appAppleID: "1234567890", environments: [.production])
         policy.limits.maximumJWSByteCount = maximumByteCount
-        return try AppStoreVerifier(policy: policy, trust: .roots([elliptic.get().trustAnchor]))
+        return try AppStoreVerifier(policy: policy, trust: .roots([Minted.ellipticAuthority.trustAnchor]))
     }
 
     private static func refusal<Value>(_ body: () throws(VerificationError) -> Value) -> Refusal? {
@@ -119,7 +117,7 @@ extension EntryPoint {
         let receipt = try receipt()
         let verifier = try receiptVerifier(receipt.count)
         let responder = try VerifyReceiptResponder(
-            policy: receiptPolicy(receipt.count), trust: .roots([authority.get().trustAnchor]))
+            policy: receiptPolicy(receipt.count), trust: .roots([Minted.authority.trustAnchor]))
         let limits = verifier.policy.limits
         var rows: [EntryPoint] = []
         for (form, input) in forms(of: receipt) {
@@ -160,7 +158,7 @@ extension EntryPoint {
 
     private static func transaction() throws -> [UInt8] {
         let builder = JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1")
-        return Array(try builder.signed(by: elliptic.get()).utf8)
+        return Array(try builder.signed(by: Minted.ellipticAuthority).utf8)
     }
 
     private static func jws() throws -> [EntryPoint] {
@@ -168,7 +166,7 @@ extension EntryPoint {
             _ name: String, _ builder: JWSBuilder,
             _ verify: @escaping @Sendable (AppStoreVerifier, String) throws(VerificationError) -> Value
         ) throws -> EntryPoint {
-            let jws = Array(try builder.signed(by: elliptic.get()).utf8)
+            let jws = Array(try builder.signed(by: Minted.ellipticAuthority).utf8)
             let verifier = try jwsVerifier(jws.count)
             return EntryPoint("func \(name)(_ jws: String)", "JWS", jws, takesString: true) { input in
                 let text = string(input)
@@ -219,7 +217,7 @@ extension EntryPoint {
             var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
             policy.limits.maximumByteCount = receipt.count
             policy.limits.maximumJWSByteCount = jwsLimit
-            let anchors = [try authority.get().trustAnchor, try elliptic.get().trustAnchor]
+            let anchors = [try Minted.authority.trustAnchor, try Minted.ellipticAuthority.trustAnchor]
             let verifier = try AppStoreVerifier(policy: policy, trust: .roots(anchors))
             let limit = maximumTextByteCount(max(receipt.count, jwsLimit))
             let objects = [
@@ -287,7 +285,7 @@ extension EntryPoint {
     // MARK: Messages
 
     private static func messages() throws -> [EntryPoint] {
-        let authority = try authority.get()
+        let authority = try Minted.authority
         let message = try SignedDataBuilder(
             content: [1, 2, 3], certificates: authority.certificates, signers: [.init(authority.leaf)]
         ).encoded()

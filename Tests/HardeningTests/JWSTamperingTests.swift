@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import TestSupport
 import Testing
 
 /// Every small change to a JWS, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has: nothing
@@ -10,10 +11,8 @@ import Testing
         private let warm: AppStoreVerifier
         private var cold: AppStoreVerifier
 
-        static let authority = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
-
         init() throws {
-            let authority = try Self.authority.get()
+            let authority = try Minted.ellipticAuthority
             let builder = JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1")
             text = Array(try builder.signed(by: authority).utf8)
             warm = try Self.verifier()
@@ -24,7 +23,7 @@ import Testing
         static func verifier() throws -> AppStoreVerifier {
             try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production],
-                trust: .roots([authority.get().trustAnchor]))
+                trust: .roots([Minted.ellipticAuthority.trustAnchor]))
         }
 
         /// Whether it was verified. Cold and warm must agree, to the error's offset.

@@ -4,6 +4,7 @@ import Foundation
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// What is larger than allowed is refused before it is read, at every entry point.
@@ -72,7 +73,7 @@ import Testing
         let others = ["init(from decoder: any Decoder)", "func verify(_ message: SignedData"]
         var found = 0
         for module in ["AppStoreReceipt", "AppStoreReceiptFoundation", "SignatureTrust"] {
-            for line in try Document.lines(of: "Tests/PublicAPI/\(module).txt") {
+            for line in try Project.lines(of: "Tests/PublicAPI/\(module).txt") {
                 let declaration = line.drop { $0 == " " }
                 let starts = ["func verify", "func answer", "init(decoding", "init(from"]
                 guard starts.contains(where: declaration.hasPrefix) else { continue }
@@ -251,13 +252,5 @@ import Testing
         #expect(refusal(Receipt.self, byteCount: limit + 3) as? InputError == tooLarge)
         #expect(refusal(InAppPurchase.self, byteCount: limit + 1) as? InputError == tooLarge)
         #expect(refusal(InAppPurchase.self, byteCount: limit + 3) as? InputError == tooLarge)
-    }
-}
-
-/// A text of the project.
-enum Document {
-    static func lines(of name: String) throws -> [String] {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        return try String(contentsOfFile: root + "/" + name, encoding: .utf8).split(separator: "\n").map(String.init)
     }
 }

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import FuzzSupport
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 /// SECURITY.md says why we are stricter than libcrypto, code by code; `FuzzDifferential` fails on a code that is not explained.
@@ -29,7 +30,7 @@ import Testing
         let rows = StricterCode.reasons.map { row in
             "| \(row.codes.map { "`\($0)`" }.joined(separator: ", ")) | \(row.reason) |"
         }
-        let text = try Document.lines(of: "SECURITY.md")
+        let text = try Project.lines(of: "SECURITY.md")
         for row in rows where !text.contains(row) { Issue.record("missing: \(row)") }
     }
 }

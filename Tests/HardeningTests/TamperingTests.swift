@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// Every small change to a receipt, warm and cold. What is refused stays refused, and what is still verified says the same, because the
@@ -93,10 +94,8 @@ import Testing
         }
     }
 
-    static let authority = Result { () throws(MintingError) in try TestCertificateAuthority() }
-
     static func sample(_ change: (inout SignedDataBuilder) -> Void = { _ in }) throws -> (Sample, Verifiers) {
-        let authority = try authority.get()
+        let authority = try Minted.authority
         var builder = ReceiptBuilder(
             bundleID: "com.example.app", purchases: [.nonConsumable("com.example.pro", transactionID: "1")])
         builder.digest = .sha1

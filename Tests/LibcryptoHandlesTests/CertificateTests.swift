@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import LibcryptoHandles
+import TestSupport
 import Testing
 
 struct CertificateTests {

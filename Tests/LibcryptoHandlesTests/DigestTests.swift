@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import TestSupport
 import Testing
 
 struct DigestTests {
@@ -25,7 +26,7 @@ struct DigestTests {
         #expect(digest.count == algorithm.byteCount)
         let seen = digest.withBytes { span in span.indices.map { span[$0] } }
         #expect(seen == digest.bytes)
-        #expect(DigestValue(algorithm, bytes(hex: expected)) == digest)
+        #expect(DigestValue(algorithm, hex(expected)) == digest)
     }
 
     @Test func `a digest of another length is none`() {

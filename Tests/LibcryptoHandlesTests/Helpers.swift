@@ -45,12 +45,3 @@ func expectError<Result>(
     #expect(error?.kind == kind, sourceLocation: sourceLocation)
     #expect(LibcryptoError.isQueueEmpty, sourceLocation: sourceLocation)
 }
-
-func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
-func bytes(hex: String) -> [UInt8] {
-    let digits = hex.compactMap { $0.hexDigitValue.map(UInt8.init) }
-    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-}

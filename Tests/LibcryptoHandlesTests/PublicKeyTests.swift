@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import TestSupport
 import Testing
 
 struct PublicKeyTests {
@@ -39,13 +40,13 @@ struct PublicKeyTests {
             + "4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5"
         let parameters = DER.sequence(
             [2, 1, 1],
-            DER.sequence([6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 1, 1], DER.element(2, [0], bytes(hex: prime))),
+            DER.sequence([6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 1, 1], DER.element(2, [0], hex(prime))),
             DER.sequence(
-                DER.element(4, bytes(hex: "ffffffff00000001000000000000000000000000fffffffffffffffffffffffc")),
-                DER.element(4, bytes(hex: "5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b"))),
-            DER.element(4, bytes(hex: generator)), DER.element(2, [0], bytes(hex: order)), [2, 1, 1])
+                DER.element(4, hex("ffffffff00000001000000000000000000000000fffffffffffffffffffffffc")),
+                DER.element(4, hex("5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b"))),
+            DER.element(4, hex(generator)), DER.element(2, [0], hex(order)), [2, 1, 1])
         let algorithm = DER.sequence([6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1], parameters)
-        let key = try PublicKey(DER.sequence(algorithm, DER.element(3, [0], bytes(hex: generator))))
+        let key = try PublicKey(DER.sequence(algorithm, DER.element(3, [0], hex(generator))))
         #expect(key.kind == .ec(.other))
         #expect(LibcryptoError.isQueueEmpty)
     }
@@ -55,10 +56,10 @@ struct PublicKeyTests {
             "3056301006072a8648ce3d020106052b8104000a03420004"
             + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
             + "483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8"
-        #expect(try PublicKey(bytes(hex: secp256k1)).kind == .ec(.other))
+        #expect(try PublicKey(hex(secp256k1)).kind == .ec(.other))
         // RFC 8410, 10.1
         let ed25519 = "302a300506032b657003210019bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1"
-        #expect(try PublicKey(bytes(hex: ed25519)).kind == .other)
+        #expect(try PublicKey(hex(ed25519)).kind == .other)
     }
 
     @Test func `a key for PSS verifies nothing else`() throws {
@@ -85,6 +86,6 @@ struct PublicKeyTests {
         expectError(.malformedKey) { try PublicKey([0x30, 0x88] + [UInt8](repeating: 0xFF, count: 8)) }
         expectError(.malformedKey) { try PublicKey([UInt8](repeating: 0, count: 300)) }
         // An algorithm nobody knows.
-        expectError(.malformedKey) { try PublicKey(bytes(hex: "300c300506032a030403030000aa")) }
+        expectError(.malformedKey) { try PublicKey(hex("300c300506032a030403030000aa")) }
     }
 }

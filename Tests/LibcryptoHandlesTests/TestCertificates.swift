@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import TestSupport
 
 /// Keys made once for all tests.
 enum TestKeys {
@@ -14,12 +15,7 @@ enum TestKeys {
 /// Just enough DER to write certificates and revocation lists.
 enum DER {
     static func element(_ tag: UInt8, _ content: [UInt8]...) -> [UInt8] {
-        let content = Array(content.joined())
-        switch content.count {
-        case ..<0x80: return [tag, UInt8(content.count)] + content
-        case ..<0x100: return [tag, 0x81, UInt8(content.count)] + content
-        default: return [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
-        }
+        tlv(tag, Array(content.joined()))
     }
 
     static func sequence(_ content: [UInt8]...) -> [UInt8] { element(0x30, Array(content.joined())) }

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import receipt
@@ -81,7 +82,7 @@ import Testing
                 .consumable("a", transactionID: "1"), .consumable("b", transactionID: "2"),
             ])
         builder.attributeOrder = .asGiven
-        let authority = try Authority.shared.get()
+        let authority = try Minted.authority
         let plain = run("asn1", try folder.write("plain", try builder.signed(by: authority)))
         builder.encoding = .ber(segmentSize: segmentSize)
         let result = run("asn1", try folder.write("input", try builder.signed(by: authority)))
@@ -142,7 +143,7 @@ import Testing
 
     @Test func `a truncated receipt is shown up to where it ends`() throws {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("a", transactionID: "1")])
-        let whole = try builder.signed(by: Authority.shared.get())
+        let whole = try builder.signed(by: Minted.authority)
         let all = try list(whole).lines
         for count in [1, 3, 4, 19, 60, 100, 300, 600, 1000, 2000, whole.count - 1] {
             let (status, lines) = try list(Array(whole.prefix(count)))
@@ -171,7 +172,7 @@ import Testing
     @Test func `random bytes and mutated receipts never trap`() throws {
         var generator = SeededGenerator()
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("a", transactionID: "1")])
-        let receipt = try builder.signed(by: Authority.shared.get())
+        let receipt = try builder.signed(by: Minted.authority)
         for round in 0..<400 {
             var bytes = receipt
             if round % 4 == 0 {

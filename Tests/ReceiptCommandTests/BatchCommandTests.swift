@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import receipt
@@ -11,7 +12,7 @@ import Testing
     private let receipt: String
 
     init() throws {
-        let authority = try Authority.shared.get()
+        let authority = try Minted.authority
         folder = try TemporaryFolder()
         root = try folder.write("root.der", authority.root.certificate)
         let builder = ReceiptBuilder(

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 /// `receipt batch` as a process among others: pipes, signals and terminals.
@@ -12,7 +13,7 @@ import Testing
     init() throws {
         executable = try builtExecutable()
         folder = try TemporaryFolder()
-        let authority = try Authority.shared.get()
+        let authority = try Minted.authority
         root = try folder.write("root.der", authority.root.certificate)
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
         receipt = Data(try builder.signed(by: authority)).base64EncodedString()

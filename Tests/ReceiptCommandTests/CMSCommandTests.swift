@@ -1,11 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import receipt
 
 @Suite struct CMSCommandTests {
-    private static let vectors = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../TestVectors/pkcs7/openssl").standardizedFileURL.path
+    private static let vectors = OpenSSLFiles.directory.path
 
     private let root = vector("root.crt.der")
 

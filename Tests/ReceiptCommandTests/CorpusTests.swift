@@ -1,30 +1,19 @@
 import AppStoreReceipt
 import Foundation
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import receipt
 
-/// Real receipts, where there are any: in the folder that the environment variable `RECEIPT_CORPUS` names.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
+@Suite(.enabled(if: Corpus.isPresent, "RECEIPT_CORPUS names no folder of receipts"))
 struct CorpusTests {
-    private let corpus: URL
-
-    init() throws {
-        corpus = URL(filePath: try #require(ProcessInfo.processInfo.environment["RECEIPT_CORPUS"]))
-    }
-
-    private func files(_ folder: String, _ isWanted: (String) -> Bool = { _ in true }) throws -> [String] {
-        let url = corpus.appending(path: folder)
-        return try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false))
-            .filter { $0.hasSuffix(".der") && isWanted($0) }.sorted()
-            .map { url.appending(path: $0).path(percentEncoded: false) }
-    }
+    private func paths(_ files: [URL]) -> [String] { files.map { $0.path(percentEncoded: false) } }
 
     private func code(_ object: NSDictionary) -> String? { (object["error"] as? NSDictionary)?["code"] as? String }
 
     @Test func `all receipts that Apple signed are verified`() throws {
-        let receipts = try files("receipts") { !$0.hasPrefix("xcode") }
+        let receipts = paths(Corpus.apple)
         let result = run(["verify", "--format", "json"] + receipts)
         #expect(result.status == 0)
         let objects = try result.objects()
@@ -35,15 +24,15 @@ struct CorpusTests {
     }
 
     @Test func `Xcode's receipts are refused, and verified with their own certificate as the root`() throws {
-        let receipts = try files("receipts") { $0.hasPrefix("xcode") }
+        let receipts = paths(Corpus.xcode)
         let folder = try TemporaryFolder()
         for receipt in receipts {
             let refused = run("verify", "--format", "json", receipt)
             #expect(refused.status == 1)
             #expect(try refused.objects().map(code) == ["untrusted-chain"])
 
-            let certificate = try #require(try Self.certificate(in: Array(Data(contentsOf: URL(filePath: receipt)))))
-            let root = try folder.write("root.der", certificate)
+            let certificate = try Corpus.certificate(in: Corpus.bytes(URL(filePath: receipt)))
+            let root = try folder.write("root.der", certificate.der)
             let verified = run("verify", "--xcode-root", root, "--format", "json", receipt)
             #expect(verified.status == 0)
             let trust = try verified.objects().first?["trust"] as? NSDictionary
@@ -53,7 +42,7 @@ struct CorpusTests {
     }
 
     @Test func `what was truncated is refused, with the place`() throws {
-        let receipts = try files("malformed")
+        let receipts = paths(Corpus.malformed)
         for receipt in receipts {
             for command in ["verify", "decode"] {
                 let result = run(command, "--format", "json", receipt)
@@ -69,12 +58,11 @@ struct CorpusTests {
     }
 
     @Test func `every attribute is what an independent decoder says`() throws {
-        let expected = try String(contentsOf: corpus.appending(path: "expected.jsonl"), encoding: .utf8)
-            .split(separator: "\n").map {
-                try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? NSDictionary)
-            }
-        let names = try expected.map { try #require($0["file"] as? String) }
-        let paths = names.map { corpus.appending(path: "receipts/\($0)").path(percentEncoded: false) }
+        let expected = try Corpus.expectedObjects()
+        let folder = try #require(Corpus.folder)
+        let paths = try expected.map {
+            folder.appending(path: "receipts/\(try #require($0["file"] as? String))").path(percentEncoded: false)
+        }
         let result = run(["decode", "--format", "attributes"] + paths)
         #expect(result.status == 0)
         let objects = try result.objects()
@@ -99,16 +87,5 @@ struct CorpusTests {
         #expect(Set(ours.allKeys as? [String] ?? []) == Set(theirs.keys))
         for (key, value) in theirs { #expect((ours[key] as? NSObject) == value, "attribute \(key)") }
         return theirs.count
-    }
-
-    /// The first certificate of a SignedData: the first element of the `[0]` after the content.
-    private static func certificate(in container: [UInt8]) throws -> [UInt8]? {
-        var walker = ASN1Walker(container.span, rules: .ber)
-        var isNext = false
-        while let element = try walker.next() {
-            if isNext { return element.contentRange.map { Array(container[element.offset..<$0.upperBound]) } }
-            isNext = element.depth == 3 && element.tag == .context(0)
-        }
-        return nil
     }
 }

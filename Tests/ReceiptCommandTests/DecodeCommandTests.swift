@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import receipt
@@ -23,7 +24,7 @@ import Testing
             .init(AttributeType(rawValue: 78), version: 3, value: [1, 2, 0xFF]),
         ]
         builder.attributeOrder = .asGiven
-        receipt = try folder.write("receipt.der", try builder.signed(by: Authority.shared.get()))
+        receipt = try folder.write("receipt.der", try builder.signed(by: Minted.authority))
     }
 
     @Test func `what is not verified begins with UNVERIFIED`() {

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import receipt
@@ -41,7 +42,7 @@ import Testing
 
     @Test(arguments: [[], ["-"]])
     func `a receipt is read from standard input`(operands: [String]) throws {
-        let authority = try Authority.shared.get()
+        let authority = try Minted.authority
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)
         let root = try folder.write("root.pem", pem("CERTIFICATE", authority.root.certificate))
         let result = try run(

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import receipt
@@ -14,7 +15,7 @@ import Testing
         folder = try TemporaryFolder()
         authority = folder.url.appending(path: "authority").path(percentEncoded: false)
         try FileManager.default.createDirectory(atPath: authority, withIntermediateDirectories: true)
-        for file in try Authority.shared.get().files() {
+        for file in try Minted.authority.files() {
             _ = try folder.write("authority/" + file.name, file.contents)
         }
     }
@@ -39,7 +40,7 @@ import Testing
         let result = run("ca", "--out", authority)
         #expect(result.status == 2)
         #expect(result.errorOutput == "receipt: \(authority)/root.der: File exists\n")
-        #expect(try contents("authority/root.der") == Authority.shared.get().root.certificate)
+        #expect(try contents("authority/root.der") == Minted.authority.root.certificate)
     }
 
     @Test(arguments: [0, 1, 250])

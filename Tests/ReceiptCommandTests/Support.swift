@@ -64,18 +64,8 @@ final class TemporaryFolder {
     func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
 }
 
-/// One authority for all tests, since keys take time.
-enum Authority {
-    static let shared = Result { try TestCertificateAuthority() }
-    static let storeKit = Result { try StoreKitTestingSigner() }
-}
-
 /// A PEM block, with lines of 64 characters.
 func pem(_ label: String, _ der: [UInt8]) -> String {
     let text = Data(der).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
     return "-----BEGIN \(label)-----\n\(text)\n-----END \(label)-----\n"
-}
-
-func hex(_ text: String) -> [UInt8] {
-    text.split(separator: " ").map { UInt8($0, radix: 16) ?? 0 }
 }

@@ -1,18 +1,18 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import receipt
 
 @Suite struct VerifyCommandJWSTests {
-    private static let shared = Result { try TestCertificateAuthority(.ellipticCurve) }
     private let authority: TestCertificateAuthority
     private let folder: TemporaryFolder
     private let root: String
 
     init() throws {
-        authority = try Self.shared.get()
+        authority = try Minted.ellipticAuthority
         folder = try TemporaryFolder()
         root = try folder.write("root.der", authority.root.certificate)
     }
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `receipts and StoreKit 2 data are verified side by side, each under its root`() throws {
-        let receipts = try Authority.shared.get()
+        let receipts = try Minted.authority
         let receipt = try folder.write(
             "receipt.der", try ReceiptBuilder(bundleID: "com.example.app").signed(by: receipts))
         let other = try folder.write("other.der", receipts.root.certificate)

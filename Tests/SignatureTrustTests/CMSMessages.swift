@@ -3,11 +3,12 @@ import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 
 /// Messages made for a test, and the authorities behind them.
 enum CMSMessages {
-    static let authority = Result { try TestCertificateAuthority(.ellipticCurve) }
-    static let rsaAuthority = Result { try TestCertificateAuthority() }
+    static let authority = Result { try Minted.ellipticAuthority }
+    static let rsaAuthority = Result { try Minted.authority }
     /// With the same names but for the leaf's serial number.
     static let stranger = Result {
         var shape = TestCertificateAuthority.Shape.ellipticCurve

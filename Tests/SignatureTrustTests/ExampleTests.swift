@@ -3,6 +3,7 @@ import Foundation
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 // The code of the module's documentation, word for word; the last test here compares them.
@@ -39,11 +40,9 @@ struct ExampleTests {
     }
 
     @Test func `the documentation of SignatureTrust shows this code`() throws {
-        let tests = URL(fileURLWithPath: #filePath)
-        let article = tests.deletingLastPathComponent()
-            .appendingPathComponent("../../Sources/SignatureTrust/SignatureTrust.docc/SignatureTrust.md").standardized
-        let source = try String(contentsOf: tests, encoding: .utf8)
-        let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
+        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let article = try Project.text("Sources/SignatureTrust/SignatureTrust.docc/SignatureTrust.md")
+        let parts = article.components(separatedBy: "```swift\n").dropFirst()
         #expect(parts.count == 1)
         for part in parts { #expect(source.contains(part.components(separatedBy: "```\n")[0])) }
     }

@@ -2,25 +2,20 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 
-/// A chain to be varied, and keys made once for all tests.
+/// A chain to be varied, with the keys of the shared authority.
 struct MintedChain {
     var shape = TestCertificateAuthority.Shape()
     var rootKey: SigningKey
     var intermediateKey: SigningKey
     var leafKey: SigningKey
 
-    private static let keys = Result { () throws(MintingError) in
-        var keys: [SigningKey] = []
-        for _ in 0..<4 { keys.append(try SigningKey(generating: .rsa(bits: 2048))) }
-        return keys
-    }
-
-    static var strangerKey: SigningKey { get throws { try keys.get()[3] } }
+    static var strangerKey: SigningKey { get throws { try Minted.stranger.leaf.key } }
 
     init() throws {
-        let keys = try Self.keys.get()
-        (rootKey, intermediateKey, leafKey) = (keys[0], keys[1], keys[2])
+        let authority = try Minted.authority
+        (rootKey, intermediateKey, leafKey) = (authority.root.key, authority.intermediate.key, authority.leaf.key)
     }
 
     /// The chain, with a change before its certificates are issued.

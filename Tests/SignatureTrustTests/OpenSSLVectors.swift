@@ -1,28 +1,18 @@
 import Foundation
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 /// What `scripts/generate-openssl-messages` wrote: messages, and what `openssl cms -verify` said of each.
 enum OpenSSLVectors {
-    static let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../TestVectors/pkcs7/openssl")
-
-    /// The bytes of a file; those of a PEM file decoded.
-    static func bytes(_ name: String) throws -> [UInt8] {
-        let data = try Data(contentsOf: directory.appendingPathComponent(name))
-        guard name.hasSuffix(".pem") else { return [UInt8](data) }
-        let lines = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline)
-        return [UInt8](try #require(Data(base64Encoded: lines.dropFirst().dropLast().joined())))
-    }
-
-    static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: bytes(name)) }
+    static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: OpenSSLFiles.bytes(name)) }
 
     /// The date at which the script has everything judged.
     static let date = Instant(year: 2026, month: 6, day: 1) ?? Instant(millisecondsSince1970: 0)
 
     static let verdicts: [Verdict] = {
-        let text = (try? String(contentsOf: directory.appendingPathComponent("verdicts.tsv"), encoding: .utf8)) ?? ""
+        let text = (try? Project.text("TestVectors/pkcs7/openssl/verdicts.tsv")) ?? ""
         return text.split(separator: "\n").dropFirst().compactMap(Verdict.init)
     }()
 
@@ -56,8 +46,8 @@ enum OpenSSLVectors {
 
         func policy() throws -> CMSPolicy {
             var policy = CMSPolicy(anchors: [try anchor((values("root").first ?? "root.crt") + ".der")])
-            policy.additionalCertificates = try values("extra").map { try bytes($0 + ".der") }
-            policy.revocationLists = try values("crl").map { try bytes($0 + ".der") }
+            policy.additionalCertificates = try values("extra").map { try OpenSSLFiles.bytes($0 + ".der") }
+            policy.revocationLists = try values("crl").map { try OpenSSLFiles.bytes($0 + ".der") }
             policy.algorithms.allowsSHA1 = !values("sha1").isEmpty
             switch values("revocation").first {
             case "signer": policy.revocation = .signer
@@ -87,7 +77,8 @@ enum OpenSSLVectors {
         func outcome() throws -> String {
             do {
                 let message = try CMSVerifier(policy: policy()).verify(
-                    bytes(message), detachedContent: values("content").first.map(bytes), at: .date(date()))
+                    OpenSSLFiles.bytes(message), detachedContent: values("content").first.map(OpenSSLFiles.bytes),
+                    at: .date(date()))
                 return message.signers.isEmpty ? "nobody" : "ok"
             } catch let error as CMSVerificationError {
                 return error.code

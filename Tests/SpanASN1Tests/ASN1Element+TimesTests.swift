@@ -1,4 +1,5 @@
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct TimeTests {

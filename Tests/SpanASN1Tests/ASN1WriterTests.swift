@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct ASN1WriterTests {

@@ -1,5 +1,6 @@
 import Foundation
 import SpanASN1
+import TestSupport
 import Testing
 
 // The code of the article ReadingAFormat, word for word; the last test here compares them.
@@ -118,11 +119,9 @@ func outline(of bytes: Span<UInt8>) throws(ASN1DecodingError) -> [String] {
     }
 
     @Test func `the article shows this code`() throws {
-        let tests = URL(fileURLWithPath: #filePath)
-        let article = tests.deletingLastPathComponent()
-            .appendingPathComponent("../../Sources/SpanASN1/SpanASN1.docc/ReadingAFormat.md").standardized
-        let source = try String(contentsOf: tests, encoding: .utf8)
-        let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
+        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let article = try Project.text("Sources/SpanASN1/SpanASN1.docc/ReadingAFormat.md")
+        let parts = article.components(separatedBy: "```swift\n").dropFirst()
         #expect(parts.count == 3)
         for part in parts {
             let block = part.components(separatedBy: "```")[0]

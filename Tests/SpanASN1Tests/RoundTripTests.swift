@@ -1,6 +1,7 @@
 import AppStoreReceiptTesting
 import Foundation
 import SpanASN1
+import TestSupport
 import Testing
 
 /// Whatever is read from DER and written again gives the same bytes.
@@ -138,14 +139,11 @@ import Testing
     }
 
     /// Those of Xcode are BER and go through the gate first.
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
+    @Test(.enabled(if: Corpus.isPresent, "RECEIPT_CORPUS names no folder of receipts"))
     func `real receipts are written back as they were read`() throws {
-        let corpus = URL(fileURLWithPath: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] ?? "")
-        let files = try FileManager.default.contentsOfDirectory(
-            at: corpus.appendingPathComponent("receipts"), includingPropertiesForKeys: nil)
         var count = 0
-        for file in files where file.pathExtension == "der" {
-            let received = [UInt8](try Data(contentsOf: file))
+        for file in Corpus.receipts {
+            let received = try Corpus.bytes(file)
             let bytes = received.prefix(2) == [0x30, 0x80] ? try BERGate().normalize(received.span) : received
             #expect(try rewritten(bytes) == bytes, "\(file.lastPathComponent)")
             count += 1

@@ -1,29 +1,6 @@
 import SpanASN1
 import Testing
 
-/// Bytes from hexadecimal digits, with spaces anywhere.
-func hex(_ text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-}
-
-/// One element in DER, encoded apart from the code under test.
-func tlv(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-    var length: [UInt8] = [UInt8(truncatingIfNeeded: content.count)]
-    if content.count >= 0x80 {
-        var octets: [UInt8] = []
-        var rest = content.count
-        while rest > 0 {
-            octets.insert(UInt8(truncatingIfNeeded: rest), at: 0)
-            rest >>= 8
-        }
-        length = [0x80 | UInt8(octets.count)] + octets
-    }
-    return [tag] + length + content
-}
-
-func tlv(_ tag: UInt8, _ text: String) -> [UInt8] { tlv(tag, [UInt8](text.utf8)) }
-
 typealias Kind = ASN1DecodingError.Kind
 
 /// What reading the one element of `bytes` gives: a value, or the kind of error, which must lie at an offset of the input.

@@ -1,5 +1,6 @@
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// Extensions of certificates that OpenSSL made; faults in extensions are in `CertificateTests`.

@@ -1,10 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `Documentation/Comparison.md` says "yes" only where a test shows it.
 @Suite struct ComparisonTests {
-    static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../../Documentation/Comparison.md").standardizedFileURL
+    static let article = Project.url("Documentation/Comparison.md")
 
     @Test func `every yes of ours links to a test that exists`() throws {
         let text = try String(contentsOf: Self.article, encoding: .utf8)

@@ -1,5 +1,6 @@
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 @Suite struct ContentTypeTests {

@@ -1,27 +1,16 @@
 import Foundation
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
-/// Real receipts, from the folder that `RECEIPT_CORPUS` names; they are not part of the project.
-enum Corpus {
-    static let receipts: [URL] = {
-        guard let path = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] else { return [] }
-        let folder = URL(fileURLWithPath: path).appendingPathComponent("receipts")
-        let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        return (files ?? []).sorted { $0.lastPathComponent < $1.lastPathComponent }
-    }()
-
-    static func signedByXcode(_ file: URL) -> Bool { file.lastPathComponent.hasPrefix("xcode") }
-}
-
-@Suite(.enabled(if: !Corpus.receipts.isEmpty, "RECEIPT_CORPUS names no folder of receipts"))
+@Suite(.enabled(if: Corpus.isPresent, "RECEIPT_CORPUS names no folder of receipts"))
 struct CorpusTests {
-    @Test(arguments: Corpus.receipts.filter { !Corpus.signedByXcode($0) })
+    @Test(arguments: Corpus.apple)
     func `Apple's receipts have one signer, no signed attributes, and leaf, intermediate, root in that order`(
         file: URL
     ) throws {
-        let bytes = [UInt8](try Data(contentsOf: file))
+        let bytes = try Corpus.bytes(file)
         #expect(try BERGate.pkcs7.normalize(bytes.span) == bytes)
         let message = try SignedData(ContentInfo(bytes.span))
         #expect(message.version == 1)
@@ -64,9 +53,9 @@ struct CorpusTests {
         #expect(isLinked)
     }
 
-    @Test(arguments: Corpus.receipts.filter(Corpus.signedByXcode))
+    @Test(arguments: Corpus.xcode)
     func `Xcode's receipts are BER, and after the gate have one self-signed certificate`(file: URL) throws {
-        let bytes = [UInt8](try Data(contentsOf: file))
+        let bytes = try Corpus.bytes(file)
         let error = failure { () throws(ASN1DecodingError) in _ = try ContentInfo(bytes.span) }
         #expect(error?.kind == .indefiniteLength)
         let normalized = try BERGate.pkcs7.normalize(bytes.span)

@@ -1,5 +1,6 @@
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// One element of a hand-made structure, by name, so that a test can damage it and say where the error must be.
@@ -141,21 +142,6 @@ struct Fault: CustomTestStringConvertible {
             #expect(error == expected, "\(testDescription)", sourceLocation: location)
         }
     }
-}
-
-/// One element in DER, encoded apart from the code under test.
-func tlv(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-    switch content.count {
-    case ..<0x80: [tag, UInt8(content.count)] + content
-    case ..<0x100: [tag, 0x81, UInt8(content.count)] + content
-    default: [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
-    }
-}
-
-/// Bytes from hexadecimal digits, with spaces anywhere.
-func hex(_ text: String) -> [UInt8] {
-    let digits = text.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
 }
 
 /// The error that `body` throws, if any.

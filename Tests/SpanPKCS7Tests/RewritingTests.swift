@@ -1,6 +1,7 @@
 import Foundation
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// Structures put together again from what was read of them: nothing is lost, and nothing has a second encoding.

@@ -71,11 +71,11 @@ final class Workload {
         case .decode, .decodeShuffled:
             return try checked(UnverifiedReceipt(decoding: input), task)
         case .verify, .verifyCold, .verifyNewLeaf:
-            return try checked(fixture.verifier(for: task).verifyReceipt( input), task)
+            return try checked(fixture.verifier(for: task).verifyReceipt(input), task)
         case .verifyBase64:
-            return try checked(fixture.verifier(for: task).verifyReceipt( base64), task)
+            return try checked(fixture.verifier(for: task).verifyReceipt(base64), task)
         case .readAll:
-            let receipt = try fixture.verifier(for: task).verifyReceipt( input)
+            let receipt = try fixture.verifier(for: task).verifyReceipt(input)
             _ = try checked(receipt, task)
             return receipt.inAppPurchases.reduce(0) { $0 &+ Self.readAll($1) }
         case .response:

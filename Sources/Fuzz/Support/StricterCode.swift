@@ -4,16 +4,16 @@ public enum StricterCode {
     public static let reasons: [(codes: [String], reason: String)] = [
         (
             ["trailing-data"],
-            "`d2i` stops where the structure ends: what follows would be unsigned bytes in a \"verified\" file"
+            "`d2i` stops at the end of the structure; bytes after it would be unsigned bytes in a \"verified\" file"
         ),
         (
             [
                 "non-minimal-length", "non-minimal-tag", "length-overflow", "invalid-length", "tag-number-too-large",
-            ], "DER is demanded where nobody writes BER; lax lengths are how two readers come to read two things"
+            ], "DER is required where nobody writes BER; with lax lengths, two readers can read different structures"
         ),
         (
             ["indefinite-length", "constructed-string"],
-            "inside certificates, attributes and other signed structures: the gate does not rewrite what is signed"
+            "they occur inside certificates, attributes and other signed structures, which the gate does not rewrite"
         ),
         (
             [
@@ -21,41 +21,41 @@ public enum StricterCode {
                 "invalid-string", "invalid-integer", "integer-out-of-range", "invalid-time", "invalid-null",
                 "nesting-too-deep",
             ],
-            "a payload that is no receipt: to `CMS_verify` the content is just bytes. In the container: optional fields out of place"
+            "the payload is not a receipt (to `CMS_verify`, content is arbitrary bytes), or optional fields of the container are out of place"
         ),
         (
             ["creation-date-missing", "creation-date-repeated", "creation-date-unreadable"],
-            "the same: attribute 12 is what the chain is judged by"
+            "the payload is not a receipt; the chain is validated at attribute 12"
         ),
         (
             ["certificate-expired", "certificate-not-yet-valid"],
-            "the receipt is judged at its own date; libcrypto was asked for another"
+            "the chain is validated at the receipt's date, and libcrypto was given another"
         ),
         (
             ["unexpected-value"],
-            "versions that do not follow from the structure (RFC 5652, 5.1 and 5.3); a certificate's two algorithm identifiers that differ (RFC 5280, 4.1.1.2); a content type that is not signed data"
+            "versions that do not match the structure (RFC 5652, 5.1 and 5.3); a certificate's two algorithm identifiers that differ (RFC 5280, 4.1.1.2); a content type other than signed data"
         ),
         (["invalid-bit-string", "invalid-object-identifier", "invalid-boolean"], "DER (X.690, 11.2 and 8.19)"),
         (["signer-count"], "a receipt has one signer"),
         (
             ["missing-signer-certificate", "ambiguous-signer-certificate"],
-            "names are compared byte for byte, libcrypto folds case and spaces; two answers to one name are none"
+            "names are compared byte for byte, where libcrypto ignores case and spaces; two matches are ambiguous"
         ),
-        (["unexpected-content-type", "missing-content"], "a receipt is plain data, and there"),
+        (["unexpected-content-type", "missing-content"], "the content of a receipt is plain data, and present"),
         (
             ["invalid-signed-attributes", "missing-signed-attributes", "unsorted-set", "signed-attributes-as-content"],
-            "RFC 5652, 5.3 and 11, to the letter: DER order, content-type and message-digest exactly once; required where the content is not plain data; never content themselves (RFC 5652, 5.3)"
+            "RFC 5652, 5.3 and 11 are applied strictly: DER order; content-type and message-digest exactly once; required if the content is not plain data; never content themselves"
         ),
         (
             ["unsupported-algorithm", "algorithm-mismatch", "weak-algorithm", "weak-key", "unsupported-key"],
-            "our own list"
+            "this library's list of algorithms"
         ),
         (
             [
                 "missing-leaf-marker", "missing-intermediate-marker", "invalid-key-usage", "invalid-extended-key-usage",
                 "unknown-critical-extension", "invalid-issuer", "invalid-chain-length", "untrusted-chain",
                 "certificate-too-large", "malformed-certificate",
-            ], "what a receipt's chain must be; purpose *any* asks for none of it"
+            ], "the rules for a receipt's chain; purpose *any* requires none of them"
         ),
         (["bundle-id-mismatch", "environment-mismatch", "unknown-environment"], "the policy"),
         (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),

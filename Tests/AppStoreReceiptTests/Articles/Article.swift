@@ -1,13 +1,12 @@
 import Foundation
+import TestSupport
 
 /// An article of the documentation.
 struct Article {
     let text: String
 
     init(_ name: String) throws {
-        let catalog = URL(fileURLWithPath: #filePath)
-            .appendingPathComponent("../../../../Sources/AppStoreReceipt/AppStoreReceipt.docc").standardized
-        text = try String(contentsOf: catalog.appendingPathComponent(name + ".md"), encoding: .utf8)
+        text = try Project.text("Sources/AppStoreReceipt/AppStoreReceipt.docc/\(name).md")
     }
 
     /// Its blocks of Swift code, except manifests, which are no part of a module.

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
 
 // The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test
@@ -65,7 +66,7 @@ func modernPolicy() -> VerificationPolicy {
 
 struct GettingStartedTests {
     @Test func `a receipt entitles to what is owned and what is active`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             .nonConsumable("pro", transactionID: "1", purchaseDate: day(1)),
             .consumable("coins", transactionID: "2", purchaseDate: day(1)),
             .autoRenewable("monthly", transactionID: "3", purchaseDate: day(1), expiresDate: day(31)))
@@ -75,7 +76,7 @@ struct GettingStartedTests {
     }
 
     @Test func `the verifier of the article trusts Apple and nobody else`() throws {
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         let verifier = try makeVerifier()
         check(Base64.encode(receipt.span), with: verifier)
         #expect(verifier.counts.refused == ["untrusted-chain": 1])
@@ -83,8 +84,8 @@ struct GettingStartedTests {
     }
 
     @Test func `a backend under test trusts the root that it is given, and not Apple's`() throws {
-        let verifier = try makeTestVerifier(rootBytes: MintedReceipts.authority.root.certificate)
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
+        let verifier = try makeTestVerifier(rootBytes: Minted.authority.root.certificate)
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         #expect(try verifier.verifyReceipt(receipt).verification.authority == .customRoot)
         #expect(try verifier.verify(receipt) == .receipt(verifier.verifyReceipt(receipt)))
         let forged = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
@@ -93,11 +94,11 @@ struct GettingStartedTests {
     }
 
     @Test func `what a certificate signs is refused from the day on that it is distrusted`() throws {
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: MintedReceipts.authority)
-        let signer = try MintedReceipts.verifier().verifyReceipt(receipt).verification.signer
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
+        let signer = try Minted.verifier().verifyReceipt(receipt).verification.signer
         let other = try #require(Fingerprint(hex: String(repeating: "0", count: 64)))
         let stolen = try #require(Fingerprint(hex: signer.description))
-        let trust = try MintedReceipts.trust
+        let trust = try Minted.trust
         _ = try makeVerifier(distrusting: other, trust: trust).verify(receipt)
         let verifier = try makeVerifier(distrusting: stolen, trust: trust)
         let error = #expect(throws: VerificationError.self) { try verifier.verify(receipt) }
@@ -106,10 +107,10 @@ struct GettingStartedTests {
     }
 
     @Test func `the two steps end at the environment that the receipt is from`() throws {
-        let endpoint = try VerifyReceiptEndpoint(trust: MintedReceipts.trust)
+        let endpoint = try VerifyReceiptEndpoint(trust: Minted.trust)
         for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
             let receipt = try ReceiptBuilder(bundleID: "com.example.app", environment: environment)
-                .signed(by: MintedReceipts.authority)
+                .signed(by: Minted.authority)
             let answer = endpoint.answer(to: Array(#"{"receipt-data":"\#(Base64.encode(receipt.span))"}"#.utf8))
             #expect(answer.status == .valid)
             #expect(try answer.result.get().receiptType == environment.rawValue)

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 // The code of the article GrantingPurchases, word for word; the last test here compares them.
@@ -84,20 +85,20 @@ extension PurchaseEndpoint {
     init() throws {
         endpoint = PurchaseEndpoint(
             verifier: try AppStoreVerifier(
-                bundleID: MintedJWS.bundleID, environments: [.production],
-                trust: .roots([MintedReceipts.authority.trustAnchor, MintedJWS.authority.trustAnchor])))
+                bundleID: Minted.bundleID, environments: [.production],
+                trust: .roots([Minted.authority.trustAnchor, Minted.ellipticAuthority.trustAnchor])))
     }
 
     private func jws(_ transactionID: String, _ members: (String, JSONValue)...) throws -> String {
         var builder = JWSBuilder.transaction(
-            bundleID: MintedJWS.bundleID, productID: "pro", transactionID: transactionID)
+            bundleID: Minted.bundleID, productID: "pro", transactionID: transactionID)
         for (name, value) in members { builder.payload[name] = value }
-        return try builder.signed(by: MintedJWS.authority)
+        return try builder.signed(by: Minted.ellipticAuthority)
     }
 
     private func notification(_ type: String, _ transaction: String) throws -> String {
-        try JWSBuilder.notification(type, bundleID: MintedJWS.bundleID, transaction: transaction)
-            .signed(by: MintedJWS.authority)
+        try JWSBuilder.notification(type, bundleID: Minted.bundleID, transaction: transaction)
+            .signed(by: Minted.ellipticAuthority)
     }
 
     private func refund(_ transactionID: String) throws -> String {
@@ -105,8 +106,8 @@ extension PurchaseEndpoint {
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
-        let receipt = ReceiptBuilder(bundleID: MintedJWS.bundleID, purchases: purchases)
-        return Data(try receipt.signed(by: MintedReceipts.authority)).base64EncodedString()
+        let receipt = ReceiptBuilder(bundleID: Minted.bundleID, purchases: purchases)
+        return Data(try receipt.signed(by: Minted.authority)).base64EncodedString()
     }
 
     @Test mutating func `a transaction is granted once, whether it comes as a JWS or in a receipt`() throws {
@@ -172,7 +173,7 @@ extension PurchaseEndpoint {
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
-        let forged = try MintedJWS.transaction.signed(by: MintedJWS.otherAuthority)
+        let forged = try Minted.transaction.signed(by: Minted.ellipticStranger)
         let error = #expect(throws: VerificationError.self) { try endpoint.redeem(forged, account: "a") }
         #expect(error?.category == .forgery && error?.category.httpStatus == 403)
         #expect(endpoint.ledger.entries.isEmpty)

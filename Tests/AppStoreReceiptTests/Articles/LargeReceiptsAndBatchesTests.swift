@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
 
 // The code of the article LargeReceiptsAndBatches, word for word; the last test here compares them.
@@ -39,7 +40,7 @@ actor TransactionLog {
 struct LargeReceiptsAndBatchesTests {
     private func verifier() throws -> AppStoreVerifier {
         try AppStoreVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust)
+            bundleID: "com.example.app", environments: [.production], trust: Minted.trust)
     }
 
     /// Of accounts 0, 1, 2 and so on, where every third has a receipt of somebody else's.
@@ -48,7 +49,7 @@ struct LargeReceiptsAndBatchesTests {
             let builder = ReceiptBuilder(
                 bundleID: account % 3 == 2 ? "com.example.other" : "com.example.app",
                 purchases: [.consumable("coins", transactionID: "\(1000 + account)")])
-            let receipt = try builder.signed(by: MintedReceipts.authority)
+            let receipt = try builder.signed(by: Minted.authority)
             return Array(#"{"account":\#(account),"receipt-data":"\#(Base64.encode(receipt.span))"}"#.utf8)
         }
     }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 // The code of the article VerifyInAWebBackend, word for word; the last test here compares them. Below it are types of the same shape as
@@ -185,13 +186,13 @@ struct VerifyInAWebBackendTests {
     private func shop() throws -> Shop {
         Shop(
             verifier: try AppStoreVerifier(
-                bundleID: "com.example.app", environments: [.production], trust: MintedReceipts.trust),
+                bundleID: "com.example.app", environments: [.production], trust: Minted.trust),
             grants: GrantStore())
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: purchases)
-        return Data(try builder.signed(by: MintedReceipts.authority)).base64EncodedString()
+        return Data(try builder.signed(by: Minted.authority)).base64EncodedString()
     }
 
     /// What an endpoint gives, or the status and the text of its error.

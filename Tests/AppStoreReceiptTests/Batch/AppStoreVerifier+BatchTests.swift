@@ -1,28 +1,27 @@
 import AppStoreReceiptTesting
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
 
 /// What becomes of each piece of evidence, and of what stands beside it.
 @Suite struct AppStoreVerifierBatchTests {
-    private typealias Minted = MintedJWS
-
     private let verifier: AppStoreVerifier
     private let receipt: [UInt8]
     private let base64: String
     private let transaction: String
 
     init() throws {
-        verifier = try MintedEvidence.verifier()
+        verifier = try Minted.verifier()
         let builder = ReceiptBuilder(
             bundleID: Minted.bundleID,
             purchases: [.consumable("coins", transactionID: "007"), .nonConsumable("pro", transactionID: "8")])
-        let signed = try builder.signed(by: MintedReceipts.authority)
+        let signed = try builder.signed(by: Minted.authority)
         receipt = signed
         base64 = Base64.encode(signed.span)
-        transaction = try Minted.transaction.signed(by: Minted.authority)
+        transaction = try Minted.transaction.signed(by: Minted.ellipticAuthority)
     }
 
     private func verdict(_ piece: String) -> BatchVerdict { verifier.verdict(on: Array(piece.utf8)) }
@@ -45,7 +44,7 @@ import Testing
         }
         let notification = try JWSBuilder.notification(
             "DID_RENEW", bundleID: Minted.bundleID, transaction: transaction
-        ).signed(by: Minted.authority)
+        ).signed(by: Minted.ellipticAuthority)
         for piece in [
             transaction, "\t\(transaction) \r", "{\"signedTransactionInfo\":\"\(transaction)\"}",
             "{\"receipt-data\":\"\(transaction)\"}", "{\"signedPayload\":\"\\u0065\(notification.dropFirst())\"}",

@@ -1,15 +1,14 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct VerifiedEvidenceTests {
-    private typealias Minted = MintedJWS
-
     private let verifier: AppStoreVerifier
 
     init() throws {
-        verifier = try MintedEvidence.verifier()
+        verifier = try Minted.verifier()
     }
 
     /// What a backend keeps: which transactions were granted.
@@ -39,17 +38,17 @@ import Testing
             purchases: [
                 .nonConsumable("old", transactionID: "1"), .nonConsumable("pro", transactionID: "1000"),
             ]
-        ).signed(by: MintedReceipts.authority)
+        ).signed(by: Minted.authority)
         var base64 = Array(JWSBuilder.base64URL(receipt))
         base64.append("\n")
         try ledger.handle(String(base64), verifier)
         try ledger.handle(String(base64), verifier)
-        try ledger.handle(Minted.transaction.signed(by: Minted.authority) + "\n", verifier)
+        try ledger.handle(Minted.transaction.signed(by: Minted.ellipticAuthority) + "\n", verifier)
         let new = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "new", transactionID: "1001")
-        try ledger.handle(new.signed(by: Minted.authority), verifier)
+        try ledger.handle(new.signed(by: Minted.ellipticAuthority), verifier)
         var revoked = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "refunded", transactionID: "1002")
         revoked.payload["revocationDate"] = 1_749_988_000_000
-        try ledger.handle(revoked.signed(by: Minted.authority), verifier)
+        try ledger.handle(revoked.signed(by: Minted.ellipticAuthority), verifier)
         #expect(ledger.unlocked == ["old", "pro", "new"])
     }
 
@@ -84,7 +83,7 @@ import Testing
     func `a JWS in a JSON object is found as a receipt in one is, whatever stands beside it`(member: String)
         throws
     {
-        let jws = try Minted.transaction.signed(by: Minted.authority)
+        let jws = try Minted.transaction.signed(by: Minted.ellipticAuthority)
         let bare = try verifier.verify(jws)
         #expect(
             try verifier.verify(" {\"user\": 17, \"\(member)\": \"\(jws)\", \"receipt\": []}\n") == bare)
@@ -93,7 +92,7 @@ import Testing
     /// RFC 7515 asks for a JSON object, and JSON may begin with white space: the base64url of such a header does not begin with `e`.
     @Test(arguments: [" ", "\t", "\n", "\r", "\r\n", "  ", "   ", "\n\t "])
     func `a header that begins with white space is a header`(space: String) throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let parts = Minted.transaction.signingInput(certificates: authority.certificates).split(separator: ".")
         let header = try Base64.decode(Array(parts[0].utf8).span, as: .jws)
         let input = JWSBuilder.base64URL(Array(space.utf8) + header) + "." + parts[1]
@@ -110,7 +109,7 @@ import Testing
     func `whatever says that a transaction was revoked revokes it`(member: String) throws {
         var revoked = Minted.transaction
         revoked.payload[member] = member == "revocationType" ? "REFUND_FULL" : 0
-        let transaction = try Minted.verifier().verifyTransaction(revoked.signed(by: Minted.authority))
+        let transaction = try Minted.verifier().verifyTransaction(revoked.signed(by: Minted.ellipticAuthority))
         #expect(transaction.isRevoked && transaction.purchase?.grants(at: .now) == false)
     }
 
@@ -120,7 +119,7 @@ import Testing
         guard case .object(let members) = last.payload else { throw Unexpected() }
         let first = JWSBuilder(payload: .object(members.reversed()))
         for builder in [first, last] {
-            guard case .transaction = try verifier.verify(builder.signed(by: Minted.authority)) else {
+            guard case .transaction = try verifier.verify(builder.signed(by: Minted.ellipticAuthority)) else {
                 throw Unexpected()
             }
         }
@@ -129,9 +128,10 @@ import Testing
     private struct Unexpected: Error {}
 
     @Test func `both kinds of purchases say the same of themselves`() throws {
-        let receipt = try MintedReceipts.verified(.nonConsumable("pro", transactionID: "1000"))
+        let receipt = try Minted.verified(.nonConsumable("pro", transactionID: "1000"))
         let purchase = try #require(receipt.purchases.first)
-        let transaction = try Minted.verifier().verifyTransaction(Minted.transaction.signed(by: Minted.authority))
+        let transaction = try Minted.verifier().verifyTransaction(
+            Minted.transaction.signed(by: Minted.ellipticAuthority))
         func facts(_ purchase: VerifiedPurchase) -> [String?] {
             [
                 purchase.productID, purchase.transactionID, purchase.environment?.rawValue,
@@ -145,12 +145,12 @@ import Testing
 
     @Test func `a purchase grants from its purchase date until its expiry, whatever proves it`() throws {
         let (bought, ends) = (day(10), day(40))
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             .autoRenewable("pro", transactionID: "1000", purchaseDate: bought, expiresDate: ends))
         var builder = Minted.transaction
         builder.payload["purchaseDate"] = .integer(bought.millisecondsSince1970)
         builder.payload["expiresDate"] = .integer(ends.millisecondsSince1970)
-        let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.authority))
+        let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.ellipticAuthority))
         func before(_ date: Instant) -> Instant {
             Instant(millisecondsSince1970: date.millisecondsSince1970 - 1)
         }

@@ -3,15 +3,14 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct JWSContainerTests {
-    private typealias Minted = MintedJWS
-
     /// Refused by two verifiers: one that sees its first chain, and one that knows the authority's.
     private func codes(_ jws: String) throws -> [String?] {
         let warm = try Minted.verifier()
-        _ = try warm.verifyTransaction(Minted.transaction.signed(by: Minted.authority))
+        _ = try warm.verifyTransaction(Minted.transaction.signed(by: Minted.ellipticAuthority))
         return [try Minted.failure(jws)?.code, try Minted.failure(jws, warm)?.code]
     }
 
@@ -30,7 +29,7 @@ import Testing
     }
 
     @Test func `a transaction is verified, with its evidence`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let transaction = try Minted.verifier().verifyTransaction(Minted.transaction.signed(by: authority))
         #expect(transaction.transactionID == "1000")
         #expect(transaction.payload.productID == "pro")
@@ -48,20 +47,20 @@ import Testing
     func `alg is ES256 and nothing else`(_ algorithm: String) throws {
         var builder = Minted.transaction
         builder.algorithm = algorithm
-        try check("unsupported-algorithm", .header, builder.signed(by: Minted.authority))
+        try check("unsupported-algorithm", .header, builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test func `alg none without a signature is refused`() throws {
         var builder = Minted.transaction
         builder.algorithm = "none"
-        let input = try builder.signingInput(certificates: Minted.authority.certificates)
+        let input = try builder.signingInput(certificates: Minted.ellipticAuthority.certificates)
         try check("unsupported-algorithm", .header, input + ".")
     }
 
     @Test func `alg HS256 with a public key as the secret is refused before any key is used`() throws {
         var builder = Minted.transaction
         builder.algorithm = "HS256"
-        let input = try builder.signingInput(certificates: Minted.authority.certificates)
+        let input = try builder.signingInput(certificates: Minted.ellipticAuthority.certificates)
         // Whatever the signature is: no code that computes an HMAC exists.
         try check(
             "unsupported-algorithm", .header, input + "." + JWSBuilder.base64URL([UInt8](repeating: 7, count: 32)))
@@ -70,7 +69,7 @@ import Testing
     @Test func `a header without alg is refused`() throws {
         var builder = Minted.transaction
         builder.algorithm = nil
-        try check("missing-algorithm", .header, builder.signed(by: Minted.authority))
+        try check("missing-algorithm", .header, builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test(arguments: [
@@ -83,7 +82,7 @@ import Testing
     {
         var builder = Minted.transaction
         builder.additionalHeaderMembers = [.init(name, .raw(value))]
-        try check(code, .header, builder.signed(by: Minted.authority))
+        try check(code, .header, builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test func `a kid and unknown members of the header decide nothing`() throws {
@@ -91,12 +90,12 @@ import Testing
         builder.additionalHeaderMembers = [
             .init("kid", "Apple_Xcode_Key"), .init("typ", "JWT"), .init("new", ["a": [1, true, .null]]),
         ]
-        try check(nil, builder.signed(by: Minted.authority))
+        try check(nil, builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test(arguments: ["alg", "x5c", "kid", "typ", #"\u0061lg"#])
     func `a member that is there twice is refused`(_ name: String) throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let chain = authority.certificates.map { "\"\(base64($0))\"" }.joined(separator: ",")
         let value = name == "x5c" ? "[\(chain)]" : "\"ES256\""
         let header = #"{"alg":"ES256","x5c":[\#(chain)],"kid":"a","typ":"JWT","\#(name)":\#(value)}"#
@@ -122,7 +121,7 @@ import Testing
     // MARK: The form
 
     @Test func `three parts are needed, in base64url's one spelling`() throws {
-        let jws = try Minted.transaction.signed(by: Minted.authority)
+        let jws = try Minted.transaction.signed(by: Minted.ellipticAuthority)
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let cases: [(String, String)] = [
             ("", "empty-input"), (parts[0], "part-count"), (parts[0] + "." + parts[1], "part-count"),
@@ -152,7 +151,7 @@ import Testing
     // MARK: The signature
 
     @Test func `the signature covers header and payload as received`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let parts = try Minted.transaction.signed(by: authority).split(separator: ".").map(String.init)
         var other = Minted.transaction
         other.payload["productId"] = "everything"
@@ -166,7 +165,7 @@ import Testing
     }
 
     @Test func `a signature is r and s of 32 bytes, not DER, not zero, not longer`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let input = Minted.transaction.signingInput(certificates: authority.certificates)
         let good = try JWSBuilder.signature(of: Array(input.utf8), key: authority.leaf.key)
         let der = try authority.leaf.key.sign(Array(input.utf8), digest: .sha256)
@@ -181,7 +180,7 @@ import Testing
     }
 
     @Test func `small numbers in a signature keep their leading zeros`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let input = Minted.transaction.signingInput(certificates: authority.certificates)
         let verifier = try Minted.verifier()
         // One signature in 128 has a number that begins with a zero byte, every second one with the highest bit set.
@@ -194,8 +193,8 @@ import Testing
     // MARK: The chain
 
     @Test func `the chain is leaf, intermediate and the pinned root, in this order`() throws {
-        let authority = try Minted.authority
-        let other = try Minted.otherAuthority
+        let authority = try Minted.ellipticAuthority
+        let other = try Minted.ellipticStranger
         let (leaf, intermediate, root) = (
             authority.leaf.certificate, authority.intermediate.certificate, authority.root.certificate
         )
@@ -215,10 +214,12 @@ import Testing
     }
 
     @Test func `a chain that a stranger made is refused`() throws {
-        try check("untrusted-chain", .chain, Minted.transaction.signed(by: Minted.otherAuthority))
+        try check("untrusted-chain", .chain, Minted.transaction.signed(by: Minted.ellipticStranger))
         // Apple's verifier takes no other root either.
         let apple = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])
-        #expect(try Minted.failure(Minted.transaction.signed(by: Minted.authority), apple)?.code == "untrusted-chain")
+        #expect(
+            try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), apple)?.code
+                == "untrusted-chain")
     }
 
     @Test func `the markers, the keys and the rights of the certificates are those of Apple's`() throws {
@@ -228,7 +229,13 @@ import Testing
             ("missing-intermediate-marker", { $0.intermediate.removeExtensions(.worldwideDeveloperRelationsMarker) }),
             ("invalid-key-usage", { $0.leaf.replaceExtension(.keyUsage(.keyEncipherment)) }),
             ("invalid-issuer", { $0.intermediate.replaceExtension(.basicConstraints(isAuthority: false)) }),
-            ("unsupported-key", { $0.intermediate.keyKind = .p256 }),
+            (
+                "unsupported-key",
+                {
+                    $0.intermediate.keyKind = .rsa(bits: 2048)
+                    $0.leaf.digest = .sha256
+                }
+            ),
             ("unsupported-key", { $0.leaf.keyKind = .p384 }),
             ("unsupported-key", { $0.leaf.keyKind = .rsa(bits: 2048) }),
             ("weak-algorithm", { $0.leaf.digest = .sha1 }),
@@ -255,6 +262,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [SigningKey.Kind.p256, .p384], [SigningKey.Kind.p256, .p384])
+    func `intermediate and root may be on P-256 or on P-384`(
+        intermediate: SigningKey.Kind, root: SigningKey.Kind
+    ) throws {
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        (shape.intermediate.keyKind, shape.root.keyKind) = (intermediate, root)
+        let authority = try TestCertificateAuthority(shape)
+        let jws = try Minted.transaction.signed(by: authority)
+        #expect(throws: Never.self) { try Minted.verifier(authority).verifyTransaction(jws) }
+    }
+
     @Test func `a P-256 leaf and a P-384 intermediate verify under an RSA root too`() throws {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
         shape.root.keyKind = .rsa(bits: 2048)
@@ -265,7 +283,7 @@ import Testing
     }
 
     @Test func `a certificate that is distrusted is refused, warm and cold`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         for certificate in [authority.leaf.certificate, authority.intermediate.certificate] {
             let fingerprint = try Fingerprint(of: certificate.span)
             let verifier = try Minted.verifier { $0.distrusted = [fingerprint] }
@@ -296,25 +314,25 @@ import Testing
     @Test func `a JWS without a date is refused, unless the caller chooses one`() throws {
         var builder = Minted.transaction
         builder.payload["signedDate"] = nil
-        let missing = try builder.signed(by: Minted.authority)
+        let missing = try builder.signed(by: Minted.ellipticAuthority)
         try check("signed-date-missing", .date, missing)
         let chosen = try Minted.verifier { $0.validationDate = .date(JWSBuilder.defaultDate) }
         #expect(try Minted.failure(missing, chosen) == nil)
 
         builder.payload["signedDate"] = .null
-        try check("signed-date-missing", .date, builder.signed(by: Minted.authority))
+        try check("signed-date-missing", .date, builder.signed(by: Minted.ellipticAuthority))
         for text in [#""2025-06-15""#, "true", "1e12", "99999999999999999999", "[]"] {
             builder.payload["signedDate"] = .raw(text)
-            try check("signed-date-unreadable", .date, builder.signed(by: Minted.authority))
+            try check("signed-date-unreadable", .date, builder.signed(by: Minted.ellipticAuthority))
         }
         builder.payload["signedDate"] = 1_749_988_800_000
         builder.payload.append("signedDate", 1_749_988_800_000)
-        try check("signed-date-repeated", .date, builder.signed(by: Minted.authority))
+        try check("signed-date-repeated", .date, builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test func `signed too long ago, or in the future, is refused where the policy says so`() throws {
         let date = JWSBuilder.defaultDate.millisecondsSince1970
-        let jws = try Minted.transaction.signed(by: Minted.authority)
+        let jws = try Minted.transaction.signed(by: Minted.ellipticAuthority)
         func code(_ clock: Int64, maximumAge: Int64? = nil, rejectsFutureDates: Bool = false) throws -> String? {
             try Minted.failure(
                 jws,
@@ -348,16 +366,17 @@ import Testing
         for (name, value, code) in cases {
             var builder = Minted.transaction
             builder.payload[name] = value
-            try check(code, .policy, builder.signed(by: Minted.authority))
+            try check(code, .policy, builder.signed(by: Minted.ellipticAuthority))
         }
         let sandbox = try Minted.verifier(environments: [.sandbox])
         #expect(
-            try Minted.failure(Minted.transaction.signed(by: Minted.authority), sandbox)?.code == "environment-mismatch"
+            try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), sandbox)?.code
+                == "environment-mismatch"
         )
     }
 
     @Test func `the app's Apple id must be the one asked for, which the sandbox may leave out`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
         func code(_ id: JSONValue?, _ environment: String = "Production") throws -> String? {
             var builder = JWSBuilder.appTransaction(bundleID: Minted.bundleID, environment: environment)
@@ -381,7 +400,7 @@ import Testing
 
     @Test func `a real-time request needs the app's Apple id, which it has in place of a bundle id`() throws {
         let builder = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1000")
-        let jws = try builder.signed(by: Minted.authority)
+        let jws = try builder.signed(by: Minted.ellipticAuthority)
         #expect(throws: VerificationError.self) { try Minted.verifier().verifyRealtimeRequest(jws) }
         let request = try Minted.verifier { $0.appAppleID = "1234567890" }.verifyRealtimeRequest(jws)
         #expect(request.userLocale == "en-US" && request.requestIdentifier?.hasSuffix("2") == true)
@@ -391,7 +410,7 @@ import Testing
     }
 
     @Test func `Xcode's and LocalTesting's data is verified only in a verifier made for nothing else`() throws {
-        let xcode = try Minted.xcode
+        let xcode = try Minted.ellipticStoreKit
         let trust = AppStoreTrust.storeKitTesting([try xcode.trustAnchor])
         #expect(throws: VerificationError.self) {
             try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.xcode])
@@ -412,7 +431,8 @@ import Testing
         // It takes nothing else: neither production's data nor another signer's.
         #expect(try Minted.failure(Minted.transaction.signed(by: xcode), verifier)?.code == "environment-mismatch")
         #expect(
-            try Minted.failure(Minted.transaction.signed(by: Minted.authority), verifier)?.code == "certificate-count")
+            try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), verifier)?.code
+                == "certificate-count")
         var specification = StoreKitTestingSigner.specification
         specification.keyKind = .p256
         let other = try StoreKitTestingSigner(specification: specification)
@@ -434,6 +454,6 @@ import Testing
         let input = JWSBuilder.base64URL(Array(header.utf8)) + "." + payload
         return input + "."
             + JWSBuilder.base64URL(
-                try JWSBuilder.signature(of: Array(input.utf8), key: Minted.authority.leaf.key))
+                try JWSBuilder.signature(of: Array(input.utf8), key: Minted.ellipticAuthority.leaf.key))
     }
 }

@@ -1,23 +1,10 @@
 import AppStoreReceipt
 import Foundation
+import TestSupport
 import Testing
 
-/// Real JWS, where there are any: in the folder `jws` of the one that the environment variable `RECEIPT_CORPUS` names.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["RECEIPT_CORPUS"] != nil))
+@Suite(.enabled(if: Corpus.isPresent, "RECEIPT_CORPUS names no folder of JWS"))
 struct JWSCorpusTests {
-    private let folder: URL
-
-    init() throws {
-        let corpus = try #require(ProcessInfo.processInfo.environment["RECEIPT_CORPUS"])
-        folder = URL(filePath: corpus).appending(path: "jws")
-    }
-
-    private func files(_ prefix: String) throws -> [(name: String, jws: String)] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-            .filter { $0.hasPrefix(prefix) }.sorted()
-            .map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
-    }
-
     private func verifier(_ environments: Set<AppStoreEnvironment> = [.production, .sandbox]) throws
         -> AppStoreVerifier
     {
@@ -26,7 +13,7 @@ struct JWSCorpusTests {
 
     @Test func `all that Apple signed is verified, notifications with their parts`() throws {
         let verifier = try verifier()
-        let samples = try files("jws-apple-")
+        let samples = try Corpus.jws("jws-apple-")
         var partCount = 0
         for (name, jws) in samples {
             let evidence = try verifier.verify(Array(jws.utf8))
@@ -77,7 +64,7 @@ struct JWSCorpusTests {
 
     @Test func `what Apple signed and someone changed is refused`() throws {
         let verifier = try verifier()
-        for (name, jws) in try files("jws-apple-") {
+        for (name, jws) in try Corpus.jws("jws-apple-") {
             let bytes = Array(jws.utf8)
             for position in stride(from: 0, to: bytes.count, by: 97) {
                 var changed = bytes
@@ -91,7 +78,7 @@ struct JWSCorpusTests {
         for (prefix, codes) in [
             ("jws-xcode-", ["certificate-count"]), ("jws-test-", ["untrusted-chain", "signed-date-missing"]),
         ] {
-            for (name, jws) in try files(prefix) {
+            for (name, jws) in try Corpus.jws(prefix) {
                 let error = #expect(throws: VerificationError.self) { try verifier().verify(Array(jws.utf8)) }
                 #expect(codes.contains(error?.code ?? ""), "\(name): \(error?.code ?? "verified")")
                 print("corpus: \(name): \(error?.code ?? "–")")
@@ -100,7 +87,7 @@ struct JWSCorpusTests {
     }
 
     @Test func `Xcode's data is verified with its own certificate, in a verifier made for it`() throws {
-        for (name, jws) in try files("jws-xcode-") {
+        for (name, jws) in try Corpus.jws("jws-xcode-") {
             let header = try #require(jws.split(separator: ".").first).description
             let padded = header.replacing("-", with: "+").replacing("_", with: "/")
                 .padding(toLength: (header.count + 3) / 4 * 4, withPad: "=", startingAt: 0)

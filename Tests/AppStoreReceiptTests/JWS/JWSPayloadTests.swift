@@ -1,15 +1,14 @@
 import AppStoreReceiptTesting
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
 
 @Suite struct JWSPayloadTests {
-    private typealias Minted = MintedJWS
-
     private func transaction(_ change: (inout JSONValue) -> Void) throws -> Verified<TransactionInfo> {
         var builder = Minted.transaction
         change(&builder.payload)
-        return try Minted.verifier().verifyTransaction(builder.signed(by: Minted.authority))
+        return try Minted.verifier().verifyTransaction(builder.signed(by: Minted.ellipticAuthority))
     }
 
     @Test func `every field of a transaction is read`() throws {
@@ -30,7 +29,7 @@ import Testing
             "price":4,"reason":"WIN_BACK"},"refunds":[{"refundAmount":5,"refundDate":9,"refundReason":"LEGAL",
             "refundType":"CUSTOM"}]}]}}
             """
-        let verified = try Minted.verifier().verifyTransaction(Minted.text(payload))
+        let verified = try Minted.verifier().verifyTransaction(Minted.jws(payload: payload))
         let info = verified.payload
         #expect(info.json.unknownMembers.isEmpty)
         #expect(info.members.known.count == TransactionInfo.Member.allCases.count)
@@ -88,7 +87,7 @@ import Testing
             "advancedCommerceInfo":{"consistencyToken":"16","items":[{"SKU":"17","priceIncreaseInfo":{
             "dependentSKUs":["18"],"price":19,"status":"PENDING"}}]}}
             """
-        let info = try Minted.verifier().verifyRenewalInfo(Minted.text(payload)).payload
+        let info = try Minted.verifier().verifyRenewalInfo(Minted.jws(payload: payload)).payload
         #expect(info.json.unknownMembers.isEmpty)
         #expect(info.members.known.count == RenewalInfo.Member.allCases.count)
         #expect(info.originalTransactionID == "1" && info.productID == "2" && info.autoRenewProductID == "3")
@@ -108,7 +107,7 @@ import Testing
             "originalPurchaseDate":-62135769600000,"originalApplicationVersion":"4","originalPlatform":"macOS",
             "preorderDate":5,"requestDate":6,"deviceVerification":"7","deviceVerificationNonce":"8"}
             """
-        let info = try Minted.verifier().verifyAppTransaction(Minted.text(payload)).payload
+        let info = try Minted.verifier().verifyAppTransaction(Minted.jws(payload: payload)).payload
         #expect(info.json.unknownMembers.isEmpty)
         #expect(info.members.known.count == AppTransaction.Member.allCases.count)
         #expect(info.signedDate?.millisecondsSince1970 == 1_749_988_800_000)
@@ -171,7 +170,7 @@ import Testing
     ) throws {
         var builder = Minted.transaction
         builder.payload[name] = .raw(value)
-        let error = try Minted.failure(builder.signed(by: Minted.authority))
+        let error = try Minted.failure(builder.signed(by: Minted.ellipticAuthority))
         #expect(error?.code == code && error?.stage == .payload)
         #expect(error?.offsetBase == .payload && error?.offset ?? 0 > 0)
     }
@@ -181,7 +180,7 @@ import Testing
         var builder = Minted.transaction
         builder.payload["revocationDate"] = .null
         builder.payload.append(name, name == "revocationDate" ? 1 : "second")
-        let error = try Minted.failure(builder.signed(by: Minted.authority))
+        let error = try Minted.failure(builder.signed(by: Minted.ellipticAuthority))
         #expect(error?.code == "duplicate-member" && error?.stage == .payload)
     }
 
@@ -189,15 +188,15 @@ import Testing
     func `a payload that is no such object is refused, and a stranger's is his forgery before that`(
         _ payload: String
     ) throws {
-        let error = try #require(try Minted.failure(Minted.text(payload)))
+        let error = try #require(try Minted.failure(Minted.jws(payload: payload)))
         #expect(error.stage == .payload)
-        let stranger = try JWSBuilder(payload: .raw(payload)).signed(by: Minted.otherAuthority)
+        let stranger = try JWSBuilder(payload: .raw(payload)).signed(by: Minted.ellipticStranger)
         let forgery = try #require(try Minted.failure(stranger))
         #expect(forgery.code == "untrusted-chain" && forgery.category == .forgery)
     }
 
     @Test func `whose fault an error is decides its category`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         func category(
             _ builder: JWSBuilder, _ authority: TestCertificateAuthority
         ) throws -> VerificationError.Category? {
@@ -217,7 +216,7 @@ import Testing
         other.payload["bundleId"] = "com.example.other"
         var unsigned = Minted.transaction
         unsigned.algorithm = "none"
-        let stranger = try Minted.transaction.signed(by: Minted.otherAuthority)
+        let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)
         let cases: [(String, JWSBuilder, VerificationError.Category?)] = [
             ("genuine", Minted.transaction, nil), ("of another app", other, .client),
             ("alg none", unsigned, .client), ("no JSON", JWSBuilder(payload: .raw("{")), .host),
@@ -238,11 +237,11 @@ import Testing
         for (name, builder, expected) in cases {
             #expect(try category(builder, authority) == expected, "\(name)")
         }
-        #expect(try category(Minted.transaction, Minted.otherAuthority) == .forgery)
+        #expect(try category(Minted.transaction, Minted.ellipticStranger) == .forgery)
     }
 
     @Test func `a payload is read as the kind it is, and as no other`() throws {
-        let authority = try Minted.authority
+        let authority = try Minted.ellipticAuthority
         let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
         let builders: [JWSBuilder] = [
             Minted.transaction, .renewalInfo(productID: "pro", originalTransactionID: "1000"),

@@ -1,14 +1,14 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import TestSupport
 import Testing
 
 @Suite struct NotificationTests {
-    private typealias Minted = MintedJWS
     private let authority: TestCertificateAuthority
     private let verifier: AppStoreVerifier
 
     init() throws {
-        authority = try Minted.authority
+        authority = try Minted.ellipticAuthority
         verifier = try Minted.verifier()
     }
 
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func `a part that is not verified makes the notification fail`() throws {
-        let stranger = try Minted.transaction.signed(by: Minted.otherAuthority)
+        let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)
         let forged = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: stranger))
         #expect(forged?.code == "untrusted-chain" && forged?.part == .transactionInfo)
         let kind = try failure(

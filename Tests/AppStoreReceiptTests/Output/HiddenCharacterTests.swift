@@ -1,13 +1,12 @@
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
 
 /// What people read in a log or a terminal is what is there: no JSON that this library writes has a character that hides.
 @Suite struct HiddenCharacterTests {
-    private typealias Minted = MintedJWS
-
     private static let text = "a\u{7F}é\u{85}\u{2028}x\u{202E}y\u{2066}\u{061C}\u{200F}語"
 
     private func isHidden(_ scalar: Unicode.Scalar) -> Bool {
@@ -27,7 +26,7 @@ import Testing
         var builder = ReceiptBuilder(
             bundleID: Self.text, purchases: [.nonConsumable(Self.text, transactionID: Self.text)])
         builder.originalApplicationVersion = Self.text
-        return try MintedReceipts.verified(builder)
+        return try Minted.verified(builder)
     }
 
     @Test func `a receipt's texts are escaped`() throws {
@@ -53,7 +52,7 @@ import Testing
             "\(Self.text)":[{"\(Self.text)" : "\(Self.text)\\\\"}],
             "advancedCommerceInfo":{"descriptors":{"description":"\(Self.text)"}}}
             """
-        let verified = try Minted.verifier().verify(Array(Minted.text(payload).utf8))
+        let verified = try Minted.verifier().verify(Array(Minted.jws(payload: payload).utf8))
         let transaction = try #require(object(verified.json)["transaction"] as? NSDictionary)
         #expect(transaction["productId"] as? String == Self.text)
         #expect(transaction[Self.text] as? [[String: String]] == [[Self.text: Self.text + "\\"]])
@@ -63,8 +62,8 @@ import Testing
 
     @Test(arguments: ["", "\n"])
     func `what a sender writes beside evidence is escaped`(space: String) throws {
-        let verifier = try MintedEvidence.verifier()
-        let jws = try Minted.transaction.signed(by: Minted.authority)
+        let verifier = try Minted.verifier()
+        let jws = try Minted.transaction.signed(by: Minted.ellipticAuthority)
         for evidence in [#""signedPayload":"\#(jws)""#, #""signedPayload":"e""#] {
             let piece = #"{"user\#(Self.text)":\#(space){"\#(Self.text)":["\#(Self.text)"]},\#(evidence)}"#
             let verdict = verifier.verdict(on: Array(piece.utf8))

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct InstantPlainTests {

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 /// The decoder takes shortcuts; a second one, in the tests, takes none.

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct PayloadDecoderTests {

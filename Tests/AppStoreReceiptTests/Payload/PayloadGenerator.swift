@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import TestSupport
 
 /// Makes payloads of which most are right and some are wrong in one place, with everything that decoders take shortcuts by at its edges.
 struct PayloadGenerator {
@@ -136,21 +137,4 @@ struct PayloadGenerator {
         }
         return date
     }
-}
-
-/// One element in DER, encoded apart from the code under test.
-func tlv(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-    switch content.count {
-    case ..<0x80: [tag, UInt8(content.count)] + content
-    case ..<0x100: [tag, 0x81, UInt8(content.count)] + content
-    case ..<0x10000: [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
-    default: [tag, 0x83] + [16, 8, 0].map { UInt8(content.count >> $0 & 0xFF) } + content
-    }
-}
-
-/// The content octets of an INTEGER.
-func integer(_ value: Int) -> [UInt8] {
-    var octets = (0..<8).reversed().map { UInt8(truncatingIfNeeded: value >> ($0 * 8)) }
-    while octets.count > 1, octets[0] == (octets[1] < 0x80 ? 0x00 : 0xFF) { octets.removeFirst() }
-    return octets
 }

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import SpanASN1
 import SpanPKCS7
 import StrictText
+import TestSupport
 
 /// What a payload says, by number: the answer of the library, or of a second decoder that is simple and slow.
 struct PayloadModel: Equatable {

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -195,7 +196,7 @@ struct SubscriptionCase: CustomTestStringConvertible, Sendable {
             builder.attributeOrder = .asGiven
             builder.expirationDate = receiptExpires.map(day)
             if receiptExpires != nil { builder.receiptType = "ProductionVPP" }
-            return try MintedReceipts.verified(builder)
+            return try Minted.verified(builder)
         }
     }
 }
@@ -258,7 +259,7 @@ struct SubscriptionTests {
     }
 
     @Test func `a product that was upgraded from is not active`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             SubscriptionCase.period("1", 0..<30), SubscriptionCase.period("2", 10..<40, "premium"))
         for (asked, basic, premium) in [(5.0, true, false), (10, false, true), (35, false, true), (41, false, false)] {
             #expect(receipt.isActive(productIDs: ["basic"], at: day(asked)) == basic)
@@ -277,7 +278,7 @@ struct SubscriptionTests {
                 .consumable("coins", transactionID: "7"),
             ])
         builder.attributeOrder = .asGiven
-        let receipt = try MintedReceipts.verified(builder)
+        let receipt = try Minted.verified(builder)
         #expect(receipt.subscriptions(at: day(10)).map(\.originalTransactionID) == ["1", "9"])
         #expect(receipt.subscriptions(at: day(10)).map(\.periods.count) == [2, 1])
         #expect(receipt.subscriptions(at: day(3)).map(\.originalTransactionID) == ["1"])

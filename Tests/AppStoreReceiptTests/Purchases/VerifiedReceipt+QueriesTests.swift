@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -9,7 +10,7 @@ struct VerifiedReceiptQueriesTests {
     static let coins = ReceiptBuilder.Purchase.consumable("coins", transactionID: "2", purchaseDate: day(0))
 
     @Test func `purchases of a product are those made by the date and not cancelled by then`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             Self.coins, .consumable("coins", transactionID: "3", purchaseDate: day(5)).revoked(at: day(8)), Self.pro)
         func ids(_ asked: Double, includingRevoked: Bool = false) -> Set<String> {
             Set(
@@ -31,7 +32,7 @@ struct VerifiedReceiptQueriesTests {
     }
 
     @Test func `a product that was only ever cancelled was purchased, and gives nothing`() throws {
-        let receipt = try MintedReceipts.verified(Self.pro.revoked(at: day(3)))
+        let receipt = try Minted.verified(Self.pro.revoked(at: day(3)))
         #expect(receipt.hasEverPurchased("pro", at: day(4)))
         #expect(receipt.ownedNonConsumables(at: day(2)).map(\.revocationDate) == [day(3)])
         #expect(receipt.ownedNonConsumables(at: day(3)).isEmpty)
@@ -43,7 +44,7 @@ struct VerifiedReceiptQueriesTests {
     /// `é` as one scalar and as two: canonically equivalent, and not the same identifier.
     @Test func `two spellings of one character are two identifiers`() throws {
         let (one, other) = ("caf\u{E9}", "cafe\u{301}")
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             .nonConsumable(one, transactionID: "1", purchaseDate: day(0)),
             .nonConsumable(other, transactionID: "2", purchaseDate: day(0)),
             .autoRenewable("p", transactionID: one, purchaseDate: day(0), expiresDate: day(30)),
@@ -58,7 +59,7 @@ struct VerifiedReceiptQueriesTests {
     }
 
     @Test func `only non-consumables are owned, each once`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             Self.pro, Self.coins, .nonConsumable("pro", transactionID: "9", purchaseDate: day(4)),
             .nonConsumable("skins", transactionID: "5", purchaseDate: day(1)),
             ReceiptBuilder.Purchase(productID: "season", transactionID: "6", productType: 2, purchaseDate: day(0)),
@@ -71,7 +72,7 @@ struct VerifiedReceiptQueriesTests {
     }
 
     @Test func `a refund of one purchase leaves another of the same product`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             Self.pro.revoked(at: day(2)), .nonConsumable("pro", transactionID: "8", purchaseDate: day(3)))
         #expect(!receipt.isActive(productIDs: ["pro"], at: day(2.5)))
         #expect(receipt.ownedNonConsumables(at: day(4)).compactMap(\.transactionID) == ["8"])
@@ -84,17 +85,17 @@ struct VerifiedReceiptQueriesTests {
         (9999, .seconds(Int64.max), true), (-1, .seconds(Int64.max), false),
     ])
     func `a grace period begins at the end of a period`(asked: Double, grace: Duration, isActive: Bool) throws {
-        let receipt = try MintedReceipts.verified(SubscriptionCase.period("1", 0..<30))
+        let receipt = try Minted.verified(SubscriptionCase.period("1", 0..<30))
         #expect(receipt.isActive(productIDs: ["basic"], at: day(asked), gracePeriod: grace) == isActive)
     }
 
     @Test func `a cancelled period has no grace`() throws {
-        let receipt = try MintedReceipts.verified(SubscriptionCase.period("1", 0..<30, cancelled: 10))
+        let receipt = try Minted.verified(SubscriptionCase.period("1", 0..<30, cancelled: 10))
         #expect(!receipt.isActive(productIDs: ["basic"], at: day(10), gracePeriod: .seconds(86_400)))
     }
 
     @Test func `an introductory offer is used, or not seen`() throws {
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             SubscriptionCase.period("1", 0..<7, trial: true, cancelled: 2),
             SubscriptionCase.period("2", 10..<40, "news"))
         let used = receipt.introductoryOffer(productIDs: ["basic", "premium"], at: day(5))
@@ -107,7 +108,7 @@ struct VerifiedReceiptQueriesTests {
     @Test func `original transaction ids are listed once`() throws {
         var withoutOriginal = Self.coins
         withoutOriginal.originalTransactionID = nil
-        let receipt = try MintedReceipts.verified(
+        let receipt = try Minted.verified(
             SubscriptionCase.period("5", 0..<30), SubscriptionCase.period("6", 30..<60), withoutOriginal)
         #expect(Set(receipt.originalTransactionIDs) == ["1", "2"])
         #expect(receipt.originalTransactionIDs.count == 2)
@@ -118,7 +119,7 @@ struct VerifiedReceiptQueriesTests {
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [Self.pro])
         builder.receiptType = type
         builder.expirationDate = day(10)
-        let receipt = try MintedReceipts.verified(builder)
+        let receipt = try Minted.verified(builder)
         #expect(!receipt.isExpired(at: day(9)) && receipt.isExpired(at: day(10)))
         #expect(receipt.isActive(productIDs: ["pro"], at: day(9)))
         #expect(!receipt.isActive(productIDs: ["pro"], at: day(10)))
@@ -131,7 +132,7 @@ struct VerifiedReceiptQueriesTests {
         pro.purchaseDate = nil
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [pro])
         builder.creationDate = day(20)
-        let receipt = try MintedReceipts.verified(builder)
+        let receipt = try Minted.verified(builder)
         #expect(!receipt.isActive(productIDs: ["pro"], at: day(19)))
         #expect(receipt.isActive(productIDs: ["pro"], at: day(20)))
     }

@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import Foundation
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -18,7 +19,7 @@ struct ReceiptCodableTests {
     @Test func `a receipt and its purchases are the same after coding`() throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: Self.purchases)
         builder.additionalAttributes = [.utf8String(AttributeType(rawValue: 77), "unknown")]
-        let verified = try MintedReceipts.verified(builder)
+        let verified = try Minted.verified(builder)
         let receipt = try coded(verified.receipt)
         #expect(receipt == verified.receipt)
         #expect(receipt.bundleID == "com.example.app")
@@ -57,7 +58,7 @@ struct ReceiptCodableTests {
     @Test func `the fingerprint is that of the content, and not of what is around it`() throws {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: Self.purchases)
         let other = try TestCertificateAuthority()
-        let first = try MintedReceipts.verified(builder)
+        let first = try Minted.verified(builder)
         let verifier = try AppStoreVerifier(
             policy: VerificationPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))
         let second = try verifier.verifyReceipt(builder.signed(by: other))
@@ -74,7 +75,7 @@ struct ReceiptCodableTests {
             bundleID: "com.example\n\u{1B}[31m.app",
             purchases: [SubscriptionCase.period("1", 0..<30, "a\nb", cancelled: 4)])
         builder.creationDate = day(40)
-        let receipt = try MintedReceipts.verified(builder)
+        let receipt = try Minted.verified(builder)
         #expect(
             receipt.description
                 == #""com.example\n\u{1B}[31m.app" "1.0", "Production", made 2025-02-10T00:00:00Z, 1 purchase"#)
@@ -83,7 +84,7 @@ struct ReceiptCodableTests {
                 "a\nb", transaction "1", bought 2025-01-01T00:00:00Z, expires 2025-01-31T00:00:00Z, cancelled 2025-01-05T00:00:00Z
                 """#)
         #expect("\(receipt.receipt)" == "\(receipt)")
-        let unverified = try UnverifiedReceipt(decoding: builder.signed(by: MintedReceipts.authority))
+        let unverified = try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority))
         #expect("\(unverified)" == "not verified: \(receipt)")
     }
 }

@@ -1,28 +1,26 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
 
 /// Our answers beside Apple's, for the receipts of which both are at hand.
 struct AppleAnswerTests {
-    static let corpus = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map(URL.init(fileURLWithPath:))
-
     /// The names of the receipts with an answer in a file of the given kind.
     private static func names(_ suffix: String) -> [String] {
-        let files =
-            corpus.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path + "/responses") } ?? []
-        return files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }.sorted()
+        Corpus.files("responses").map(\.lastPathComponent).filter { $0.hasSuffix(suffix) }
+            .map { String($0.dropLast(suffix.count)) }
     }
     static let answered = names(".response.json")
     static let notified = names(".notification-v1.json")
 
     private func object(_ path: String) throws -> [String: Any] {
-        let data = try Data(contentsOf: #require(Self.corpus).appending(path: path))
+        let data = try Data(contentsOf: #require(Corpus.folder).appending(path: path))
         return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
     private func binary(_ name: String) throws -> [UInt8] {
-        try Array(Data(contentsOf: #require(Self.corpus).appending(path: "receipts/\(name).der")))
+        try Corpus.bytes(#require(Corpus.folder).appending(path: "receipts/\(name).der"))
     }
 
     private func answer(to name: String) throws -> [String: Any] {
@@ -43,7 +41,7 @@ struct AppleAnswerTests {
         return difference
     }
 
-    @Test(.enabled(if: corpus != nil), arguments: answered)
+    @Test(.enabled(if: Corpus.isPresent), arguments: answered)
     func `our receipt object is Apple's, but for the time of the request`(name: String) throws {
         let apples = try object("responses/\(name).response.json")
         let ours = try answer(to: name)
@@ -59,7 +57,7 @@ struct AppleAnswerTests {
         #expect(Set(ours.keys).isSubset(of: apples.keys))
     }
 
-    @Test(.enabled(if: corpus != nil), arguments: notified)
+    @Test(.enabled(if: Corpus.isPresent), arguments: notified)
     func `each purchase is as in a server notification for the same receipt`(name: String) throws {
         let notification = try object("responses/\(name).notification-v1.json")
         let unified = try #require(notification["unified_receipt"] as? [String: Any])
@@ -76,7 +74,7 @@ struct AppleAnswerTests {
         #expect(Set(different.keys) == ["subscription_group_identifier", "is_upgraded"])
     }
 
-    @Test(.enabled(if: corpus != nil), arguments: notified)
+    @Test(.enabled(if: Corpus.isPresent), arguments: notified)
     func `the periods that Apple marks as upgraded are those that a later one ends`(name: String) throws {
         let notification = try object("responses/\(name).notification-v1.json")
         let unified = try #require(notification["unified_receipt"] as? [String: Any])

@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import Foundation
 import SpanASN1
 import StrictText
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -11,7 +12,7 @@ struct VerifyReceiptResponderTests {
 
     static func responder(_ environments: AppStoreEnvironment...) throws -> VerifyReceiptResponder {
         var responder = try VerifyReceiptResponder(
-            bundleIDs: nil, environments: Set(environments), trust: MintedReceipts.trust)
+            bundleIDs: nil, environments: Set(environments), trust: Minted.trust)
         responder.clock = { clock }
         return responder
     }
@@ -54,7 +55,7 @@ struct VerifyReceiptResponderTests {
         builder.preorderDate = day(1)
         builder.expirationDate = day(800)
         let answer = try Self.responder(.production).answer(
-            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+            to: Self.request(builder.signed(by: Minted.authority)))
         #expect(answer.status == .valid)
         #expect(try answer.result.get().bundleID == "com.example.app")
         let expected = #"""
@@ -91,7 +92,7 @@ struct VerifyReceiptResponderTests {
         var builder = Self.builder(.sandbox)
         builder.originalCreationDate = nil
         builder.creationDate = day(40)
-        let answer = try Self.responder(.sandbox).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        let answer = try Self.responder(.sandbox).answer(to: Self.request(builder.signed(by: Minted.authority)))
         let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
         #expect(receipt["receipt_creation_date_ms"] as? String == "\(day(40).millisecondsSince1970)")
         #expect(receipt["adam_id"] as? Int == 0)
@@ -110,7 +111,7 @@ struct VerifyReceiptResponderTests {
     ) throws {
         var builder = Self.builder(row.0)
         (builder.appItemID, builder.downloadID, builder.versionExternalIdentifier) = (nil, nil, nil)
-        let answer = try Self.responder(row.1).answer(to: Self.request(builder.signed(by: MintedReceipts.authority)))
+        let answer = try Self.responder(row.1).answer(to: Self.request(builder.signed(by: Minted.authority)))
         func members(_ names: String...) -> String {
             row.3.isEmpty ? "" : names.map { "\"\($0)\":\(row.3)," }.joined()
         }
@@ -123,7 +124,7 @@ struct VerifyReceiptResponderTests {
 
     @Test func `what no receipt holds is not in the answer`() throws {
         let answer = try Self.responder(.production).answer(
-            to: Self.request(Self.builder().signed(by: MintedReceipts.authority)))
+            to: Self.request(Self.builder().signed(by: Minted.authority)))
         let text = String(decoding: answer.body, as: UTF8.self)
         for key in [
             "latest_receipt_info", "latest_receipt", "pending_renewal_info", "is_upgraded", "in_app_ownership_type",
@@ -140,7 +141,7 @@ struct VerifyReceiptResponderTests {
             purchases: (0..<40).map { .consumable("coins", transactionID: "\(($0 * 7) % 40)") })
         builder.attributeOrder = order
         let answer = try Self.responder(.production).answer(
-            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+            to: Self.request(builder.signed(by: Minted.authority)))
         let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
         let purchases = try #require(receipt["in_app"] as? [[String: Any]])
         #expect(
@@ -162,7 +163,7 @@ struct VerifyReceiptResponderTests {
         builder.writesEmptyAttributes = false
         builder.attributeOrder = .asGiven
         let answer = try Self.responder(.production).answer(
-            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+            to: Self.request(builder.signed(by: Minted.authority)))
         let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
         let purchases = try #require(receipt["in_app"] as? [[String: Any]])
         #expect(purchases[0]["product_id"] as? String == text)
@@ -196,11 +197,11 @@ struct VerifyReceiptResponderTests {
         let responder = try Self.responder(.production)
         let stranger = try Self.builder().signed(by: TestCertificateAuthority())
         #expect(responder.answer(to: Self.request(stranger)).status == .notAuthenticated)
-        var altered = try Self.builder().signed(by: MintedReceipts.authority)
+        var altered = try Self.builder().signed(by: Minted.authority)
         let place = try #require(altered.firstRange(of: Array("com.example.pro".utf8)))
         altered[place.lowerBound] ^= 1
         #expect(responder.answer(to: Self.request(altered)).status == .notAuthenticated)
-        let cut = try Array(Self.builder().signed(by: MintedReceipts.authority).dropLast(9))
+        let cut = try Array(Self.builder().signed(by: Minted.authority).dropLast(9))
         #expect(responder.answer(to: Self.request(cut)).status == .malformedReceipt)
         #expect(responder.counts.refused.values.reduce(0, +) == 3)
     }
@@ -214,7 +215,7 @@ struct VerifyReceiptResponderTests {
     func `production first, the sandbox on 21007, or both at once`(
         type: ReceiptBuilder.ReceiptType, atProduction: Int, atSandbox: Int, name: String
     ) throws {
-        let request = Self.request(try Self.builder(type).signed(by: MintedReceipts.authority))
+        let request = Self.request(try Self.builder(type).signed(by: Minted.authority))
         for (responder, status) in [
             (try Self.responder(.production), atProduction), (try Self.responder(.sandbox), atSandbox),
             (try Self.responder(.production, .sandbox), 0),
@@ -233,19 +234,19 @@ struct VerifyReceiptResponderTests {
     func `the environments of a policy are those that get status 0`(environments: Set<AppStoreEnvironment>) throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: environments)
         policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
-        let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
+        let responder = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
         #expect(responder.environments == environments)
         for (type, environment) in [
             (ReceiptBuilder.ReceiptType.production, AppStoreEnvironment.production), (.sandbox, .sandbox),
         ] {
-            let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: MintedReceipts.authority)))
+            let answer = responder.answer(to: Self.request(try Self.builder(type).signed(by: Minted.authority)))
             #expect((answer.status == .valid) == environments.contains(environment))
             #expect(((try? answer.result.get()) != nil) == environments.contains(environment))
         }
         // All else of the policy holds, for both.
         policy.validationDate = .date(day(40_000))
-        let late = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
-        let request = Self.request(try Self.builder(.sandbox).signed(by: MintedReceipts.authority))
+        let late = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
+        let request = Self.request(try Self.builder(.sandbox).signed(by: Minted.authority))
         #expect(late.answer(to: request).status == .notAuthenticated)
     }
 
@@ -253,7 +254,7 @@ struct VerifyReceiptResponderTests {
     func `a policy whose environments nobody can sign for is refused`(environments: Set<AppStoreEnvironment>) {
         #expect(throws: VerificationError.self) {
             try VerifyReceiptResponder(
-                policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: MintedReceipts.trust)
+                policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: Minted.trust)
         }
     }
 
@@ -261,7 +262,7 @@ struct VerifyReceiptResponderTests {
         var builder = Self.builder()
         builder.additionalAttributes = [.integer(.bundleID, 5)]
         let answer = try Self.responder(.production).answer(
-            to: Self.request(builder.signed(by: MintedReceipts.authority)))
+            to: Self.request(builder.signed(by: Minted.authority)))
         #expect(answer.status == .malformedReceipt)
         #expect(throws: VerificationError.self) { try answer.result.get() }
         if case .failure(let error) = answer.result { #expect(error.stage == .payload && error.category == .host) }
@@ -272,19 +273,19 @@ struct VerifyReceiptResponderTests {
         for type in ["Staging", nil] {
             builder.receiptType = type
             let answer = try Self.responder(.production, .sandbox).answer(
-                to: Self.request(builder.signed(by: MintedReceipts.authority)))
+                to: Self.request(builder.signed(by: Minted.authority)))
             #expect(answer.status == .notAuthenticated)
             #expect(String(decoding: answer.body, as: UTF8.self) == "{\"status\":21003}")
         }
     }
 
     @Test func `bundle ids are checked if they are given`() throws {
-        let request = Self.request(try Self.builder().signed(by: MintedReceipts.authority))
+        let request = Self.request(try Self.builder().signed(by: Minted.authority))
         for (bundleIDs, status) in [
             (nil, VerifyReceiptStatus.valid), (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
         ] as [(Set<String>?, VerifyReceiptStatus)] {
             let responder = try VerifyReceiptResponder(
-                bundleIDs: bundleIDs, environments: [.production], trust: MintedReceipts.trust)
+                bundleIDs: bundleIDs, environments: [.production], trust: Minted.trust)
             #expect(responder.answer(to: request).status == status)
         }
     }
@@ -305,7 +306,7 @@ struct VerifyReceiptResponderTests {
     // MARK: Requests
 
     @Test func `all forms of base64 and other members are accepted`() throws {
-        let receipt = try Self.builder().signed(by: MintedReceipts.authority)
+        let receipt = try Self.builder().signed(by: Minted.authority)
         let text = Base64.encode(receipt.span)
         let lines = stride(from: 0, to: text.count, by: 64).map { text.dropFirst($0).prefix(64) }.joined(
             separator: "\\r\\n")
@@ -323,8 +324,8 @@ struct VerifyReceiptResponderTests {
     @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         policy.limits.maximumByteCount = 10_000
-        let responder = try VerifyReceiptResponder(policy: policy, trust: MintedReceipts.trust)
-        let receipt = try Self.builder().signed(by: MintedReceipts.authority)
+        let responder = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
+        let receipt = try Self.builder().signed(by: Minted.authority)
         func answer(_ padding: Int) -> VerifyReceiptAnswer {
             let members = ",\"x\":\"\(String(repeating: "x", count: padding))\""
             return responder.answer(to: Self.request(receipt, members))
@@ -344,7 +345,7 @@ struct VerifyReceiptResponderTests {
     func `latest_receipt_info is filled if asked for, and marked`(excludesOld: Bool, expected: [String]) throws {
         var responder = try Self.responder(.production)
         let request = Self.request(
-            try Self.builder().signed(by: MintedReceipts.authority), ",\"exclude-old-transactions\":\(excludesOld)")
+            try Self.builder().signed(by: Minted.authority), ",\"exclude-old-transactions\":\(excludesOld)")
         #expect(try Self.json(responder.answer(to: request).body)["latest_receipt_info"] == nil)
         responder.fillsLatestReceiptInfo = true
         let answer = try Self.json(responder.answer(to: request).body)
