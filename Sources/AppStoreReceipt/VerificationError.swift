@@ -68,83 +68,83 @@ public struct VerificationError: Error, Hashable, Sendable {
 
 // MARK: - Reasons
 
-/// The kinds of signed containers.
+/// The forms of signed evidence.
 package enum SignedForm: Hashable, Sendable { case receipt, jws }
 
 extension VerificationError {
     package enum Reason: Hashable, Sendable {
-        /// The text around a receipt.
+        /// The text around a receipt cannot be read.
         case input(InputError)
-        /// The container of a receipt is not what RFC 5652 requires.
+        /// The container of a receipt does not conform to RFC 5652.
         case container(ASN1DecodingError)
-        /// Not a JWS in its compact form (RFC 7515, 7.1).
+        /// The text is not a JWS in its compact form (RFC 7515, 7.1).
         case form(FormFault, offset: Int)
         /// The header of a JWS is not JSON.
         case headerSyntax(JSONError)
-        /// The header of a JWS asks for something that Apple's never do.
+        /// The header of a JWS is not one that Apple sends.
         case header(HeaderFault, offset: Int)
-        /// The signature does not hold, or is of a kind that is not accepted.
+        /// The signature is not valid, or is of a kind that is not accepted.
         case signature(SignatureTrustError, SignedForm)
-        /// The payload does not say, readably and once, when it was signed.
+        /// The payload does not have exactly one readable signing date.
         case date(DateFault, offset: Int?)
-        /// The signer is not one that the verifier trusts.
+        /// The verifier does not trust the signer.
         case chain(SignatureTrustError, SignedForm)
-        /// The payload of a receipt is malformed. The error's path names the attribute and the purchase.
+        /// The payload of a receipt is malformed. The path of the error has the attribute and the purchase.
         case payload(ASN1DecodingError)
-        /// The payload of a JWS is malformed, or of another kind than was asked for.
+        /// The payload of a JWS is malformed, or is of another kind than the method accepts.
         case members(JSONError)
-        /// Genuine, but not accepted by this verifier.
+        /// The evidence is genuine, but the policy does not accept it.
         case policy(PolicyViolation, found: UTF8Bytes?, expected: UTF8Bytes?)
-        /// The verifier cannot do what it is asked with the configuration it has.
+        /// The configuration of the verifier does not allow the request.
         case configuration(ConfigurationFault, found: UTF8Bytes?)
-        /// This host cannot do what is needed; it says nothing of the evidence.
+        /// The host is at fault, not the evidence.
         case host(HostFault)
     }
 }
 
-/// What is wrong with the text of a JWS.
+/// The faults of the text of a JWS.
 package enum FormFault: String, Sendable, CaseIterable {
-    /// Nothing, or nothing but whitespace.
+    /// The text is empty or has only whitespace.
     case emptyInput = "empty-input"
-    /// More than ``VerificationLimits/maximumJWSByteCount``.
+    /// The text is larger than ``VerificationLimits/maximumJWSByteCount``.
     case inputTooLarge = "input-too-large"
-    /// Not three parts with a dot between.
+    /// The text does not have exactly three parts, separated by dots.
     case partCount = "part-count"
-    /// A part is not base64url without padding (RFC 7515, 2), in its one canonical spelling.
+    /// A part is not base64url without padding (RFC 7515, 2) in its canonical spelling.
     case invalidBase64URL = "invalid-base64url"
 }
 
-/// What is wrong with the header of a JWS.
+/// The faults of the header of a JWS.
 package enum HeaderFault: String, Sendable, CaseIterable {
-    /// There is no `alg`.
+    /// The header has no `alg`.
     case missingAlgorithm = "missing-algorithm"
-    /// `alg` is not `ES256`: `none`, an HMAC with a public key as its secret, or anything else.
+    /// `alg` is not `ES256` but, for example, `none` or an HMAC with a public key as its secret.
     case unsupportedAlgorithm = "unsupported-algorithm"
-    /// `crit` (RFC 7515, 4.1.11): no extension is understood.
+    /// The header has `crit` (RFC 7515, 4.1.11). No extension is supported.
     case criticalHeader = "critical-header"
-    /// `jku`, `jwk` or `x5u`: a key from elsewhere than the chain.
+    /// The header has `jku`, `jwk` or `x5u`, which name a key outside the chain.
     case foreignKey = "foreign-key"
-    /// There is no `x5c`: the key would have to come from elsewhere.
+    /// The header has no `x5c`, and so no key.
     case missingCertificates = "missing-certificates"
-    /// Not three certificates; not one in a verifier for StoreKit Testing.
+    /// The header does not have three certificates or, with StoreKit Testing trust, one.
     case certificateCount = "certificate-count"
     /// A certificate in `x5c` is not base64, padded and without line breaks (RFC 7515, 4.1.6).
     case malformedCertificates = "malformed-certificates"
 }
 
-/// What is wrong with the date of signing, at which the chain is judged.
+/// The faults of the signing date, at which the chain is validated.
 package enum DateFault: String, Sendable, CaseIterable {
-    /// A receipt without attribute 12, or with an empty one.
+    /// The receipt has no attribute 12, or an empty one.
     case missingCreationDate = "creation-date-missing"
-    /// A receipt with more than one attribute 12.
+    /// The receipt has more than one attribute 12.
     case repeatedCreationDate = "creation-date-repeated"
     /// Attribute 12 is not one IA5String with a date of RFC 3339.
     case unreadableCreationDate = "creation-date-unreadable"
-    /// A JWS without a date of signing.
+    /// The JWS has no signing date.
     case missingSignedDate = "signed-date-missing"
-    /// A JWS with more than one.
+    /// The JWS has more than one signing date.
     case repeatedSignedDate = "signed-date-repeated"
-    /// It is no number of milliseconds.
+    /// The signing date is not a number of milliseconds.
     case unreadableSignedDate = "signed-date-unreadable"
 
     var signedForm: SignedForm {
@@ -155,35 +155,35 @@ package enum DateFault: String, Sendable, CaseIterable {
     }
 }
 
-/// Why genuine evidence is not accepted.
+/// The reasons a policy does not accept genuine evidence.
 package enum PolicyViolation: String, Sendable, CaseIterable {
     /// The bundle id is missing or not in ``VerificationPolicy/bundleIDs``.
     case bundleIDMismatch = "bundle-id-mismatch"
     /// The app's Apple id is missing or not ``VerificationPolicy/appAppleID``.
     case appAppleIDMismatch = "app-apple-id-mismatch"
-    /// The environment is missing, or a string that is not known.
+    /// The environment is missing or unknown.
     case unknownEnvironment = "unknown-environment"
     /// The environment is not in ``VerificationPolicy/environments``.
     case environmentMismatch = "environment-mismatch"
     /// A notification and one of its signed parts name different apps or environments.
     case partMismatch = "part-mismatch"
-    /// Attribute 3 is missing or not the version that was given.
+    /// Attribute 3 is missing or not the requested version.
     case applicationVersionMismatch = "application-version-mismatch"
-    /// The receipt was not made for the device that was given.
+    /// The receipt was not made for the requested device.
     case deviceMismatch = "device-mismatch"
-    /// A receipt made longer ago than ``VerificationPolicy/maximumAge``.
+    /// The receipt is older than ``VerificationPolicy/maximumAge``.
     case receiptTooOld = "receipt-too-old"
-    /// A receipt made after the time of the clock, or with a date after its creation date.
+    /// The receipt was created after the time of the clock, or has a date after its creation date.
     case receiptFromTheFuture = "receipt-from-the-future"
-    /// A JWS signed longer ago than ``VerificationPolicy/maximumAge``.
+    /// The JWS was signed longer ago than ``VerificationPolicy/maximumAge``.
     case signedTooLongAgo = "signed-too-long-ago"
-    /// A JWS signed after the time of the clock.
+    /// The JWS was signed after the time of the clock.
     case signedInTheFuture = "signed-in-the-future"
 }
 
-/// Why a verifier cannot do what it is asked. None but the last depends on the evidence.
+/// The faults of a configuration. Only the last depends on the evidence.
 package enum ConfigurationFault: String, Sendable, CaseIterable {
-    /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` without a certificate.
+    /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` has no certificate.
     case noTrustAnchor = "no-trust-anchor"
     /// ``VerificationPolicy/environments`` is empty.
     case noEnvironment = "no-environment"
@@ -193,17 +193,17 @@ package enum ConfigurationFault: String, Sendable, CaseIterable {
     case environmentNotOfTrust = "environment-not-of-trust"
     /// A trust anchor has a key or an algorithm that is not accepted, or libcrypto cannot read it.
     case unusableTrustAnchor = "unusable-trust-anchor"
-    /// What has no bundle id can be tied to the app only by its Apple id, which the policy lacks.
+    /// The evidence has no bundle id, and the policy has no app Apple id with which to compare it.
     case noAppAppleID = "no-app-apple-id"
 }
 
-/// What this host lacks.
+/// The faults of the host.
 package enum HostFault: String, Sendable, CaseIterable {
-    /// libcrypto refuses an algorithm that receipts need: SHA-1 signatures on RHEL 9. Found when the verifier is made.
+    /// libcrypto refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Found when the verifier is made.
     case algorithmUnavailable = "algorithm-unavailable"
     /// libcrypto could not allocate memory.
     case outOfMemory = "out-of-memory"
-    /// libcrypto failed for no reason that lies in the input.
+    /// libcrypto failed for a reason other than the input.
     case libcryptoFailure = "libcrypto-failure"
 
     init(_ error: LibcryptoError) {
@@ -241,7 +241,7 @@ extension VerificationError {
         VerificationError(hostReason(of: error) ?? .chain(error, form))
     }
 
-    /// `nil` where the host is not at fault.
+    /// Returns the reason of a host fault; `nil` if the host is not at fault.
     static func hostReason(of error: SignatureTrustError) -> Reason? {
         switch error.kind {
         case .algorithmUnavailable: .host(.algorithmUnavailable)
@@ -253,7 +253,7 @@ extension VerificationError {
 
     func within(_ part: Part) -> VerificationError { VerificationError(reason, part: part) }
 
-    /// The same error with its offset into the binary receipt changed.
+    /// Returns the error with its offset into the binary receipt mapped.
     func mappingOffset(_ map: (Int) -> Int) -> VerificationError {
         switch reason {
         case .container(let error):
