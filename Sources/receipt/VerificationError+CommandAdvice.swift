@@ -15,13 +15,16 @@ extension VerificationError {
             "Pass a self-signed root certificate with --root; its key must be RSA of 2048 to 4096 bits, P-256 or P-384."
         case (_, "input-too-large"):
             "The command reads receipts of up to \(VerificationLimits().maximumByteCount >> 20) MiB and JWS of up to \(VerificationLimits().maximumJWSByteCount >> 20) MiB."
+        case (.container, "too-many-elements"):
+            "Apple's receipts are far below the limits of the command. Have the app refresh its receipt."
         case (.header, _):
             "Apple does not send such a header. If Xcode made the JWS, pass Xcode's certificate with --xcode-root."
         case (.chain, "certificate-expired"):
             "Evidence outlives its signer's certificate. To validate it at its signing date, omit --at."
         case (.chain, "untrusted-chain"):
             "Apple did not sign it. If you minted it, pass its root certificate with --root. If Xcode made it, pass Xcode's certificate with --xcode-root."
-        case (.chain, _): "Apple did not sign the evidence. Refuse it."
+        case (.chain, _), (.signature, "malformed-certificate"), (.signature, "certificate-too-large"):
+            "Apple did not sign the evidence. Refuse it."
         case (.signature, "weak-algorithm"), (.signature, "unsupported-algorithm"), (.signature, "algorithm-mismatch"),
             (.signature, "weak-key"), (.signature, "unsupported-key"):
             "Apple never signs with this algorithm. Refuse the evidence."

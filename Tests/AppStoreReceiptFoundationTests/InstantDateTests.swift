@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import AppStoreReceiptFoundation
-import AppStoreReceiptTesting
 import Foundation
 import Testing
 
@@ -27,14 +26,5 @@ struct InstantDateTests {
         #expect(Instant(Date(timeIntervalSince1970: 1e300)).millisecondsSince1970 == .max)
         #expect(Instant(Date(timeIntervalSince1970: -.infinity)).millisecondsSince1970 == .min)
         #expect(Instant(Date(timeIntervalSince1970: .nan)).millisecondsSince1970 == .min)
-    }
-
-    @Test func `a receipt is verified from Data`() throws {
-        let authority = try TestCertificateAuthority()
-        let verifier = try AppStoreVerifier(
-            bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
-        let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)
-        #expect(try verifier.verifyReceipt(Data(receipt)).bundleID == "com.example.app")
-        #expect(throws: VerificationError.self) { try verifier.verifyReceipt(Data(receipt.dropLast())) }
     }
 }

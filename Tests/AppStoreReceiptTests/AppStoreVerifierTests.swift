@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import StrictText
 import TestSupport
 import Testing
 
@@ -323,6 +324,71 @@ extension AppStoreVerifier {
             #expect(error?.stage == .payload && error?.path == "payload › 21 expiration date")
             #expect(error?.offset.map { received[$0] } == 0x13)
         }
+    }
+
+    /// One policy, one trust, one error, one set of counts.
+    @Test func `one verifier takes every kind of evidence, as bytes, as text and by the method for the kind`() throws {
+        let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
+        let receipt = try ReceiptDraft.received()
+        let base64 = Base64.encode(receipt.span)
+        let pem = "-----BEGIN PKCS7-----\n\(base64)\n-----END PKCS7-----\n"
+        let transaction = try Minted.jws(Minted.transaction)
+        let renewal = try Minted.jws(.renewalInfo(productID: "pro", originalTransactionID: "1000"))
+        let app = try Minted.jws(.appTransaction(bundleID: Minted.bundleID))
+        let request = try Minted.jws(.realtimeRequest(productID: "pro", originalTransactionID: "1000"))
+        let notification = try Minted.jws(
+            .notification("DID_RENEW", bundleID: Minted.bundleID, transaction: transaction, renewalInfo: renewal))
+        func object(_ member: String, _ evidence: String) -> String { "{\"\(member)\":\"\(evidence)\"}" }
+        let texts = [
+            [base64, pem, object("receipt-data", base64), " \(base64)\r\n"],
+            [transaction, object("signedTransactionInfo", transaction), "\n\(transaction) "],
+            [renewal, object("signedRenewalInfo", renewal)], [app, object("signedAppTransactionInfo", app)],
+            [notification, object("signedPayload", notification)], [request, object("signedPayload", request)],
+        ]
+        let own: [() throws -> VerifiedEvidence] = [
+            { .receipt(try verifier.verifyReceipt(receipt)) },
+            { .transaction(try verifier.verifyTransaction(transaction)) },
+            { .renewalInfo(try verifier.verifyRenewalInfo(renewal)) },
+            { .appTransaction(try verifier.verifyAppTransaction(app)) },
+            { .notification(try verifier.verifyNotification(notification)) },
+            { .realtimeRequest(try verifier.verifyRealtimeRequest(request)) },
+        ]
+        let evidence = try own.map { try $0() }
+
+        var count = UInt64(evidence.count)
+        for (texts, expected) in zip(texts, evidence) {
+            for text in texts {
+                #expect(try verifier.verify(text) == expected)
+                #expect(try verifier.verify(Array(text.utf8)) == expected)
+                count += 2
+            }
+            #expect(expected.environment == .production)
+        }
+        #expect(try verifier.verify(receipt) == evidence[0])
+        #expect(verifier.counts.verified == count + 1 && verifier.counts.refused.isEmpty)
+
+        // Apple signed none of them.
+        let apple = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])
+        for texts in texts {
+            let error = #expect(throws: VerificationError.self) { try apple.verify(texts[0]) }
+            #expect(error?.code == "untrusted-chain" && error?.stage == .chain && error?.category == .forgery)
+        }
+        #expect(apple.counts.refused == ["untrusted-chain": UInt64(texts.count)])
+    }
+
+    @Test func `the method for a kind refuses every other`() throws {
+        let verifier = try Minted.verifier()
+        let bytes = try ReceiptDraft.received()
+        let receipt = Base64.encode(bytes.span)
+        let transaction = try Minted.jws(Minted.transaction)
+        func code(_ body: () throws -> Void) -> String? {
+            let error = #expect(throws: VerificationError.self) { try body() }
+            return error?.code
+        }
+        #expect(code { _ = try verifier.verifyReceipt(transaction) } == "unrecognized-form")
+        #expect(code { _ = try verifier.verifyJWS(receipt) } == "part-count")
+        #expect(code { _ = try verifier.verifyTransaction(receipt) } == "part-count")
+        #expect(code { _ = try verifier.verifyRenewalInfo(transaction) } == "missing-member")
     }
 
     @Test func `a verifier is shared by threads`() async throws {

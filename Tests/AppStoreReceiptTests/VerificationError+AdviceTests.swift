@@ -5,37 +5,8 @@ import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
-@testable import SignatureTrust
-
-extension VerificationError {
-    /// One error for each code of each stage, of receipts and JWS alike.
-    static let all: [VerificationError] = {
-        var reasons: [Reason] = InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
-        reasons += ASN1DecodingError.Kind.allCases.map { .container(ASN1DecodingError($0, offset: 0)) }
-        reasons += ASN1DecodingError.Kind.allCases.map { .payload(ASN1DecodingError($0, offset: 0)) }
-        reasons += FormFault.allCases.map { .form($0, offset: 0) }
-        reasons += HeaderFault.allCases.map { .header($0, offset: 0) }
-        reasons += JSONError.Kind.allCases.map { .headerSyntax(JSONError($0, offset: 0)) }
-        reasons += JSONError.Kind.allCases.map { .members(JSONError($0, offset: 0)) }
-        for form in [SignedForm.receipt, .jws] {
-            reasons += SignatureTrustError.Kind.allCases.map { .signature(SignatureTrustError($0), form) }
-            reasons += SignatureTrustError.Kind.allCases.map { .chain(SignatureTrustError($0), form) }
-        }
-        reasons += DateFault.allCases.map { .date($0, offset: nil) }
-        reasons += PolicyViolation.allCases.map { .policy($0, found: nil, expected: nil) }
-        reasons += ConfigurationFault.allCases.map { .configuration($0, found: nil) }
-        reasons += HostFault.allCases.map { .host($0) }
-        return reasons.map { VerificationError($0) }
-    }()
-}
 
 struct VerificationErrorAdviceTests {
-    @Test func `every error says in a sentence what to do about it`() {
-        for error in VerificationError.all {
-            #expect(error.advice.hasSuffix(".") && error.advice.count > 20, "\(error.code): \(error.advice)")
-        }
-    }
-
     @Test func `the excerpt of a refused value is the value, whatever form the receipt came in`() throws {
         let verifier = try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: Minted.trust)

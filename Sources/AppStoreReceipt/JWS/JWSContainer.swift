@@ -221,14 +221,18 @@ extension JWSClaims {
 extension VerificationPolicy {
     /// Checks whom a genuine payload concerns, and when it was signed.
     fileprivate func check(_ payload: some JWSClaims) throws(VerificationError) {
-        for subject in payload.subjects { try check(subject) }
+        for subject in payload.subjects { try check(subject, named: payload.environmentName) }
         guard let signed = payload.signedDate else { return }
         try checkAge(signedAt: signed, tooOld: .signedTooLongAgo, future: .signedInTheFuture)
     }
 
-    private func check(_ subject: JWSSubject) throws(VerificationError) {
+    /// - Parameter environmentName: for an environment that is not known.
+    private func check(
+        _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
+    ) throws(VerificationError) {
         if subject.hasBundleID { try checkBundleID(subject.bundleID) }
-        try checkEnvironment(subject.environment, named: nil)
+        try checkEnvironment(
+            subject.environment, named: subject.environment == nil ? environmentName() : nil)
         guard subject.hasAppAppleID else { return }
         guard let expected = appAppleID else {
             if bundleIDs != nil, !subject.hasBundleID { throw .configuration(.noAppAppleID) }

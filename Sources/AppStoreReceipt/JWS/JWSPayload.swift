@@ -39,6 +39,8 @@ protocol JWSClaims: JWSPayload, JWSRecord {
     static var dateMember: Member { get }
     /// The app and the environment of the payload; several if it names them in several places.
     var subjects: [JWSSubject] { get }
+    /// The environment as Apple wrote it: for an error, where ``JWSPayload/environment`` is unknown.
+    var environmentName: String? { get }
 }
 
 /// An app and an environment, as a payload names them.
@@ -64,30 +66,41 @@ extension AppStoreEnvironment {
 }
 
 extension TransactionInfo: JWSClaims {
+    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
         [JWSSubject(bundleID: bundleID, hasAppAppleID: false, environment: environment)]
     }
 }
 
 extension RenewalInfo: JWSClaims {
+    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
         [JWSSubject(hasBundleID: false, hasAppAppleID: false, environment: environment)]
     }
 }
 
 extension AppTransaction: JWSClaims {
+    var environmentName: String? { members.string(.receiptType) }
     var subjects: [JWSSubject] {
         [JWSSubject(bundleID: bundleID, appAppleID: appAppleID?.nonZero, environment: environment)]
     }
 }
 
 extension RealtimeRequest: JWSClaims {
+    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
         [JWSSubject(hasBundleID: false, appAppleID: appAppleID?.nonZero, environment: environment)]
     }
 }
 
 extension AppStoreNotification: JWSClaims {
+    var environmentName: String? {
+        let names = [
+            data?.members.string(.environment), appData?.members.string(.environment),
+            summary?.members.string(.environment),
+        ]
+        return names.lazy.compactMap(\.self).first { AppStoreEnvironment(signedName: $0) == nil }
+    }
     var subjects: [JWSSubject] {
         var subjects: [JWSSubject] = []
         if let data {

@@ -128,7 +128,9 @@ struct GrowthTable {
         _ smallest: Operation, _ sizes: [Int], _ operation: (_ n: Int) throws -> Operation
     ) throws -> Growth {
         var base = base(smallest)
-        let enough = (isThorough ? 64 : 4) * smallest.resolution
+        // What is constant is no more exact than the rest.
+        let resolution = max(smallest.resolution, base / 2)
+        let enough = (isThorough ? 64 : 4) * resolution
         // Where that costs next to nothing, no larger one is tried.
         let usualSize = min(isThorough ? 1 << 22 : 1 << 19, sizes.last ?? 0)
         for (n, next) in zip(sizes, sizes.dropFirst()) where n >= smallest.firstSize {
@@ -142,13 +144,13 @@ struct GrowthTable {
             time = min(time, least(of: Self.runCount - 1, atN))
             guard time - base >= enough || next >= usualSize else { continue }
             let at8n = try operation(next)
-            var result = result(n, time, at8n, base, smallest.resolution)
+            var result = result(n, time, at8n, base, resolution)
             // More than twice the limit is no noise.
             for _ in 1..<Self.attemptCount
             where Self.limit..<2 * Self.limit ~= result.ratio && result.timeOf8n < Self.maximumTime {
                 base = min(base, least(of: Self.runCount, smallest))
                 time = least(of: Self.runCount, atN)
-                let again = self.result(n, time, at8n, base, smallest.resolution)
+                let again = self.result(n, time, at8n, base, resolution)
                 if again.ratio < result.ratio { result = again }
             }
             // What costs this much at 8 n cost too little at n to be measured, so n was too small.

@@ -58,7 +58,7 @@ private func verify(_ input: [UInt8]) {
     case .success(let evidence):
         checkCold(input, verdict)
         checkSigned(input, evidence)
-        checkKinds(trimmed(input), evidence)
+        checkKinds(evidenceText(input), evidence)
     case .failure(let error):
         if [.date, .chain, .payload, .policy].contains(error.stage) { checkCold(input, verdict) }
         checkError(error, input)
@@ -67,7 +67,7 @@ private func verify(_ input: [UInt8]) {
     guard case .failure(let error) = verdict, error.code == "certificate-count" else { return }
     let testing = Result { () throws(VerificationError) in try xcode.verify(input) }
     switch testing {
-    case .success(let evidence): checkPayloads(trimmed(input), evidence)
+    case .success(let evidence): checkPayloads(evidenceText(input), evidence)
     case .failure(let error): checkError(error, input)
     }
 }
@@ -80,6 +80,14 @@ private func checkCold(_ input: [UInt8], _ verdict: Result<VerifiedEvidence, Ver
 private func trimmed(_ input: [UInt8]) -> [UInt8] {
     let isSpace = { (byte: UInt8) in [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
     return Array(input.reversed().drop(while: isSpace).reversed().drop(while: isSpace))
+}
+
+/// The JWS itself where it came as the member of an object.
+private func evidenceText(_ input: [UInt8]) -> [UInt8] {
+    let text = trimmed(input)
+    guard text.first == UInt8(ascii: "{"), let object = SimpleJSON(text, maximumDepth: 70) else { return text }
+    let evidence = object.members.filter { evidenceNames.contains($0.name) }
+    return evidence.count == 1 ? evidence[0].value.string ?? [] : []
 }
 
 private func checkError(_ error: VerificationError, _ text: [UInt8]) {
@@ -95,7 +103,7 @@ private func checkError(_ error: VerificationError, _ text: [UInt8]) {
 
 /// Takes the JWS apart anew and has libcrypto verify it with the leaf's key.
 private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
-    let text = trimmed(input)
+    let text = evidenceText(input)
     let parts = JWSSigner.parts(text)
     guard parts.count == 3, let header = JWSSigner.decode(parts[0]).flatMap({ SimpleJSON($0, maximumDepth: 66) }),
         let signature = JWSSigner.decode(parts[2])

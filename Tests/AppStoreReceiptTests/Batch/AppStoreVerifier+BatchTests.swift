@@ -176,6 +176,80 @@ import Testing
         #expect(lines == pieces.map { verifier.verdict(on: $0).json() })
     }
 
+    /// The same evidence again and again, and how often it was asked for.
+    private struct Copies: Sequence, Sendable {
+        let evidence: [UInt8]
+        let count: Int
+        let read = BatchSequenceTests.Counter()
+
+        func makeIterator() -> AnyIterator<[UInt8]> {
+            var rest = count
+            return AnyIterator {
+                guard rest > 0 else { return nil }
+                rest -= 1
+                read.increment()
+                return evidence
+            }
+        }
+    }
+
+    private struct Enough: Error, Equatable { let count: Int }
+
+    @Test(arguments: [1, 3, 8])
+    func `a body that throws ends the work: its error is thrown, and no thread is left`(concurrency: Int) throws {
+        final class Kept: Sendable {
+            let freed: BatchSequenceTests.Counter
+            init(_ freed: BatchSequenceTests.Counter) { self.freed = freed }
+        }
+        var key = pthread_key_t()
+        try #require(
+            unsafe pthread_key_create(&key) { value in
+                usleep(20_000)
+                if let value = unsafe value {
+                    unsafe Unmanaged<Kept>.fromOpaque(value).takeRetainedValue().freed.increment()
+                }
+            } == 0)
+        defer { pthread_key_delete(key) }
+        // More than could be verified before the body throws.
+        let copies = Copies(evidence: Array(base64.utf8), count: 1_000_000)
+        let (threads, freed) = (BatchSequenceTests.Counter(), BatchSequenceTests.Counter())
+        var taken = 0
+        do throws(Enough) {
+            try verifier.verifyAll(
+                copies, concurrency: concurrency,
+                transform: { [key] verdict in
+                    guard unsafe pthread_getspecific(key) == nil else { return verdict }
+                    threads.increment()
+                    unsafe _ = pthread_setspecific(key, Unmanaged.passRetained(Kept(freed)).toOpaque())
+                    return verdict
+                },
+                { (verdict: BatchVerdict) throws(Enough) in
+                    taken += 1
+                    if taken == 5 { throw Enough(count: taken) }
+                })
+            Issue.record("nothing was thrown")
+        } catch {
+            #expect(error == Enough(count: 5))
+        }
+        // Each thread has ended, with what it kept, and nothing is read any more.
+        #expect(threads.count >= 1 && freed.count == threads.count)
+        let read = copies.read.count
+        #expect(read <= 5 + 4 * concurrency)
+        usleep(50_000)
+        #expect(copies.read.count == read)
+        #expect(verifier.counts.verified <= UInt64(read))
+    }
+
+    @Test func `a body that does not throw is called without try, with each verdict once, by the caller's thread`() {
+        let caller = pthread_self()
+        var count = 0
+        verifier.verifyAll(pieces) { _ in
+            if pthread_equal(caller, pthread_self()) != 0 { count += 1 }
+        }
+        #expect(count == 300)
+        verifier.verifyAll([]) { _ in Issue.record("a verdict on nothing") }
+    }
+
     @Test func `many pieces of an asynchronous sequence have their verdicts in order`() async {
         let (stream, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         for piece in pieces { continuation.yield(piece) }

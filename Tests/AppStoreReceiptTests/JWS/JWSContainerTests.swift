@@ -229,6 +229,7 @@ import Testing
             ("missing-intermediate-marker", { $0.intermediate.removeExtensions(.worldwideDeveloperRelationsMarker) }),
             ("invalid-key-usage", { $0.leaf.replaceExtension(.keyUsage(.keyEncipherment)) }),
             ("invalid-issuer", { $0.intermediate.replaceExtension(.basicConstraints(isAuthority: false)) }),
+            ("unsupported-key", { $0.intermediate.keyKind = .p521 }),
             (
                 "unsupported-key",
                 {
@@ -262,24 +263,36 @@ import Testing
         }
     }
 
-    @Test(arguments: [SigningKey.Kind.p256, .p384], [SigningKey.Kind.p256, .p384])
-    func `intermediate and root may be on P-256 or on P-384`(
-        intermediate: SigningKey.Kind, root: SigningKey.Kind
+    @Test(arguments: [SigningKey.Kind.p256, .p384, .rsa(bits: 2048)], [SigningKey.Kind.p256, .p384])
+    func `a P-256 leaf verifies under an intermediate on either curve and any root`(
+        root: SigningKey.Kind, intermediate: SigningKey.Kind
     ) throws {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
-        (shape.intermediate.keyKind, shape.root.keyKind) = (intermediate, root)
-        let authority = try TestCertificateAuthority(shape)
-        let jws = try Minted.transaction.signed(by: authority)
-        #expect(throws: Never.self) { try Minted.verifier(authority).verifyTransaction(jws) }
-    }
-
-    @Test func `a P-256 leaf and a P-384 intermediate verify under an RSA root too`() throws {
-        var shape = TestCertificateAuthority.Shape.ellipticCurve
-        shape.root.keyKind = .rsa(bits: 2048)
+        shape.root.keyKind = root
+        shape.intermediate.keyKind = intermediate
         shape.root.digest = .sha256
         shape.intermediate.digest = .sha256
+        shape.leaf.digest = .sha256
         let authority = try TestCertificateAuthority(shape)
         #expect(try Minted.failure(Minted.transaction.signed(by: authority), Minted.verifier(authority)) == nil)
+    }
+
+    @Test func `of two anchors of one name and key the evidence names the one that was sent, cold and warm`() throws {
+        let authority = try Minted.ellipticAuthority
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        shape.root.serialNumber = [0x77]
+        let renewed = try authority.reissued(shape).root
+        let anchors = try [authority.trustAnchor, TrustAnchor(der: renewed.certificate)]
+        for anchors in [anchors, anchors.reversed()] {
+            let verifier = try AppStoreVerifier(
+                bundleID: Minted.bundleID, environments: [.production], trust: .roots(anchors))
+            for sent in [renewed, authority.root, renewed] {
+                var builder = Minted.transaction
+                builder.certificates = authority.certificates.dropLast() + [sent.certificate]
+                let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
+                #expect(try transaction.verification.anchor == Fingerprint(of: sent.certificate.span))
+            }
+        }
     }
 
     @Test func `a certificate that is distrusted is refused, warm and cold`() throws {

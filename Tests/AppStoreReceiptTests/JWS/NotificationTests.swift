@@ -115,6 +115,54 @@ import Testing
         #expect(notification.externalPurchaseToken?.expirationDate?.millisecondsSince1970 == 3)
     }
 
+    /// Printing one of 20,000 bytes must not fill a log.
+    @Test func `a notification, its parts and all that hold them are printed on one short line`() throws {
+        let words = String(repeating: "0123456789", count: 400)
+        func padded(_ builder: JWSBuilder) throws -> String {
+            var builder = builder
+            builder.payload["unknownMember"] = .string(words)
+            return try builder.signed(by: authority)
+        }
+        let notification = try padded(
+            .notification(
+                "DID_RENEW", subtype: "BILLING_RECOVERY", bundleID: Minted.bundleID,
+                transaction: padded(Minted.transaction),
+                renewalInfo: padded(.renewalInfo(productID: "pro", originalTransactionID: "1000"))))
+        #expect(notification.utf8.count > 15_000)
+        let verified = try verifier.verifyNotification(notification)
+        let evidence = try verifier.verify(notification)
+        let transaction = try #require(verified.transactionInfo)
+        let values: [Any] = [
+            verified, evidence, verified.notification, verified.notification.payload, transaction, transaction.payload,
+            try #require(verified.renewalInfo), try #require(verified.data), transaction.payload.json,
+            BatchVerdict(.success(evidence)), Result<VerifiedEvidence, VerificationError>.success(evidence),
+        ]
+        for value in values {
+            for text in [String(describing: value), String(reflecting: value), "\(value)"] {
+                #expect(text.count < 1_000, "\(type(of: value)): \(text.count)")
+                #expect(!text.contains { $0.isNewline })
+            }
+        }
+        #expect(
+            "\(verified)" == """
+                verified: notification "DID_RENEW/BILLING_RECOVERY" in "com.example.app" with transaction "1000" of \
+                "pro" in "com.example.app", renewal information on "1000"
+                """)
+        #expect(verified.json.text.utf8.count > 4_000)
+    }
+
+    @Test func `what stands in a notification is printed escaped and shortened`() throws {
+        let text = String(repeating: "\u{202E}\n\"", count: 300)
+        let any = try Minted.verifier { $0.bundleIDs = nil }
+        let transaction = try JWSBuilder.transaction(bundleID: text, productID: text, transactionID: text)
+            .signed(by: authority)
+        let builder = JWSBuilder.notification(text, subtype: text, bundleID: text, transaction: transaction)
+        let verified = try any.verifyNotification(builder.signed(by: authority))
+        let description = "\(verified)"
+        #expect(description.unicodeScalars.allSatisfy { $0 == "…" || $0.isASCII && $0.value >= 0x20 })
+        #expect(description.count < 5_000, "\(description.count)")
+    }
+
     @Test func `a notification about nothing, or about two apps, is refused`() throws {
         #expect(try failure(.notification("TEST", about: "new", [:]))?.code == "bundle-id-mismatch")
         var two = JWSBuilder.notification("TEST", bundleID: Minted.bundleID)

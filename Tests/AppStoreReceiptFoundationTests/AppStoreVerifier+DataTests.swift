@@ -1,0 +1,39 @@
+import AppStoreReceipt
+import AppStoreReceiptFoundation
+import AppStoreReceiptTesting
+import Foundation
+import TestSupport
+import Testing
+
+struct AppStoreVerifierDataTests {
+    @Test func `a receipt is verified from Data`() throws {
+        let verifier = try Minted.verifier(environments: [.production])
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        #expect(try verifier.verifyReceipt(Data(receipt)).bundleID == Minted.bundleID)
+        #expect(throws: VerificationError.self) { try verifier.verifyReceipt(Data(receipt.dropLast())) }
+        let device = ReceiptBuilder.defaultDeviceIdentifier
+        _ = try verifier.verifyReceipt(Data(receipt), applicationVersion: "1.0", deviceIdentifier: device)
+        for (version, identifier, code) in [
+            ("2.0", device, "application-version-mismatch"), ("1.0", [], "device-mismatch"),
+        ] {
+            let error = #expect(throws: VerificationError.self) {
+                try verifier.verifyReceipt(
+                    Data(receipt), applicationVersion: version, deviceIdentifier: identifier)
+            }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test func `evidence of any kind is verified from Data, also from a part of it`() throws {
+        let verifier = try Minted.verifier()
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let jws = Array(try Minted.jws(Minted.transaction).utf8)
+        for evidence in [receipt, Array(Data(receipt).base64EncodedString().utf8), jws] {
+            let whole = try verifier.verify(evidence)
+            #expect(try verifier.verify(Data(evidence)) == whole)
+            // The indices of a slice do not begin at 0.
+            #expect(try verifier.verify(Data([0, 0] + evidence).dropFirst(2)) == whole)
+        }
+        #expect(throws: VerificationError.self) { try verifier.verify(Data()) }
+    }
+}

@@ -1,0 +1,202 @@
+import AppStoreReceiptTesting
+import Foundation
+import SpanASN1
+import TestSupport
+import Testing
+
+@testable import AppStoreReceipt
+@testable import SignatureTrust
+
+/// What an error tells a person: what is wrong, which value was found, and which are accepted.
+@Suite struct VerificationErrorTextTests {
+    /// What each kind of evidence says of its app and environment.
+    struct Claim: CustomTestStringConvertible, Sendable {
+        let kind: String
+        var hasBundleID = true
+        /// Signed evidence that says so.
+        let evidence: @Sendable (_ bundleID: String, _ environment: String) throws -> [UInt8]
+
+        var testDescription: String { kind }
+
+        private static func jws(
+            _ kind: String, hasBundleID: Bool = true, _ builder: @escaping @Sendable (String, String) -> JWSBuilder
+        ) -> Claim {
+            Claim(kind: kind, hasBundleID: hasBundleID) { bundleID, environment in
+                Array(try Minted.jws(builder(bundleID, environment)).utf8)
+            }
+        }
+
+        static let all = [
+            Claim(kind: "receipt") { bundleID, environment in
+                var builder = ReceiptBuilder(bundleID: bundleID)
+                builder.receiptType = environment == "Sandbox" ? "ProductionSandbox" : environment
+                return try builder.signed(by: Minted.authority)
+            },
+            jws("transaction") { .transaction(bundleID: $0, productID: "pro", transactionID: "1", environment: $1) },
+            jws("app transaction") { .appTransaction(bundleID: $0, environment: $1) },
+            jws("notification") { .notification("TEST", bundleID: $0, environment: $1) },
+            jws("renewal information", hasBundleID: false) {
+                .renewalInfo(productID: "pro", originalTransactionID: "1", environment: $1)
+            },
+            jws("real-time request", hasBundleID: false) {
+                .realtimeRequest(productID: "pro", originalTransactionID: "1", environment: $1)
+            },
+        ]
+    }
+
+    private func error(_ verifier: AppStoreVerifier, _ evidence: [UInt8]) -> VerificationError? {
+        do throws(VerificationError) {
+            _ = try verifier.verify(evidence)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: Claim.all)
+    func `a genuine bundle id or environment that is refused is named, with what is accepted`(claim: Claim) throws {
+        let verifier = try Minted.verifier(environments: [.production]) {
+            $0.bundleIDs = ["com.example.b", "com.example.app"]
+            $0.appAppleID = "1234567890"
+        }
+        #expect(try error(verifier, claim.evidence(Minted.bundleID, "Production")) == nil)
+
+        let other = try error(verifier, claim.evidence("com.example.other", "Production"))
+        #expect(
+            other
+                == (claim.hasBundleID
+                    ? .policy(
+                        .bundleIDMismatch, found: "com.example.other", expected: "com.example.app, com.example.b")
+                    : nil))
+
+        let sandbox = try error(verifier, claim.evidence(Minted.bundleID, "Sandbox"))
+        #expect(sandbox == .policy(.environmentMismatch, found: "sandbox", expected: "production"))
+        #expect(sandbox?.found == "sandbox" && sandbox?.expected == "production")
+        #expect(sandbox?.description.hasSuffix(#": found "sandbox", expected "production""#) == true)
+
+        let unknown = try error(verifier, claim.evidence(Minted.bundleID, "Staging"))
+        #expect(unknown == .policy(.unknownEnvironment, found: "Staging"))
+        #expect(unknown?.description.hasSuffix(#": found "Staging""#) == true)
+    }
+
+    @Test func `what is missing is not found, and what was expected is still named`() throws {
+        var builder = ReceiptBuilder(bundleID: "")
+        builder.bundleID = nil
+        let receipt = try builder.signed(by: Minted.authority)
+        let missing = try error(Minted.verifier(), receipt)
+        #expect(missing == .policy(.bundleIDMismatch, expected: Minted.bundleID))
+        #expect(missing?.description.hasSuffix(#": expected "com.example.app""#) == true)
+
+        let app = JWSBuilder.appTransaction(bundleID: Minted.bundleID)
+        let verifier = try Minted.verifier { $0.appAppleID = "987" }
+        #expect(
+            try error(verifier, Array(Minted.jws(app).utf8))
+                == .policy(.appAppleIDMismatch, found: "1234567890", expected: "987"))
+        let version = #expect(throws: VerificationError.self) {
+            try Minted.verifier().verifyReceipt(
+                ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority), applicationVersion: "2")
+        }
+        #expect(version == .policy(.applicationVersionMismatch, found: "1.0", expected: "2"))
+    }
+
+    @Test func `dates that are too old or in the future are named, with the nearest that is accepted`() throws {
+        let created = ReceiptBuilder.defaultCreationDate
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let now = created + .seconds(7_200)
+        let old = try error(
+            Minted.verifier {
+                $0.maximumAge = .seconds(3_600)
+                $0.clock = { now }
+            }, receipt)
+        #expect(
+            old == .policy(.receiptTooOld, found: "\(created)", expected: "since \(created + .seconds(3_600))"))
+        let early = try error(
+            Minted.verifier {
+                $0.rejectsFutureDates = true
+                $0.clock = { created - .seconds(1) }
+            }, receipt)
+        #expect(
+            early
+                == .policy(.receiptFromTheFuture, found: "\(created)", expected: "until \(created - .seconds(1))"))
+    }
+
+    @Test(arguments: [Duration(attoseconds: .max), Duration(attoseconds: .min), .seconds(Int64.max), .zero])
+    func `the longest durations are ages like any other`(maximum: Duration) throws {
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let verifier = try Minted.verifier { $0.maximumAge = maximum }
+        #expect(error(verifier, receipt)?.code == (maximum > .zero ? nil : "receipt-too-old"))
+    }
+
+    @Test func `nothing is named that nobody trusted has signed`() throws {
+        for claim in Claim.all {
+            let verifier = try Minted.verifier(Minted.stranger, Minted.ellipticStranger, environments: [.production])
+            let refused = try error(verifier, claim.evidence("com.example.other", "Staging"))
+            #expect(refused?.code == "untrusted-chain" && refused?.found == nil && refused?.expected == nil)
+        }
+    }
+
+    @Test func `an error in a part of a notification names the part and what it says`() throws {
+        let other = JWSBuilder.transaction(bundleID: "com.example.other", productID: "pro", transactionID: "1")
+        let notification = try JWSBuilder.notification(
+            "REFUND", bundleID: Minted.bundleID, transaction: Minted.jws(other))
+        let refused = try error(Minted.verifier(), Array(Minted.jws(notification).utf8))
+        #expect(refused?.part == .transactionInfo && refused?.found == "com.example.other")
+        #expect(
+            refused?.description.hasSuffix(
+                #": found "com.example.other", expected "com.example.app" (signedTransactionInfo)"#) == true)
+    }
+
+    // MARK: Strings of strangers
+
+    /// A developer chooses bundle ids, and whoever holds a key of a test authority anything.
+    static let hostile = [
+        String(repeating: "a", count: 500_000), String(repeating: "\u{1F600}", count: 10_000),
+        "a\nREFUSED\r\n\u{0}b", "\u{1B}[2J\u{9B}31m", "\u{202E}moc.elpmaxe\u{2066}\u{200B}\u{FEFF}\u{2028}",
+        "\"quoted\" and \\", "cafe\u{301}", "\u{7F}\u{85}\u{E000}\u{E0041}",
+    ]
+
+    @Test(arguments: hostile.indices)
+    func `a description is one short line of printable ASCII, whatever was found and expected`(index: Int) throws {
+        let text = Self.hostile[index]
+        for accepted in [["com.example.app"], [text + "x"]] as [Set<String>] {
+            let verifier = try Minted.verifier { $0.bundleIDs = accepted }
+            for claim in Claim.all.prefix(2) {
+                let refused = try #require(try error(verifier, claim.evidence(text, "Production")))
+                // Whoever asks for it gets it as it was signed.
+                #expect(refused.found?.utf8.elementsEqual(text.utf8) == true)
+                let description = refused.description
+                #expect(description.unicodeScalars.allSatisfy { $0 == "…" || 0x20..<0x7F ~= $0.value })
+                #expect(description.count < 2_000, "\(description.count)")
+                #expect(description == "\(refused)" && description == String(reflecting: refused))
+                if text.utf8.count > 128 { #expect(description.contains("…\"")) }
+                // JSON has all of it, with what hides escaped.
+                let json = try JSONSerialization.jsonObject(with: Data(refused.json.utf8)) as? NSDictionary
+                let found = (json?["error"] as? NSDictionary)?["found"] as? String
+                #expect(found.map { Array($0.utf8) } == Array(text.utf8))
+                #expect(!refused.json.unicodeScalars.contains { $0.value < 0x20 || 0x7F...0x9F ~= $0.value })
+                #expect(!refused.json.unicodeScalars.contains { ["\u{202E}", "\u{2066}", "\u{2028}"].contains($0) })
+            }
+        }
+    }
+
+    // MARK: Every error
+
+    static let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
+
+    @Test func `every error says what is wrong in one clause, and its description begins with that`() {
+        for error in Self.all {
+            let explanation = error.explanation
+            #expect(explanation.count > 10 && explanation.allSatisfy { !$0.isNewline }, "\(error.code)")
+            #expect(!explanation.hasSuffix(".") && explanation.first != " ", "\(explanation)")
+            #expect(error.description.hasPrefix(explanation), "\(error)")
+        }
+    }
+
+    @Test func `every error says what to do about it in terms of the library, and none of the command's`() {
+        for error in Self.all {
+            let advice = error.advice
+            #expect(advice.hasSuffix(".") && advice.count > 20, "\(error.code): \(advice)")
+            #expect(!advice.contains(" --") || advice.contains("update-crypto-policies --set"), "\(advice)")
+        }
+    }
+}
