@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Every example of the README and of the modules' front pages compiles as it stands, without a warning. One that imports nothing is
+/// Every example of the README and of the modules' front pages compiles as it stands, without a warning, and every manifest on any page. One that imports nothing is
 /// compiled with the modules of its page imported.
 ///
 /// (The code of the other articles is part of the tests, word for word.)
@@ -15,27 +15,40 @@ import Testing
         var isManifest: Bool { code.hasPrefix("// swift-tools-version") }
     }
 
-    /// The README, then the front page of each module that has a catalogue.
+    /// The pages of all catalogues.
+    private static let articles =
+        (FileManager.default.enumerator(atPath: Compiler.package.path + "/Sources")?.compactMap { $0 as? String } ?? [])
+        .filter { $0.hasSuffix(".md") }.sorted()
+
+    /// The README, then the front page of each module that has a catalogue: `MODULE/MODULE.docc/MODULE.md`.
     private static let documents =
         ["README.md"]
-        + ((try? FileManager.default.contentsOfDirectory(atPath: Compiler.package.path + "/Sources")) ?? [])
-        .sorted().map { "Sources/\($0)/\($0).docc/\($0).md" }
-        .filter { FileManager.default.fileExists(atPath: Compiler.package.path + "/" + $0) }
+        + articles.filter {
+            $0.split(separator: "/").first.map { module in "\(module)/\(module).docc/\(module).md" } == $0
+        }
+        .map { "Sources/" + $0 }
 
-    private static let examples = documents.flatMap { document -> [Example] in
-        let text = try? String(contentsOf: Compiler.package.appending(path: document), encoding: .utf8)
-        let blocks = text?.components(separatedBy: "```swift\n").dropFirst() ?? []
-        return blocks.enumerated().map { index, block in
-            Example(document: document, index: index, code: block.components(separatedBy: "```\n")[0])
+    private static func examples(in documents: [String]) -> [Example] {
+        documents.flatMap { document -> [Example] in
+            let text = try? String(contentsOf: Compiler.package.appending(path: document), encoding: .utf8)
+            let blocks = text?.components(separatedBy: "```swift\n").dropFirst() ?? []
+            return blocks.enumerated().map { index, block in
+                Example(document: document, index: index, code: block.components(separatedBy: "```\n")[0])
+            }
         }
     }
+
+    private static let gettingStarted = "Sources/AppStoreReceipt/AppStoreReceipt.docc/GettingStarted.md"
+    private static let examples = examples(in: documents).filter { !$0.isManifest }
+    private static let manifests = examples(in: ["README.md"] + articles.map { "Sources/" + $0 }).filter(\.isManifest)
 
     @Test func `the README and every front page have an example`() {
         #expect(Self.documents.count == 6)
         for document in Self.documents { #expect(Self.examples.contains { $0.document == document }, "\(document)") }
+        #expect(Self.manifests.map(\.document) == ["README.md", Self.gettingStarted])
     }
 
-    @Test(arguments: examples.filter { !$0.isManifest })
+    @Test(arguments: examples)
     func `an example compiles`(example: Example) throws {
         try withTemporaryFolder { folder in
             let file = folder.appending(path: "main.swift")
@@ -47,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(arguments: examples.filter(\.isManifest))
+    @Test(arguments: manifests)
     func `a manifest is read, and its products are this package's`(example: Example) throws {
         try withTemporaryFolder { folder in
             try example.code.write(
