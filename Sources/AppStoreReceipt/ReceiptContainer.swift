@@ -2,7 +2,7 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// The way of a receipt from the received container to a plain value, with trust or without.
+/// The steps from the received container of a receipt to its plain value, with or without verification.
 struct ReceiptContainer: Sendable {
     let policy: VerificationPolicy
     /// `nil` to decode without verifying.
@@ -10,7 +10,7 @@ struct ReceiptContainer: Sendable {
 
     private var limits: VerificationLimits { policy.limits }
 
-    /// Reads DER; or BER, which is normalised first.
+    /// Reads DER, or BER, which is converted first.
     func open(_ received: [UInt8]) throws(VerificationError) -> (receipt: Receipt, verification: Verification?) {
         // The table of a receipt holds 32-bit offsets.
         let maximumByteCount = min(limits.maximumByteCount, Int(UInt32.max))
@@ -39,7 +39,7 @@ struct ReceiptContainer: Sendable {
         }
     }
 
-    /// One verdict an input, so in this order: structure, signature, date, chain, payload.
+    /// Checks in this order, so that an input has one verdict: structure, signature, date, chain, payload.
     private func openDER(_ bytes: [UInt8]) throws(VerificationError) -> (receipt: Receipt, verification: Verification?)
     {
         let message: SignedData
@@ -90,7 +90,7 @@ struct ReceiptContainer: Sendable {
         return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), verification)
     }
 
-    /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
+    /// - Parameter date: The validation date; `nil` for the start of the validity of the signer's certificate.
     private func verification(
         _ trust: TrustEngine, _ signature: borrowing VerifiedSignature, _ message: SignedData,
         at date: Instant?

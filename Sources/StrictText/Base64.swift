@@ -1,22 +1,22 @@
-/// Why a text is not the base64 that was asked for, and where.
+/// The reason a text could not be read as base64, and the place of the fault.
 package struct Base64Error: Error, Hashable, Sendable {
     package enum Kind: Sendable {
-        /// A character that the syntax does not allow.
+        /// The syntax does not allow a character.
         case invalidCharacter
-        /// `-` or `_` in one text with `+` or `/`; or, where spaces stand for `+`, with a literal `+`.
+        /// A text has `-` or `_` together with `+` or `/`; or a literal `+` together with spaces that stand for `+`.
         case mixedAlphabets
-        /// Padding that is missing, too short or too long, or followed by more.
+        /// The padding is missing, too short or too long, or is followed by other characters.
         case invalidPadding
-        /// A single character left over: six bits are no byte.
+        /// A single character is left over. Its six bits are less than a byte.
         case truncated
-        /// A space between two lines that could as well be a `+`.
+        /// A space between two lines could also be a `+`.
         case ambiguousSpace
-        /// The last character has bits that belong to no byte, and they are not zero (RFC 4648, 3.5).
+        /// The bits of the last character that do not belong to a byte are not zero (RFC 4648, 3.5).
         case nonZeroTrailingBits
     }
 
     package let kind: Kind
-    /// Bytes from the start of the text.
+    /// The position of the fault, in bytes from the start of the text.
     package let offset: Int
 
     package init(_ kind: Kind, offset: Int) {
@@ -25,58 +25,57 @@ package struct Base64Error: Error, Hashable, Sendable {
     }
 }
 
-/// Base64 (RFC 4648), read strictly in one of several syntaxes, and written.
+/// A strict reader of base64 (RFC 4648) in one of several syntaxes, and a writer.
 ///
-/// One text has one reading. Where a syntax allows for whitespace and for what form decoding does:
-/// - CR, LF and tab are skipped wherever they are; they end a line.
-/// - A space inside a line, with anything but whitespace on both sides, is a `+` that form decoding has changed. Then *every* space
-///   between the first and the last character is one, also beside a line break, and no `+`, `-` or `_` may be left in the text.
-/// - If no space is inside a line, all of them are whitespace. Those between lines are refused as ambiguous unless a `+`, `-` or `_`
-///   in the text proves that it was not form-decoded.
-/// - Spaces before the first and after the last character are whitespace. Only a single one, at the very end of a text that was
-///   form-decoded and could not end before it, is a `+`.
-/// - Where spaces were skipped without such a proof, the number of characters, padding counted, has to be a multiple of four, for a
-///   `+` among them would show there; elsewhere padding may be left out.
+/// A text has one reading. If a syntax allows whitespace and the changes of form decoding, these rules apply:
+/// - CR, LF and tab are skipped everywhere. They end a line.
+/// - A space inside a line, between two characters other than whitespace, is a `+` that form decoding has changed. Then *every* space between the first and the last
+///   character is a `+`, also next to a line break, and the text must not contain `+`, `-` or `_`.
+/// - If no space is inside a line, all spaces are whitespace. Spaces between lines are refused as ambiguous, unless a `+`, `-` or `_` in the text proves that it was not
+///   form-decoded.
+/// - Spaces before the first and after the last character are whitespace. Only a single space at the end of a text that was form-decoded, and that would be incomplete
+///   without it, is a `+`.
+/// - If spaces were skipped without such a proof, the number of characters including padding must be a multiple of four, because a `+` among the spaces would change it.
+///   Otherwise, padding can be omitted.
 package enum Base64 {
-    /// What a text may contain.
+    /// The characters that a text may contain.
     package struct Syntax: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// `+` and `/` (RFC 4648, 4).
         package static let standard = Syntax(rawValue: 1 << 0)
-        /// `-` and `_` (RFC 4648, 5); never together with `+` or `/`.
+        /// `-` and `_` (RFC 4648, 5), but not together with `+` or `/`.
         package static let urlSafe = Syntax(rawValue: 1 << 1)
         package static let padded = Syntax(rawValue: 1 << 2)
         package static let unpadded = Syntax(rawValue: 1 << 3)
         /// Line breaks and tabs, and spaces around lines.
         package static let whitespace = Syntax(rawValue: 1 << 4)
-        /// Spaces where `+` was.
+        /// Spaces instead of `+`.
         package static let formDecoded = Syntax(rawValue: 1 << 5)
-        /// JSON's `\/` for `/`.
+        /// JSON's `\/` instead of `/`.
         package static let escapedSlash = Syntax(rawValue: 1 << 6)
 
-        /// Everything a receipt was seen in on its way from an app to a server.
+        /// All forms in which receipts were seen in transport from an app to a server.
         package static let transported = Syntax(rawValue: 0x7F)
         /// The body of a PEM file (RFC 7468, 2).
         package static let pem: Syntax = [.standard, .padded, .whitespace]
         /// The parts of a JWS (RFC 7515, 2).
         package static let jws: Syntax = [.urlSafe, .unpadded]
-        /// Nothing but RFC 4648, section 4: the certificates of a JWS header (RFC 7515, 4.1.6).
+        /// RFC 4648, section 4, without exceptions: the certificates of a JWS header (RFC 7515, 4.1.6).
         package static let strict: Syntax = [.standard, .padded]
     }
 
-    /// What a text begins with, decoded up to the first group of four characters of which one is in no alphabet: where the text ends need not
-    /// be known yet.
+    /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets. The end of the text need not be known yet.
     package struct Beginning: ~Copyable {
-        /// Decoded are the first `count`.
+        /// The characters, of which the first `count` are decoded.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
-        /// How many characters were decoded; a multiple of four.
+        /// The number of decoded characters, which is a multiple of four.
         package fileprivate(set) var characterCount = 0
         fileprivate var flags: UInt32 = 0
 
-        /// - Parameter text: what begins with the text, and may go on after it.
+        /// - Parameter text: Characters that begin with the text, and may continue after it.
         package init(of text: Span<UInt8>) {
             // Three bytes of four characters at most; eight more because bytes are stored by eight.
             bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
@@ -86,7 +85,7 @@ package enum Base64 {
 
     /// Decodes all of `text`.
     ///
-    /// Linear in time and memory. An empty text is no bytes.
+    /// Time and memory are linear. An empty text has no bytes.
     package static func decode(
         _ text: Span<UInt8>, as syntax: Syntax = .transported
     ) throws(Base64Error) -> [UInt8] {
@@ -96,7 +95,7 @@ package enum Base64 {
 
     /// Decodes all of `text`.
     ///
-    /// - Parameter beginning: that of this very text. It is empty afterwards.
+    /// - Parameter beginning: The beginning of this text. It is empty afterwards.
     package static func decode(
         _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
     ) throws(Base64Error) -> [UInt8] {
@@ -193,12 +192,12 @@ package enum Base64 {
         return isRoomy ? [UInt8](copying: beginning.bytes.span) : beginning.bytes
     }
 
-    /// Decodes groups of four characters of the alphabets until the first that holds anything else.
+    /// Decodes groups of four characters up to the first group that has one outside the alphabets.
     ///
-    /// Chunks of a length known to the compiler make all bounds checks inside a chunk vanish, and a function of its own keeps the
-    /// state of the loop in registers: 5.9 GB/s of text, 3.4 without.
+    /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function keeps the state of the loop in registers: 5.9 GB/s of text,
+    /// and 3.4 without.
     ///
-    /// - Returns: how many groups were decoded into the start of `output`, and all flags of their characters.
+    /// - Returns: The number of groups decoded into the start of `output`, and all flags of their characters.
     @inline(never)
     private static func decodeQuanta(
         _ text: Span<UInt8>, _ textPosition: inout Int, into result: inout [UInt8], _ resultCount: inout Int
@@ -287,7 +286,7 @@ package enum Base64 {
     private static let urlSafeFlag: UInt32 = 1 << 26
     private static let invalidFlag: UInt32 = 1 << 31
 
-    /// For each of the four places in a group and each byte: its bits at their place in 24, and flags above them.
+    /// For each of the four positions in a group and each byte, its bits at their position in 24 bits, and flags above them.
     private static let table: [UInt32] = {
         var table = [UInt32](repeating: invalidFlag, count: 1024)
         func set(_ byte: UInt8, _ value: Int, _ flag: UInt32 = 0) {
@@ -307,9 +306,9 @@ package enum Base64 {
 }
 
 extension Base64 {
-    /// What the spaces of a text are, by the rules above; made when the first one is met.
+    /// The meaning of the spaces of a text, by the rules above. It is computed at the first space.
     private struct Spaces {
-        /// How many spaces there are before the first character and after the last one.
+        /// The numbers of spaces before the first and after the last character.
         private(set) var leading = 0
         private(set) var trailing = 0
         /// The first space inside a line, if there is one.
@@ -352,14 +351,14 @@ extension Base64 {
 }
 
 extension Base64 {
-    /// The text of `bytes`: standard and padded, or URL-safe and not padded.
+    /// Returns bytes as base64: standard with padding, or URL-safe without.
     package static func encode(_ bytes: Span<UInt8>, urlSafe: Bool = false) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text, urlSafe: urlSafe)
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the text of `bytes`: standard and padded, or URL-safe and not padded.
+    /// Appends bytes as base64: standard with padding, or URL-safe without.
     package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8], urlSafe: Bool = false) {
         let alphabet = (urlSafe ? urlSafeAlphabet : alphabet).span.extracting(0..<64)
         text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in

@@ -1,14 +1,14 @@
-/// A character that shows as nothing, ends a line for some readers, or turns the text around it: DEL, the C1 controls (U+0080–U+009F), U+2028
+/// A character that is invisible, ends a line for some readers, or changes the direction of text: DEL, the C1 controls (U+0080–U+009F), U+2028
 /// and U+2029, and the bidirectional controls (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069).
 ///
-/// JSON allows them in strings. ``JSONWriter`` escapes them, so that a line of output is the line that people see.
+/// JSON allows them in strings. ``JSONWriter`` escapes them, so that people see the actual line of output.
 struct HiddenCharacter {
-    /// The one unit that it has in UTF-16.
+    /// Its UTF-16 code unit. It has one.
     let codeUnit: UInt16
-    /// How many bytes it has in UTF-8.
+    /// The number of its bytes in UTF-8.
     let byteCount: Int
 
-    /// The one that begins at `position` of a text in UTF-8; `nil` where another character does, or none.
+    /// Creates the hidden character at a position of a text in UTF-8; returns `nil` if there is another character, or none.
     @inline(__always)
     init?(_ text: Span<UInt8>, at position: Int) {
         switch text[position] {

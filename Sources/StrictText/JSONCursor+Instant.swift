@@ -1,7 +1,7 @@
 package import SpanASN1
 
 extension JSONCursor {
-    /// Reads milliseconds since 1970, a fraction of which is cut off (Xcode: `1697679936049.7297`).
+    /// Reads milliseconds since 1970. A fraction is discarded (Xcode writes `1697679936049.7297`).
     ///
     /// - Throws: `unexpected-value` for a number with an exponent.
     package mutating func readInstant() throws(JSONError) -> Instant {

@@ -1,27 +1,27 @@
-/// A place in a borrowed JSON text (RFC 8259, in UTF-8) from which values are read, one after the other.
+/// A strict reader of values from a borrowed JSON text (RFC 8259, in UTF-8), one after the other.
 ///
-/// Strict: nothing that the RFC does not define is accepted. No tree is built, nothing recurses where the input decides the depth,
-/// and a value that nobody reads is still checked. All offsets are bytes from the start of the text.
+/// It accepts only what the RFC defines. It builds no tree, has no recursion whose depth the input decides, and also checks values that are skipped. All offsets are bytes from
+/// the start of the text.
 package struct JSONCursor: ~Escapable {
     private let text: Span<UInt8>
     private var position: Int
 
-    /// Where the next character to be read is, in bytes from the start of the text.
+    /// The position of the next character, in bytes from the start of the text.
     package var offset: Int { position }
 
-    /// How deeply arrays and objects may be nested in a value that is skipped.
+    /// The maximum depth of arrays and objects in a value that is skipped.
     package static let maximumDepth = 64
 
-    /// A cursor that begins at byte `start` of `text`.
+    /// Creates a cursor at byte `start` of `text`.
     @_lifetime(copy text)
     package init(_ text: Span<UInt8>, from start: Int = 0) {
         self.text = text
         position = start
     }
 
-    /// Reads a whole text, from byte `start`: one value, and whitespace around it.
+    /// Reads a whole text from byte `start`: one value, with whitespace around it.
     ///
-    /// - Throws: what `body` throws; `trailing-data` when it leaves anything but whitespace behind.
+    /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves anything except whitespace unread.
     package static func decode<Result>(
         _ text: Span<UInt8>, from start: Int = 0,
         _ body: (inout JSONCursor) throws(JSONError) -> Result
@@ -49,9 +49,9 @@ package struct JSONCursor: ~Escapable {
         }
     }
 
-    /// Reads an object, giving each name to `body`, which may read the value; one that it does not read is skipped.
+    /// Reads an object, and calls `body` with each name. `body` may read the value; otherwise the value is skipped.
     ///
-    /// Repeated names are `body`'s concern.
+    /// Repeated names are not detected.
     package mutating func readObject(
         _ body: (inout JSONCursor, JSONString) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -63,9 +63,9 @@ package struct JSONCursor: ~Escapable {
         } while try continues(until: UInt8(ascii: "}"))
     }
 
-    /// Reads an object, giving each member that `members` knows to `body`, which may read the value; all other values are skipped.
+    /// Reads an object, and calls `body` with each member in `members`. `body` may read the value; otherwise the value is skipped.
     ///
-    /// - Throws: `duplicate-member`, at the second name, when a known member is repeated.
+    /// - Throws: `duplicate-member` at the second name of a repeated member in `members`.
     package mutating func readObject<Member>(
         of members: JSONMembers<Member>, _ body: (inout JSONCursor, Member) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -78,7 +78,7 @@ package struct JSONCursor: ~Escapable {
         }
     }
 
-    /// Reads an array, calling `body` before each element, which it may read; one that it does not read is skipped.
+    /// Reads an array, and calls `body` before each element. `body` may read the element; otherwise the element is skipped.
     package mutating func readArray(
         _ body: (inout JSONCursor) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -87,19 +87,18 @@ package struct JSONCursor: ~Escapable {
         repeat { try readOrSkip(body) } while try continues(until: UInt8(ascii: "]"))
     }
 
-    /// Reads a string. All of it is checked: no control characters, no lone surrogates, valid UTF-8.
+    /// Reads a string, and checks that it is valid UTF-8 without control characters and lone surrogates.
     @_lifetime(copy self)
     package mutating func readString() throws(JSONError) -> JSONString { try readString(afterPlain: 0) }
 
-    /// The text behind the quotation mark with which the next value begins.
+    /// Returns the text after the quotation mark with which the next value begins.
     @_lifetime(copy self)
     package mutating func startOfString() throws(JSONError) -> Span<UInt8> {
         try expect(.string)
         return text.extracting((position + 1)...)
     }
 
-    /// Reads a string, as ``readString()`` does. Its first `count` characters, as ``startOfString()`` has given them, are known to stand for
-    /// themselves.
+    /// Reads a string like ``readString()``. The first `count` characters of ``startOfString()`` are known to stand for themselves.
     @_lifetime(copy self)
     package mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)
@@ -146,7 +145,7 @@ package struct JSONCursor: ~Escapable {
         return JSONNumber(text.extracting(start..<position), offset: start, isInteger: isInteger)
     }
 
-    /// Reads a number as ``JSONNumber/int64()`` does.
+    /// Reads a number as an integer. See ``JSONNumber/int64()``.
     package mutating func readInt64() throws(JSONError) -> Int64 { try readNumber().int64() }
 
     package mutating func readBool() throws(JSONError) -> Bool {
@@ -156,16 +155,16 @@ package struct JSONCursor: ~Escapable {
         return value
     }
 
-    /// Reads `null` if it is the next value; `false`, and nothing read, if it is another.
+    /// Reads `null` if it is the next value. Otherwise it reads nothing and returns `false`.
     package mutating func readIfNull() throws(JSONError) -> Bool {
         guard try peekType() == .null else { return false }
         try scanLiteral("null")
         return true
     }
 
-    /// Skips the next value, checking it. Neither recursive nor slower than linear.
+    /// Skips the next value, and checks it, in linear time and without recursion.
     ///
-    /// - Returns: the bytes of the text that the value takes, so that it can be passed on as it is.
+    /// - Returns: The range of the value in the text.
     /// - Throws: `nesting-too-deep` beyond ``maximumDepth`` levels.
     @discardableResult
     package mutating func skipValue() throws(JSONError) -> Range<Int> {
@@ -232,7 +231,7 @@ package struct JSONCursor: ~Escapable {
         return true
     }
 
-    /// After a value in a container: `true` after a comma, `false` after the end of the container.
+    /// Reads what follows a value in a container: `true` for a comma, `false` for the end of the container.
     private mutating func continues(until end: UInt8) throws(JSONError) -> Bool {
         if consume(UInt8(ascii: ",")) { return true }
         guard try current() == end else { throw JSONError(.unexpectedCharacter, offset: position) }
@@ -240,7 +239,7 @@ package struct JSONCursor: ~Escapable {
         return false
     }
 
-    /// Reads a member's name and the colon.
+    /// Reads the name of a member and the colon.
     @_lifetime(copy self)
     private mutating func readName() throws(JSONError) -> JSONString {
         skipWhitespace()
@@ -271,7 +270,7 @@ package struct JSONCursor: ~Escapable {
         }
     }
 
-    /// - Returns: whether the number has neither a fraction nor an exponent.
+    /// - Returns: Whether the number has neither a fraction nor an exponent.
     private mutating func scanNumber() throws(JSONError) -> Bool {
         if try current() == UInt8(ascii: "-") { position += 1 }
         if try current() == UInt8(ascii: "0") { position += 1 } else { try scanDigits() }
@@ -313,10 +312,9 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// The first byte from `start` on that is not an ASCII character which stands for itself in a JSON string. (DEL could, but
-    /// ``JSONWriter`` escapes it.)
+    /// Returns the index of the first byte from `start` on that is not an ASCII character that stands for itself in a JSON string. (DEL could, but ``JSONWriter`` escapes it.)
     ///
-    /// Loops of a count known to the compiler become a few vector instructions: 30 GB/s, and 2 byte by byte.
+    /// The compiler turns loops of a constant count into a few vector instructions: 30 GB/s, and 2 byte by byte.
     @inlinable
     package func endOfPlainASCII(from start: Int) -> Int {
         @inline(__always)

@@ -1,10 +1,10 @@
 import SpanASN1
 
-/// A string of a JSON text, checked but not yet decoded.
+/// A string of a JSON text, which is checked but not decoded.
 package struct JSONString: ~Escapable {
-    /// What stands between the quotation marks, as received.
+    /// The characters between the quotation marks, as received.
     package let raw: Span<UInt8>
-    /// Where the opening quotation mark is, in bytes from the start of the text.
+    /// The position of the opening quotation mark, in bytes from the start of the text.
     package let offset: Int
     package let hasEscapes: Bool
 
@@ -16,17 +16,17 @@ package struct JSONString: ~Escapable {
         self.hasEscapes = hasEscapes
     }
 
-    /// The string with its quotation marks, as bytes of the text.
+    /// The range of the string with its quotation marks in the text.
     package var range: Range<Int> { offset..<offset + raw.count + 2 }
 
-    /// The string, its escapes decoded.
+    /// The string with its escapes decoded.
     package var value: String {
         // It was checked: what does not get out here has escapes.
         if !hasEscapes, let utf8 = try? UTF8Span(validating: raw) { return String(copying: utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The UTF-8 of the string, its escapes decoded.
+    /// The UTF-8 of the string with its escapes decoded.
     package var bytes: [UInt8] {
         [UInt8](capacity: raw.count) { output in
             var position = 0
@@ -42,7 +42,7 @@ package struct JSONString: ~Escapable {
         }
     }
 
-    /// Where in the text the byte `index` of ``bytes`` comes from.
+    /// Returns the position in the text of a byte of ``bytes``.
     package func offset(ofByte index: Int) -> Int {
         var position = 0
         var decoded = 0
@@ -71,7 +71,7 @@ struct JSONEscape {
         self.byteCount = byteCount
     }
 
-    /// The escape at `position`; `nil` when there is none, or an invalid one.
+    /// Creates the escape at a position; returns `nil` if there is none, or an invalid one.
     init?(_ text: Span<UInt8>, at position: Int) {
         guard text[position] == .backslash, text.count - position >= 2 else { return nil }
         switch text[position + 1] {
@@ -120,9 +120,9 @@ struct JSONEscape {
 package struct JSONNumber: ~Escapable {
     /// The number as received.
     package let raw: Span<UInt8>
-    /// Where it begins, in bytes from the start of the text.
+    /// The position of the number, in bytes from the start of the text.
     package let offset: Int
-    /// It has neither a fraction nor an exponent.
+    /// Whether it has neither a fraction nor an exponent.
     package let isInteger: Bool
 
     /// `raw` must have been checked.
@@ -133,9 +133,9 @@ package struct JSONNumber: ~Escapable {
         self.isInteger = isInteger
     }
 
-    /// The number, exactly.
+    /// Returns the exact value of an integer.
     ///
-    /// - Throws: `unexpected-value` for a number that is not written as an integer, `number-out-of-range`.
+    /// - Throws: `unexpected-value` for a number that is not written as an integer; `number-out-of-range`.
     package func int64() throws(JSONError) -> Int64 {
         guard isInteger else { throw JSONError(.unexpectedValue, offset: offset) }
         let isNegative = raw[0] == UInt8(ascii: "-")
@@ -151,9 +151,9 @@ package struct JSONNumber: ~Escapable {
         return value
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     ///
-    /// - Throws: `number-out-of-range` for one that is not finite.
+    /// - Throws: `number-out-of-range` for a number that is not finite as a double.
     package func double() throws(JSONError) -> Double {
         guard let utf8 = try? UTF8Span(validating: raw), let value = Double(String(copying: utf8)), value.isFinite
         else {
@@ -163,11 +163,11 @@ package struct JSONNumber: ~Escapable {
     }
 }
 
-/// The names of the members that a decoder knows, of which none may be repeated in one object.
+/// The names of the members that a decoder reads. None of them may be repeated in an object.
 package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
     private let members: [Member]
     private let names: [[UInt8]]
-    /// Indices into `members`, sorted by the length of the name, and where in them each length begins.
+    /// Indices into `members`, sorted by the length of the name, and the start of each length in them.
     private let byLength: [Int]
     private let starts: [Int]
 

@@ -1,9 +1,9 @@
-/// Writes compact JSON (RFC 8259) into bytes, keys in the order given.
+/// A writer of compact JSON (RFC 8259) into bytes, with keys in the order in which they are written.
 ///
-/// Strings are escaped where the RFC demands it, and for every ``HiddenCharacter``. It is the caller's task to end what was begun.
+/// It escapes strings where the RFC requires it, and every ``HiddenCharacter``. The caller must end every object and array.
 package struct JSONWriter: ~Copyable {
     @usableFromInline package internal(set) var bytes: [UInt8]
-    /// A value stands before the place where the next one goes.
+    /// Whether a value precedes the next one.
     @usableFromInline var needsComma = false
 
     package init(capacity: Int = 0) {
@@ -11,13 +11,13 @@ package struct JSONWriter: ~Copyable {
         bytes.reserveCapacity(capacity)
     }
 
-    /// Forgets what was written, but keeps its memory.
+    /// Removes the written bytes, and keeps their memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
-    /// Ends the line after a whole value: another may follow.
+    /// Ends the line after a complete value. Another value may follow.
     package mutating func endLine() {
         bytes.append(.lineFeed)
         needsComma = false
@@ -55,7 +55,7 @@ package struct JSONWriter: ~Copyable {
 
     // MARK: Names
 
-    /// The name of the next member, which must have nothing to be escaped.
+    /// Writes the name of the next member, which must not need escapes.
     @inlinable
     package mutating func name(_ name: StaticString) {
         separate()
@@ -66,7 +66,7 @@ package struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// The name of the next member.
+    /// Writes the name of the next member.
     package mutating func name(utf8 name: Span<UInt8>) {
         string(utf8: name)
         needsComma = false
@@ -77,7 +77,7 @@ package struct JSONWriter: ~Copyable {
 
     package mutating func string(_ value: String) { string(utf8: value.utf8Span.span) }
 
-    /// A string, of which nothing is to be escaped.
+    /// Writes a string that needs no escapes.
     package mutating func string(_ value: StaticString) {
         separate()
         bytes.append(.quotationMark)
@@ -85,7 +85,7 @@ package struct JSONWriter: ~Copyable {
         bytes.append(.quotationMark)
     }
 
-    /// A string from its UTF-8, which must be valid.
+    /// Writes a string from its UTF-8, which must be valid.
     package mutating func string(utf8 value: Span<UInt8>) {
         separate()
         bytes.append(.quotationMark)
@@ -112,7 +112,7 @@ package struct JSONWriter: ~Copyable {
         bytes.append(.quotationMark)
     }
 
-    /// A string of ASCII, of which nothing is to be escaped: at most `capacity` characters, which `body` appends.
+    /// Writes a string of ASCII that needs no escapes. `body` appends at most `capacity` characters.
     package mutating func string(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
         bytes.append(.quotationMark)
@@ -128,19 +128,19 @@ package struct JSONWriter: ~Copyable {
     package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
     package mutating func null() { literal("null") }
 
-    /// A value, or members without their commas, that is JSON already.
+    /// Writes a value, or members without their commas, that is JSON.
     package mutating func literal(_ value: StaticString) {
         separate()
         append(value)
     }
 
-    /// A value that is JSON already.
+    /// Writes a value that is JSON.
     package mutating func raw(_ value: Span<UInt8>) {
         separate()
         append(value)
     }
 
-    /// A value that is JSON already, without the whitespace between its tokens. Hidden characters in its strings are escaped.
+    /// Writes a value that is JSON without the whitespace between its tokens, and escapes hidden characters in its strings.
     package mutating func compact(_ value: Span<UInt8>) {
         separate()
         var isInString = false
@@ -176,7 +176,7 @@ package struct JSONWriter: ~Copyable {
         append(value.extracting(start..<value.count))
     }
 
-    /// Text that is JSON already, with no comma before it. Hidden characters, which only strings can have, are escaped.
+    /// Writes text that is JSON without a comma before it, and escapes hidden characters, which only strings can have.
     private mutating func appendJSON(_ json: Span<UInt8>) {
         var start = 0
         var position = json.firstIndex(from: 0) { $0 >= 0x7F }
@@ -193,15 +193,15 @@ package struct JSONWriter: ~Copyable {
         append(json.extracting(start...))
     }
 
-    /// A value, or members without the comma after the last, that is JSON already: at most `capacity` bytes, which `body` appends.
+    /// Writes a value, or members without the comma after the last, that is JSON. `body` appends at most `capacity` bytes.
     @inlinable
     package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
         bytes.append(addingCapacity: capacity, initializingWith: body)
     }
 
-    /// A member whose name, with its quotation marks, and value are JSON already. It stays on one line: a value with line breaks between its
-    /// tokens loses the whitespace there. Hidden characters in strings are escaped.
+    /// Writes a member whose name, with its quotation marks, and value are JSON. It stays on one line: a value with line breaks between its tokens loses the whitespace. Hidden
+    /// characters in strings are escaped.
     package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()
         appendJSON(name)
@@ -215,19 +215,19 @@ package struct JSONWriter: ~Copyable {
     // In both functions the buffer is valid inside the closure, and `append` copies it. Without `unsafe`, byte by byte through an
     // OutputSpan, a name takes 10 ns instead of 4.
 
-    /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    /// Writes characters of a string without its quotation marks, or other text, without a comma before them.
     @inlinable
     package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// Characters of a string without its quotation marks, or anything else, with no comma before them.
+    /// Writes characters of a string without its quotation marks, or other text, without a comma before them.
     @inlinable
     package mutating func append(_ text: Span<UInt8>) {
         unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// The decimal digits of `value`, with no comma before them.
+    /// Writes the decimal digits of a value, without a comma before them.
     package mutating func appendDigits(of value: Int64) {
         bytes.append(addingCapacity: 20) { output in
             var rest = value.magnitude
@@ -268,7 +268,7 @@ package struct JSONWriter: ~Copyable {
 }
 
 extension Span<UInt8> {
-    /// The index of the first byte from `start` on that fulfils a condition; `count` if there is none.
+    /// Returns the index of the first byte from `start` on that meets a condition; `count` if there is none.
     @inline(__always)
     fileprivate func firstIndex(from start: Int, where condition: (UInt8) -> Bool) -> Int {
         var position = start

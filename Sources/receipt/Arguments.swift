@@ -1,11 +1,11 @@
-/// The arguments of a command, taken apart: `--option value`, `--option=value`, and operands; `--` ends the options.
+/// The parsed arguments of a command: `--option value`, `--option=value`, and operands. `--` ends the options.
 struct Arguments {
     private(set) var operands: [String] = []
     private var options: [String: [String]] = [:]
-    /// `--help` was given: nothing else matters.
+    /// Whether `--help` was given. Then other arguments are ignored.
     private(set) var asksForHelp = false
 
-    /// - Parameter words: what follows the command's name.
+    /// - Parameter words: The words after the name of the command.
     init(_ words: some Sequence<String>, syntax: CommandSyntax) throws(UsageError) {
         var words = Array(words)[...]
         while let word = words.popFirst() {
@@ -48,10 +48,10 @@ struct Arguments {
         }
     }
 
-    /// The last value given; empty for an option that takes none.
+    /// Returns the last value of an option; empty for an option without a value.
     subscript(option: String) -> String? { options[option]?.last }
 
-    /// A number that an option gives.
+    /// Returns the number of an option.
     func number(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = self[option] else { return nil }
         guard let number = Int(text), range.contains(number) else {
@@ -63,7 +63,7 @@ struct Arguments {
 
     func all(_ option: String) -> [String] { options[option] ?? [] }
 
-    /// The files to read: the operands, or standard input when there are none and nobody sits at it.
+    /// Returns the files to read: the operands, or standard input if there are none and it is not a terminal.
     func inputs() throws(UsageError) -> [FileInput] {
         if operands.isEmpty {
             guard !System.isTerminal(System.standardInput) else { throw .noInput }
@@ -73,7 +73,7 @@ struct Arguments {
     }
 }
 
-/// What is wrong with how a command was called.
+/// The errors of using a command.
 enum UsageError: Error, Hashable {
     case noCommand
     case unknownCommand(String, suggestion: String?)

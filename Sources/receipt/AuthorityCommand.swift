@@ -51,7 +51,7 @@ struct AuthorityCommand: Command {
 }
 
 extension TestCertificateAuthority {
-    /// Loads what `receipt ca` has stored.
+    /// Loads an authority that `receipt ca` stored.
     static func load(_ directory: String, _ console: inout Console) -> TestCertificateAuthority? {
         var files: [File] = []
         for name in ["root", "intermediate", "leaf"].flatMap({ [$0 + ".der", $0 + ".key"] }) {

@@ -1,24 +1,24 @@
-/// What a command takes, for its parser and for its help.
+/// The syntax of a command, for its parser and its help.
 struct CommandSyntax: Sendable {
     let name: String
-    /// One line for the list of commands.
+    /// The line for the list of commands.
     let summary: String
     let operands: String
-    /// How many operands it takes at most.
+    /// The maximum number of operands.
     var maximumOperandCount = Int.max
     let options: [Option]
-    /// What there is to say below the options.
+    /// The text below the options.
     var notes = ""
 
     struct Option: Sendable {
-        /// With its two hyphens.
+        /// The name, with its two hyphens.
         let name: String
-        /// What stands for the value: `FILE`, or the words to choose from as `a|b`; empty for an option without one.
+        /// The name of the value in the help, such as `FILE`, or the choices, such as `a|b`; empty for an option without a value.
         let value: String
         let help: String
         var isRepeatable = false
 
-        /// The words to choose from, where the value is one of a few.
+        /// The choices, if the value is one of a few words.
         var choices: [String]? {
             value.contains("|") && value.allSatisfy { !$0.isUppercase }
                 ? value.split(separator: "|").map(String.init) : nil
@@ -57,7 +57,7 @@ protocol Command: Sendable {
 }
 
 extension Command {
-    /// - Parameter words: what follows the command's name.
+    /// - Parameter words: The words after the name of the command.
     static func run(_ words: ArraySlice<String>, _ console: inout Console) throws(UsageError) -> ExitStatus {
         let arguments = try Arguments(words, syntax: syntax)
         guard !arguments.asksForHelp else {

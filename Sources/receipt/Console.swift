@@ -1,25 +1,25 @@
 import Synchronization
 
-/// Where a command writes to, and how: results to standard output, what went wrong with the command itself to standard error.
+/// The output of a command: results go to standard output, and errors of the command itself to standard error.
 struct Console {
     let style: Style
     private let destination: Destination
     private(set) var output: [UInt8] = []
     private(set) var errorOutput: [UInt8] = []
-    /// Why the output could not be written; what comes after is dropped.
+    /// The reason the output could not be written. Further output is discarded.
     private var failure: SystemError?
-    /// Whether what is written still goes somewhere.
+    /// Whether output can still be written.
     var isOpen: Bool { failure == nil }
 
     private enum Destination { case descriptors, memory }
 
-    /// Counts what was written to standard output.
+    /// The counter of the bytes written to standard output.
     let writeCounter = WriteCounter()
 
-    /// The process's own streams.
+    /// Returns a console with the streams of the process.
     static func standard() -> Console { Console(style: .ofStandardOutput(), destination: .descriptors) }
 
-    /// A console that keeps everything in ``output`` and ``errorOutput``.
+    /// Creates a console that stores everything in ``output`` and ``errorOutput``.
     static func memory(style: Style = Style()) -> Console { Console(style: style, destination: .memory) }
 
     private init(style: Style, destination: Destination) {
@@ -32,13 +32,13 @@ struct Console {
         endLine()
     }
 
-    /// Prints a line that is UTF-8 already.
+    /// Prints a line of UTF-8.
     mutating func print(utf8 line: [UInt8]) {
         output.append(contentsOf: line)
         endLine()
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     mutating func write(_ bytes: ArraySlice<UInt8>) {
         output.append(contentsOf: bytes)
         flush()
@@ -49,7 +49,7 @@ struct Console {
         if output.count >= 1 << 16 { flush() }
     }
 
-    /// Tells people what went wrong, after all that was printed before.
+    /// Reports an error, after everything that was printed before.
     mutating func report(_ message: String) {
         flush()
         errorOutput.append(contentsOf: "receipt: \(message)\n".utf8)
@@ -71,7 +71,7 @@ struct Console {
         output.removeAll(keepingCapacity: true)
     }
 
-    /// Writes what is left and gives the status to exit with.
+    /// Writes the remaining output and returns the exit status.
     mutating func finish(_ status: ExitStatus) -> ExitStatus {
         flush()
         guard let failure else { return status }
@@ -82,7 +82,7 @@ struct Console {
     }
 }
 
-/// Counts bytes that a reader has taken, or that are on their way to it.
+/// A counter of bytes that were read, or are in a pipe.
 final class WriteCounter: Sendable {
     private let count = Atomic<Int>(0)
 
@@ -91,20 +91,20 @@ final class WriteCounter: Sendable {
     func add(_ byteCount: Int) { count.add(byteCount, ordering: .relaxed) }
 }
 
-/// What the process says by its exit status; the worst of several counts.
+/// The exit status of the process. The worst of several counts.
 enum ExitStatus: Int32, Comparable {
     /// Every input passed.
     case passed = 0
     /// At least one input was refused.
     case refused = 1
-    /// Wrong usage, a file that cannot be read or written, or a host that cannot do the work.
+    /// The usage is wrong, a file cannot be read or written, or the host cannot verify.
     case unusable = 2
-    /// SIGINT or SIGTERM has ended it; a shell says 130 of a process that SIGINT has killed.
+    /// SIGINT or SIGTERM ended the process. A shell reports 130 for a process that SIGINT killed.
     case interrupted = 130
-    /// Standard output is a pipe that nobody reads any more; a shell says 141 of a process that SIGPIPE has killed.
+    /// Standard output is a closed pipe. A shell reports 141 for a process that SIGPIPE killed.
     case closedPipe = 141
 
-    /// Whether work may still be under way on other threads: it was given up, or its output could not be written.
+    /// Whether other threads may still be working, because the work was interrupted or its output could not be written.
     var leavesThreads: Bool { self >= .unusable }
 
     static func < (lhs: ExitStatus, rhs: ExitStatus) -> Bool { lhs.rawValue < rhs.rawValue }

@@ -2,14 +2,14 @@ import AppStoreReceipt
 
 /// A file to read, or standard input.
 struct FileInput: Hashable {
-    /// As it was given: `-` is standard input.
+    /// The name as it was given. `-` is standard input.
     let name: String
 
     init(_ name: String) { self.name = name }
 
     static let standardInput = FileInput("-")
 
-    /// A receipt as text is larger than it is in binary; what is longer than this is refused before it is decoded.
+    /// The maximum size. The text of a receipt is larger than its binary form; a longer text is refused before it is decoded.
     static let maximumByteCount = VerificationLimits().maximumByteCount * 2 + (1 << 16) + 1
 
     func read() throws(SystemError) -> [UInt8] {
@@ -18,6 +18,6 @@ struct FileInput: Hashable {
             : try System.read(name, maximumByteCount: Self.maximumByteCount)
     }
 
-    /// A descriptor to read from; it stays open as long as the process.
+    /// Returns a descriptor for reading, which stays open as long as the process.
     func open() throws(SystemError) -> CInt { name == "-" ? System.standardInput : try System.open(name) }
 }

@@ -1,8 +1,8 @@
 import AppStoreReceipt
 
-// What became of evidence of any kind, for people to read.
+// The verdict on evidence of any kind, as text.
 extension TextReport {
-    /// - Parameter bytes: what `input` held.
+    /// - Parameter bytes: The bytes of `input`.
     func print(
         _ result: Result<VerifiedEvidence, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console

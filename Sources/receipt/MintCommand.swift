@@ -42,7 +42,7 @@ struct MintCommand: Command {
     private let output: String?
     private let isBinary: Bool
 
-    /// As many as a verifier accepts if nothing else is said.
+    /// The number that a verifier accepts by default.
     private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
 
     init(_ arguments: Arguments) throws(UsageError) {

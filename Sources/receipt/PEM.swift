@@ -1,12 +1,12 @@
 import AppStoreReceipt
 import StrictText
 
-/// One block of a PEM file (RFC 7468).
+/// A block of a PEM file (RFC 7468).
 struct PEMBlock {
-    /// `CERTIFICATE`, `PKCS7`, …
+    /// The label, such as `CERTIFICATE` or `PKCS7`.
     let label: String
     let bytes: [UInt8]
-    /// Where the block begins in the text, in bytes.
+    /// The position of the block in the text, in bytes.
     let offset: Int
 }
 
@@ -21,7 +21,7 @@ enum PEM {
         return false
     }
 
-    /// All blocks of a text; what stands between them is explanation (RFC 7468, 2).
+    /// Returns all blocks of a text. The text between them is explanatory (RFC 7468, 2).
     static func blocks(in text: [UInt8]) throws(PEMError) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var open: (label: String, offset: Int, bodyStart: Int)?
@@ -52,7 +52,7 @@ enum PEM {
         return blocks
     }
 
-    /// The label of a line `-----BEGIN label-----`.
+    /// Returns the label of a line `-----BEGIN label-----`.
     private static func label(_ line: ArraySlice<UInt8>, _ keyword: StaticString) -> String? {
         guard line.starts(with: "-----".utf8) else { return nil }
         let isBlank: (UInt8) -> Bool = {
@@ -69,12 +69,12 @@ enum PEM {
     }
 }
 
-/// Why a text is not PEM, and where.
+/// The reason a text is not PEM, and the place of the fault.
 struct PEMError: Error, Hashable {
     enum Kind { case labelMismatch, unfinished, invalidBase64 }
 
     let kind: Kind
-    /// Bytes from the start of the text.
+    /// The position of the fault, in bytes from the start of the text.
     let offset: Int
 }
 

@@ -102,10 +102,10 @@ extension ProductType {
 }
 
 extension String {
-    /// The text, or its end with an ellipsis before it where it is longer than `width` (at least 1): ids differ at their ends.
+    /// Returns the text or, if it is longer than `width` (at least 1), its end after an ellipsis, because ids differ at their ends.
     ///
-    /// To find where characters begin takes time in the square of what is looked at (regional indicators, joiners), and one may be of any
-    /// number of scalars. So only the last of them are looked at, 16 for each character.
+    /// Finding character boundaries takes time in the square of the examined length (regional indicators, joiners), and a character can have any number of
+    /// scalars. Therefore only the last scalars are examined, 16 for each character.
     fileprivate func keepingEnd(of width: Int) -> String {
         let limit = 16 * width
         if utf8.count <= limit, count <= width { return self }

@@ -1,7 +1,7 @@
-/// How text looks: in colour on a terminal, unless `NO_COLOR` is set (no-color.org).
+/// The style of text: in colour on a terminal, unless `NO_COLOR` is set (no-color.org).
 struct Style {
     var isColored = false
-    /// How many characters a line may have; `nil` where nothing limits it.
+    /// The maximum number of characters in a line; `nil` for no maximum.
     var width: Int?
 
     static func ofStandardOutput() -> Style {
@@ -26,8 +26,9 @@ struct Style {
 }
 
 extension String {
-    /// The text with everything escaped (`\u{1B}`) that a terminal could take for a command, or that hides or reorders what is around it:
-    /// receipts are written by strangers, and so are the names of files.
+    /// The text with escapes (`\u{1B}`) for every character that a terminal could take for a command, or that hides or reorders text around it.
+    ///
+    /// Attackers can write receipts and the names of files.
     var printable: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
         // Scalar by scalar: `append(contentsOf:)` of a view of scalars takes time in the whole text.
@@ -42,7 +43,7 @@ extension String {
         return text
     }
 
-    /// The text with spaces after it, up to a width in characters.
+    /// Returns the text with spaces after it, up to a width in characters.
     func padded(to width: Int) -> String {
         let missing = width - count
         return missing > 0 ? self + String(repeating: " ", count: missing) : self
@@ -50,7 +51,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Controls, and what has no glyph of its own: Unicode's general categories C, Zl and Zp.
+    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp.
     fileprivate var isUnprintable: Bool {
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {

@@ -1,4 +1,4 @@
-/// The candidate that a mistyped word is likely to stand for: one that it begins, or one that a few keystrokes change it into.
+/// Returns the candidate that a mistyped word probably means: one that begins with it, or one that differs by a few keystrokes.
 func nearest(to word: String, in candidates: [String]) -> String? {
     let word = Array(word.utf8)
     var best: (candidate: String, distance: Int)?
@@ -15,7 +15,7 @@ func nearest(to word: String, in candidates: [String]) -> String? {
     return begun.count == 1 && word.count >= 3 ? begun[0] : nil
 }
 
-/// How many letters must be changed, inserted, left out or swapped with a neighbour to make one word of another.
+/// Returns the number of letters to change, insert, remove or swap with a neighbour to make one word from another.
 private func editDistance(_ first: [UInt8], _ second: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...second.count)

@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// What the command asks of the operating system. No other file of it calls C.
+/// The command's calls of the operating system. No other file of the command calls C.
 enum System {
     static let standardInput: CInt = 0
     static let standardOutput: CInt = 1
     static let standardError: CInt = 2
 
-    /// Reads a file, or what standard input has.
+    /// Reads a file, or standard input.
     ///
-    /// - Parameter maximumByteCount: where to stop reading; a device such as `/dev/zero` has no end.
+    /// - Parameter maximumByteCount: The maximum number of bytes to read. A device such as `/dev/zero` has no end.
     static func read(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
         let descriptor = try open(path)
         defer { close(descriptor) }
@@ -31,9 +31,9 @@ enum System {
         return bytes
     }
 
-    /// Reads what there is, waiting for the first byte.
+    /// Reads the available bytes, and waits for the first.
     ///
-    /// - Returns: how many bytes were appended; 0 at the end.
+    /// - Returns: The number of appended bytes; 0 at the end.
     static func read(
         _ descriptor: CInt, atMost count: Int, appendingTo bytes: inout [UInt8]
     ) throws(SystemError) -> Int {
@@ -61,14 +61,14 @@ enum System {
 
     static func close(_ descriptor: CInt) { _ = systemClose(descriptor) }
 
-    /// The size of a file in bytes; `nil` for what is none, such as a pipe.
+    /// Returns the size of a file in bytes; `nil` for anything else, such as a pipe.
     static func byteCount(of descriptor: CInt) -> Int? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         return Int(status.st_size)
     }
 
-    /// - Parameter counter: if given, it is told of each part of 4096 bytes, which a pipe takes at once or not at all (POSIX, `PIPE_BUF`).
+    /// - Parameter counter: A counter of the written bytes. It counts parts of 4096 bytes, which a pipe takes completely or not at all (POSIX, `PIPE_BUF`).
     static func write(
         _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil
     ) throws(SystemError) {
@@ -84,14 +84,14 @@ enum System {
         }
     }
 
-    /// Writes a file, over one that is there.
+    /// Writes a file, and replaces an existing one.
     static func write(_ bytes: Span<UInt8>, toFile path: String) throws(SystemError) {
         try write(bytes, to: path, flags: O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode: 0o666)
     }
 
-    /// Writes a file that must not be there.
+    /// Writes a file that must not exist.
     ///
-    /// - Parameter isPrivate: whether nobody else may read it.
+    /// - Parameter isPrivate: Whether only the user may read it.
     static func write(_ bytes: Span<UInt8>, toNewFile path: String, isPrivate: Bool) throws(SystemError) {
         try write(
             bytes, to: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: isPrivate ? 0o600 : 0o666)
@@ -106,14 +106,14 @@ enum System {
         try write(bytes, to: descriptor)
     }
 
-    /// Makes a directory unless it is there.
+    /// Makes a directory unless it exists.
     static func makeDirectory(_ path: String) throws(SystemError) {
         guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw SystemError(code: errno) }
     }
 
     static func isTerminal(_ descriptor: CInt) -> Bool { isatty(descriptor) == 1 }
 
-    /// The width of a terminal in characters.
+    /// Returns the width of a terminal in characters.
     static func columnCount(of descriptor: CInt) -> Int? {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -124,16 +124,16 @@ enum System {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// By which people and supervisors end a process.
+    /// The signals with which people and supervisors end a process.
     static let interruptingSignals = [SIGINT, SIGTERM]
-    /// By which a write to a pipe that nobody reads ends a process; while it is ignored, the write fails.
+    /// The signal with which a write to a closed pipe ends a process. While it is ignored, the write fails.
     static let pipeSignal = SIGPIPE
 
     static func setIgnored(_ isIgnored: Bool, signal number: CInt) {
         _ = signal(number, isIgnored ? SIG_IGN : SIG_DFL)
     }
 
-    /// - Parameter atOnce: whether not to tidy up: other threads may still need what would be tidied away.
+    /// - Parameter atOnce: Whether to skip the exit handlers: other threads may still need what these release.
     static func exit(_ status: CInt, atOnce: Bool) -> Never {
         if atOnce { _exit(status) }
         #if canImport(Glibc)
@@ -146,11 +146,11 @@ enum System {
     }
 }
 
-/// Why the operating system refused, by its error number.
+/// An error of the operating system, by its number.
 struct SystemError: Error, Hashable, CustomStringConvertible {
     let code: CInt
 
-    /// Nobody reads the pipe any more.
+    /// The error of a write to a closed pipe.
     static let closedPipe = SystemError(code: EPIPE)
 
     var description: String { unsafe String(cString: strerror(code)) }

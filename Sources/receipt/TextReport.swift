@@ -2,10 +2,10 @@ import AppStoreReceipt
 import SignatureTrust
 import StrictText
 
-/// What became of a receipt, for people to read.
+/// The verdict on a receipt, as text.
 struct TextReport {
     let style: Style
-    /// What was asked of the verification; `nil` when nothing was verified.
+    /// The checks of the verification; `nil` if nothing was verified.
     let verification: Verification?
 
     struct Verification {
@@ -20,7 +20,7 @@ struct TextReport {
         printLimits(to: &console)
     }
 
-    /// - Parameter bytes: what `input` held.
+    /// - Parameter bytes: The bytes of `input`.
     func print(
         _ result: Result<UnverifiedReceipt, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console
@@ -57,18 +57,18 @@ struct TextReport {
         console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
     }
 
-    /// Why an input was refused.
+    /// The reason an input was refused.
     struct Refusal {
         let code: String
         let explanation: String
-        /// What was found, and what is accepted in place of it.
+        /// The value that was found, and the value that is accepted instead.
         var found: String?
         var expected: String?
-        /// Where the fault is, from the inside out.
+        /// The place of the fault, from the inside out.
         let place: [String]
-        /// What stands there.
+        /// The input at that place.
         var excerpt: String?
-        /// What to do about it.
+        /// One or two sentences that say what to do.
         let advice: String?
     }
 
@@ -105,7 +105,7 @@ struct TextReport {
 }
 
 extension String {
-    /// The first 200 scalars: a signed string can be of any length.
+    /// The first 200 scalars, because a signed string can have any length.
     fileprivate var shortened: String {
         unicodeScalars.count > 200 ? String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…" : self
     }
@@ -125,7 +125,7 @@ extension InputForm {
 // MARK: - Fields
 
 extension Receipt {
-    /// All fields but the purchases, with their labels.
+    /// All fields except the purchases, with their labels.
     fileprivate var textFields: [(label: String, value: String)] {
         let fields: [(String, String?)] = [
             ("Bundle id", bundleID),
@@ -178,7 +178,7 @@ extension Verification {
         ]
     }
 
-    /// Which of Apple's roots it is, and a comma.
+    /// The name of Apple's root certificate and a comma; empty for another root.
     private var rootName: String {
         guard authority == .apple else { return "" }
         let roots: [(name: String, TrustAnchor)] = [

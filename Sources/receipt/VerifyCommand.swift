@@ -66,7 +66,7 @@ struct VerifyCommand: Command {
         return status
     }
 
-    /// Prints what verifyReceipt would answer.
+    /// Prints the answers of verifyReceipt.
     private func answer(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
         let responder: VerifyReceiptResponder
         do throws(VerificationError) {
@@ -87,7 +87,7 @@ struct VerifyCommand: Command {
 }
 
 extension ExitStatus {
-    /// A host that cannot do the work is no refusal.
+    /// The status for an error. A host that cannot verify is not a refusal.
     init(_ error: VerificationError) { self = error.stage == .verifier ? .unusable : .refused }
 
     init<Value>(_ result: Result<Value, VerificationError>) {
@@ -99,7 +99,7 @@ extension ExitStatus {
 }
 
 extension FileInput {
-    /// Reads the input, or reports why it cannot be read.
+    /// Reads the input, or reports the reason it cannot be read.
     func read(asJSON: Bool, _ console: inout Console, _ status: inout ExitStatus) -> [UInt8]? {
         do throws(SystemError) {
             return try read()
@@ -110,7 +110,7 @@ extension FileInput {
         }
     }
 
-    /// Says that the input cannot be read; as JSON besides, so that each input has its line.
+    /// Reports that the input cannot be read, also as JSON, so that each input has a line.
     func report(_ error: SystemError, asJSON: Bool, _ console: inout Console) {
         if asJSON {
             var writer = JSONWriter()

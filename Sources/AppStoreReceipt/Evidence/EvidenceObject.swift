@@ -1,6 +1,6 @@
 import StrictText
 
-/// A JSON object with one piece of evidence, and whatever else its sender keeps beside it.
+/// A JSON object that contains one piece of evidence, and other members of its sender.
 struct EvidenceObject {
     /// Where in the text is the string that is the evidence, and whether it has escapes.
     let evidence: (content: Range<Int>, hasEscapes: Bool)?

@@ -1,15 +1,15 @@
 import StrictText
 
-/// What an input of any kind is, by how it begins. Nothing is decoded.
+/// The kind of an input, by its beginning. Nothing is decoded.
 enum EvidenceInput {
-    /// A JSON object that begins at this byte.
+    /// A JSON object, with the position of its first byte.
     case object(start: Int)
-    /// A JWS, perhaps with whitespace around it.
+    /// A JWS, possibly with whitespace around it.
     case jws
-    /// A receipt, or nothing that is known.
+    /// A receipt, or an input of unknown kind.
     case receipt
 
-    /// - Throws: `input-too-large` for a text that could hold no evidence within the limits. (A binary receipt is measured as such.)
+    /// - Throws: `input-too-large` for a text that is too large for any evidence. (A binary receipt has its own limit.)
     init(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) {
         guard !ReceiptInput.isBinary(input) else {
             self = .receipt
@@ -29,8 +29,9 @@ enum EvidenceInput {
         }
     }
 
-    /// Whether a text is a JWS: three parts of base64url with dots between. The base64url of most headers begins with `e`, as `{"` does; the
-    /// base64 of a receipt always begins with `M`, and PEM with `-`: these are not searched for dots.
+    /// Returns whether a text is a JWS: three parts of base64url, separated by dots.
+    ///
+    /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with `M`, and PEM with `-`; these are not searched for dots.
     static func isJWS(_ input: Span<UInt8>) -> Bool {
         var start = 0
         var end = input.count

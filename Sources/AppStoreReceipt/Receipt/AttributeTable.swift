@@ -1,13 +1,13 @@
-// The one table of the attributes that have a field: who decodes, shows, writes or mints them goes by it. A new attribute is a line here and an
-// accessor in `ReceiptContents` or `InAppPurchase`; `AttributeTableTests` find what else was forgotten.
+// The table of all attributes that have a field, from which they are decoded, printed, written and minted. A new attribute is a line here and an accessor in
+// `ReceiptContents` or `InAppPurchase`. `AttributeTableTests` find what else is missing.
 
 extension AttributeType {
-    /// What is known of an attribute.
+    /// The properties of an attribute.
     package struct Row: Sendable {
         package let type: AttributeType
-        /// What it is called in words.
+        /// Its name in words.
         let name: StaticString
-        /// The key of its field in JSON: verifyReceipt's word where it has one.
+        /// The key of its field in JSON: verifyReceipt's if there is one.
         package let jsonKey: StaticString
         package let form: Form
         let source: Source
@@ -17,20 +17,20 @@ extension AttributeType {
         }
     }
 
-    /// What the value of an attribute is, and so what it must look like.
+    /// The forms of the values of attributes.
     package enum Form: Sendable { case utf8String, date, integer, boolean, ia5String, octets, purchase }
 
-    /// Who says what an attribute means.
+    /// The sources of the meaning of an attribute.
     enum Source: Sendable {
-        /// Apple, in its documentation ("Receipt Fields").
+        /// Apple's documentation ("Receipt Fields").
         case documented
-        /// Apple's answers for receipts that have it.
+        /// Apple's answers to verifyReceipt for receipts that have it.
         case answers
-        /// Nobody: its meaning is inferred. A value of another form leaves the field `nil` and refuses nothing.
+        /// The meaning is inferred. If its value has another form, the field is `nil`, and the receipt is not refused.
         case inferred
     }
 
-    /// The attributes of a receipt, by number. (Attribute 8, the creation date of the original receipt, has no word of Apple's.)
+    /// The attributes of a receipt, by number. (Apple has no name for attribute 8, the creation date of the original receipt.)
     package static let receiptRows: [Row] = [
         Row(.receiptType, "receipt type", "receipt_type", .utf8String, .answers),
         Row(.appItemID, "app item id", "app_item_id", .integer, .answers),

@@ -82,7 +82,8 @@ public struct Receipt: Sendable {
 
 /// The fields of a ``Receipt``, a ``VerifiedReceipt`` or an ``UnverifiedReceipt``.
 ///
-/// A field is `nil` if its attribute is missing or an empty string. The numbers in brackets are attribute types (``AttributeType``).
+/// A field is `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected form; the
+/// attribute is then in ``unknownAttributes``. The numbers in brackets are attribute types (``AttributeType``).
 ///
 /// To compare identifiers, compare their `utf8`, as this library does. Swift's `==` on strings tests canonical equivalence: two spellings of one
 /// character are equal, and an attacker can choose strings whose comparison takes time in the square of their length.

@@ -63,10 +63,10 @@ struct ASN1Command: Command {
     }
 }
 
-/// What a file holds, out of the text around it.
+/// The binary contents of a file, without the text around them.
 enum ASN1Input {
     struct Part {
-        /// What the bytes were decoded from; `nil` when they are those of the file.
+        /// The form from which the bytes were decoded; `nil` if they are those of the file.
         let form: String?
         let bytes: [UInt8]
     }
@@ -94,7 +94,7 @@ enum ASN1Input {
         return [Part(form: nil, bytes: received)]
     }
 
-    /// Text of base64 through and through. A SEQUENCE or a SET begins with a digit of it, base64 of one never does.
+    /// Returns whether the whole text is base64. A SEQUENCE or a SET begins with a digit of base64, but the base64 of one never does.
     private static func isBase64(_ text: [UInt8]) -> Bool {
         guard text[0] != 0x30, text[0] != 0x31 else { return false }
         return text.allSatisfy { octet in

@@ -2,20 +2,20 @@ import AppStoreReceipt
 import SpanASN1
 
 extension ASN1Listing {
-    /// What is known of the elements of a level by what they are in.
+    /// What is known about the elements of a level from the element that contains them.
     enum Role {
         case none
-        /// The content of an OCTET STRING, or of the whole input: a receipt's payload may be here.
+        /// The content of an OCTET STRING or of the whole input, which may be a receipt's payload.
         case wrapped
         /// The attributes of a receipt, or of one purchase.
         case attributes(ofPurchase: Bool)
         /// The fields of an attribute.
         case attribute(AttributeType, ofPurchase: Bool)
-        /// The content of an OCTET STRING that is never structure, whatever it happens to look like.
+        /// The content of an OCTET STRING that is never a structure, even if it looks like one.
         case opaque
         /// The content of the OCTET STRING in attribute 17.
         case purchase
-        /// The segments of a string that begin and, where a length says it, end there.
+        /// The segments of a string that begins at an offset and, if it has a length, ends at another.
         case segments(start: Int, end: Int?)
     }
 
@@ -49,7 +49,7 @@ extension ASN1Listing.Node {
             contentOffset: element.contentOffset, contentCount: element.contentCount, content: element.contentRange)
     }
 
-    /// The element that begins at `offset` and that the end of the input cuts off.
+    /// Returns the element at `offset` that the end of the input cuts off.
     init?(cutOffAt offset: Int, in bytes: Span<UInt8>, depth: Int) {
         let rest = bytes.extracting(offset...)
         guard let tag = ASN1Cursor(rest).peekTag() else { return nil }
@@ -76,12 +76,12 @@ extension ASN1Listing.Node {
             content: offset + index..<bytes.count)
     }
 
-    /// What stands in a string before the structure that it wraps: the number of unused bits.
+    /// The number of octets in a string before the structure that it contains: 1 for the number of unused bits.
     var wrapperCount: Int { tag == .bitString ? 1 : 0 }
 }
 
 extension ASN1Listing.State {
-    /// Goes on to an element. Returns what to say beside it.
+    /// Continues with an element, and returns the text to print beside it.
     mutating func descend(to node: ASN1Listing.Node, _ bytes: Span<UInt8>) -> String? {
         if node.tag == .endOfContents {
             levels.removeSubrange(node.depth...)
@@ -94,7 +94,7 @@ extension ASN1Listing.State {
         return note
     }
 
-    /// The element at `offset`, when it goes on beyond the end of the input, and not only beyond the end of what it is in.
+    /// Returns the element at `offset` if it extends beyond the end of the input, and not only beyond the end of its container.
     mutating func nodeCutOff(at offset: Int, _ bytes: Span<UInt8>) -> ASN1Listing.Node? {
         while levels.count > 1, let end = levels[levels.count - 1].end, end <= offset { levels.removeLast() }
         guard levels.allSatisfy({ $0.end == nil }) else { return nil }
@@ -140,14 +140,14 @@ extension ASN1Listing.State {
         }
     }
 
-    /// The type of the first attribute of a SET of them; `nil` when it holds anything else.
+    /// Returns the type of the first attribute in a SET of attributes; `nil` if the SET contains anything else.
     private static func attributeType(in set: Span<UInt8>) -> AttributeType? {
         var cursor = ASN1Cursor(set, allowing: .nonMinimalLengths)
         guard let first = try? cursor.read(.sequence) else { return nil }
         return attributeType(fields: first.content)
     }
 
-    /// The type of an attribute: SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }. A cut-off value is not missed.
+    /// Returns the type of an attribute: SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }. The value may be cut off.
     private static func attributeType(fields: Span<UInt8>) -> AttributeType? {
         var cursor = ASN1Cursor(fields, allowing: .nonMinimalLengths)
         guard let type = try? cursor.read(.integer), let number = try? type.integer(as: Int64.self),
@@ -156,9 +156,9 @@ extension ASN1Listing.State {
         return AttributeType(rawValue: number)
     }
 
-    /// Whether an element is a string whose content is one well-formed element (a cut-off one: the beginning of such).
+    /// Returns whether an element is a string whose content is one well-formed element or, if the string is cut off, the beginning of one.
     ///
-    /// To look costs little: what is within a string in the content is not looked at before that is reached, so each element is looked at once.
+    /// Each element is read once here: a string inside the content is read only when it is reached.
     func enters(_ node: ASN1Listing.Node, _ bytes: Span<UInt8>) -> Bool {
         guard node.tag == .octetString || node.tag == .bitString, let range = node.content,
             let count = node.contentCount

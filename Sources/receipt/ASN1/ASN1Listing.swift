@@ -1,9 +1,9 @@
 import AppStoreReceipt
 import SpanASN1
 
-/// The structure of some BER, line by line, through the OCTET STRINGs and BIT STRINGs that wrap more of it.
+/// The structure of BER, line by line, including the structure inside OCTET STRINGs and BIT STRINGs.
 ///
-/// Nothing here recurses: a walker goes through the bytes once, and what is remembered of the way is one level for each open element.
+/// It has no recursion: a walker reads the bytes once, and one level is stored for each open element.
 struct ASN1Listing {
     let style: Style
     /// The widths of the columns.
@@ -22,29 +22,29 @@ struct ASN1Listing {
         let tag: ASN1Tag
         let offset: Int
         let contentOffset: Int
-        /// `nil` for an indefinite length.
+        /// The length; `nil` for an indefinite length.
         let contentCount: Int?
-        /// The content, as far as the input has it; `nil` for an indefinite length.
+        /// The range of the content in the input; `nil` for an indefinite length.
         let content: Range<Int>?
 
         var isString: Bool { tag.asPrimitive == .octetString }
     }
 
-    /// What the elements of a level are in.
+    /// A level: the element that contains the elements of a depth.
     struct Level {
         var role = Role.none
-        /// Where the level ends; `nil` where no length says it, or the input ends before.
+        /// The end of the level; `nil` if no length states it, or if the input ends before.
         var end: Int?
     }
 
-    /// A string that came in segments, joined while they are visited. A segment may be of one byte, so little is remembered of each.
+    /// A string in segments, which are joined as they are visited. A segment may have one byte, so little is stored for each.
     private struct SegmentedString {
         let depth: Int
         var segmentCount = 0
         var content: [UInt8] = []
-        /// Where each segment begins in `content`, and where that was received.
+        /// The start of each segment in `content`, and its offset in the received bytes.
         private var starts: [(joined: UInt32, received: UInt32)] = []
-        /// Whether all of it could be joined: not beyond 4 GiB.
+        /// Whether all segments could be joined. The limit is 4 GiB.
         private(set) var isWhole = true
 
         init(depth: Int) { self.depth = depth }
@@ -59,7 +59,7 @@ struct ASN1Listing {
             for index in segment { content.append(bytes[index]) }
         }
 
-        /// Where a byte of `content` was received.
+        /// Returns the offset of a byte of `content` in the received bytes.
         func receivedOffset(of position: Int) -> Int {
             // The last segment that begins at or before the position.
             var low = 0
@@ -72,23 +72,23 @@ struct ASN1Listing {
         }
     }
 
-    /// What is known at one point of the way.
+    /// The state of the listing at a position.
     struct State {
-        /// `levels[n]` is what the elements of depth *n* are in.
+        /// The open levels. `levels[n]` contains the elements of depth *n*.
         var levels = [Level(role: .wrapped)]
         var purchaseCount = 0
     }
 
-    /// The deepest level of a receipt that Apple signed is the fourteenth.
+    /// The maximum depth. Receipts that Apple signed have at most fourteen levels.
     static let maximumDepth = 64
 
     static func limits(depth: Int) -> ASN1Limits {
         ASN1Limits(maximumDepth: depth, maximumElementCount: .max, maximumByteCount: .max)
     }
 
-    /// Prints all elements up to the end, or up to the first that is malformed.
+    /// Prints all elements up to the end, or up to the first malformed element.
     ///
-    /// What is there of elements that the end of the input cuts off is printed too.
+    /// It also prints the available part of elements that the end of the input cuts off.
     func print(_ bytes: Span<UInt8>, to console: inout Console) throws(ASN1DecodingError) {
         console.print(style(.dim, line(offset: "offset", header: "header", content: "content", "element")))
         try print(bytes, joining: true, to: &console) { $0 }
@@ -142,7 +142,7 @@ struct ASN1Listing {
         if let string { try print(string, indentation, to: &console, offset) }
     }
 
-    /// Prints what is in a string of several segments, which no segment holds in whole.
+    /// Prints the structure inside a string of several segments.
     private func print(
         _ string: SegmentedString, _ indentation: Int, to console: inout Console,
         _ offset: (Int) -> Int

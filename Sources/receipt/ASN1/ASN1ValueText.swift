@@ -1,11 +1,11 @@
 import SpanASN1
 
-/// The value of a primitive element, for people to read.
+/// The value of a primitive element as text.
 enum ASN1ValueText {
     private static let maximumOctetCount = 32
     private static let maximumCharacterCount = 200
 
-    /// The value by its type; where it has none, or is not what its type allows, its octets.
+    /// The value by its type, or its octets if the type has no text or does not allow the value.
     static func text(of element: borrowing ASN1Element) -> String {
         do throws(ASN1DecodingError) {
             return try typed(element) ?? octets(element.content)
@@ -14,12 +14,12 @@ enum ASN1ValueText {
         }
     }
 
-    /// Whether the value is what its universal type calls for.
+    /// Whether the value is valid for its universal type.
     static func isValid(_ element: borrowing ASN1Element) -> Bool {
         (try? typed(element)) != nil
     }
 
-    /// `nil` for a type without a text of its own.
+    /// Returns the text of the value; `nil` for a type without one.
     private static func typed(_ element: borrowing ASN1Element) throws(ASN1DecodingError) -> String? {
         switch element.tag {
         case .boolean: return try element.boolean() ? "TRUE" : "FALSE"

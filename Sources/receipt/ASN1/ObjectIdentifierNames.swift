@@ -1,7 +1,7 @@
 import SpanASN1
 
 extension ASN1ObjectIdentifier {
-    /// What the identifier is called, where it is one that occurs in receipts, certificates or signed messages.
+    /// The name of the identifier, if it occurs in receipts, certificates or signed messages.
     var name: String? { Self.names[description] }
 
     private static let names: [String: String] = [

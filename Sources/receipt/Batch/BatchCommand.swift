@@ -33,7 +33,7 @@ struct BatchCommand: Command {
             that was closed. Otherwise it is that of 'receipt verify'.
             """)
 
-    /// A receipt of some 35,000 purchases.
+    /// The size of a receipt of about 35,000 purchases.
     static let defaultMaximumLineByteCount = 16 << 20
 
     private let input: FileInput
@@ -88,11 +88,11 @@ struct BatchCommand: Command {
     }
 }
 
-/// A text in parts that end where a line does: a write can take as long as its reader likes.
+/// A text in parts that end with a line, because a write can take as long as its reader.
 private struct WholeLines: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
 
-    /// What a pipe takes at once.
+    /// The number of bytes that a pipe takes at once.
     private static let byteCount = 1 << 16
 
     init(of text: [UInt8]) { rest = text[...] }
@@ -136,7 +136,7 @@ private struct BatchWorker: Sendable {
         /// A line for each of the block.
         let output: [UInt8]
         let lineCount: Int
-        /// How many bytes had to be read for it.
+        /// The number of bytes that were read for it.
         let byteCount: Int
         let status: ExitStatus
     }

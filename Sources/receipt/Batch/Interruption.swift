@@ -1,10 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// Waits for SIGINT and SIGTERM until ``end()``. The second of a kind ends the process, as the first does where nobody waits.
+/// A handler of SIGINT and SIGTERM until ``end()``. The second signal of a kind ends the process, as the first does without a handler.
 ///
-/// After the first, the work is left to end by itself as long as its output is taken. The process ends all the same when none was for a
-/// time of ``grace``: a write that nobody takes never returns.
+/// After the first signal, the work may end by itself as long as its output is read. The process ends if nothing was read for the time ``grace``, because a write that is
+/// not read never returns.
 final class Interruption: Sendable {
     private let state = State()
     private let sources: Mutex<[any DispatchSourceSignal]>
@@ -16,12 +16,12 @@ final class Interruption: Sendable {
         let hasEnded = Atomic<Bool>(false)
     }
 
-    /// Whether one has come.
+    /// Whether a signal was received.
     var hasHappened: Bool { state.hasHappened.load(ordering: .acquiring) }
 
     /// - Parameters:
-    ///   - output: counts what was written.
-    ///   - handler: called at the first, on a thread of its own.
+    ///   - output: The counter of the written output.
+    ///   - handler: A closure that is called at the first signal, on its own thread.
     init(output: WriteCounter, _ handler: @escaping @Sendable () -> Void) {
         let state = state
         let sources = System.interruptingSignals.map { number in
@@ -40,7 +40,7 @@ final class Interruption: Sendable {
         self.sources = Mutex(sources)
     }
 
-    /// Ends the process unless something is written, or the work ends, within a time of ``grace``; and so on.
+    /// Ends the process unless output is written, or the work ends, within the time ``grace``, and repeats that.
     private static func watch(_ output: WriteCounter, _ state: State, on queue: DispatchQueue) {
         let before = output.byteCount
         queue.asyncAfter(deadline: .now() + grace) {

@@ -1,27 +1,27 @@
 import AppStoreReceipt
 import StrictText
 
-/// The lines that a descriptor has, in blocks of whole lines: as many as one read has given, up to a number.
+/// The lines of a descriptor, in blocks of complete lines: those of one read, up to a maximum.
 struct LineBlocks: Sequence, Sendable {
     let descriptor: CInt
-    /// How many bytes a line may have.
+    /// The maximum number of bytes in a line.
     let maximumLineByteCount: Int
 
-    /// Some lines, or why there are no more.
+    /// A block of lines, or the reason there are no more.
     typealias Block = Result<LineBlock, SystemError>
 
     func makeIterator() -> Iterator { Iterator(self) }
 
     struct Iterator: IteratorProtocol {
         private let source: LineBlocks
-        /// What was read, and where in it begins what was not given yet.
+        /// The bytes that were read, and the start of those that were not returned yet.
         private var bytes: [UInt8] = []
         private var start = 0
         private var isAtEnd = false
 
-        /// One read, and the room for it.
+        /// The size of one read.
         private static let byteCount = 1 << 17
-        /// An empty line of one byte gives 300 of output.
+        /// The maximum number of lines. An empty line of one byte causes 300 bytes of output.
         private static let maximumLineCount = 4096
 
         fileprivate init(_ source: LineBlocks) { self.source = source }
@@ -57,9 +57,9 @@ struct LineBlocks: Sequence, Sendable {
             }
         }
 
-        /// The next block; `nil` when there is no whole line.
+        /// Returns the next block; `nil` if there is no complete line.
         ///
-        /// - Parameter position: no line that was not given yet ends before it.
+        /// - Parameter position: A position before which no line ends that was not returned yet.
         private mutating func takeBlock(searchingFrom position: Int, _ receivedByteCount: Int) -> LineBlock? {
             let bytes = bytes
             let span = bytes.span
@@ -78,7 +78,7 @@ struct LineBlocks: Sequence, Sendable {
             return lines.isEmpty ? nil : LineBlock(bytes: bytes, lines: lines, receivedByteCount: receivedByteCount)
         }
 
-        /// Into room of its own: the blocks given so far share what was read.
+        /// Reads into a new buffer, because earlier blocks share the old one.
         private mutating func moveRest() {
             var moved: [UInt8] = []
             moved.reserveCapacity(bytes.count - start + Self.byteCount)
@@ -89,12 +89,12 @@ struct LineBlocks: Sequence, Sendable {
     }
 }
 
-/// Lines, whole but for the end of one that is too long.
+/// Complete lines, except that a line that is too long is cut off.
 struct LineBlock: Sendable {
-    /// The lines are somewhere in it.
+    /// The bytes that contain the lines.
     let bytes: [UInt8]
-    /// Where each line is, without its line feed.
+    /// The range of each line, without its line feed.
     let lines: [Range<Int>]
-    /// How many bytes had to be read for it.
+    /// The number of bytes that were read for it.
     let receivedByteCount: Int
 }

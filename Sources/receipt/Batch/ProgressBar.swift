@@ -1,13 +1,13 @@
-/// How far a long work has come, on a line of a terminal that is written over and over.
+/// The progress of long work, on a line of a terminal that is overwritten.
 struct ProgressBar {
-    /// How many bytes there are to read; `nil` where nobody knows.
+    /// The number of bytes to read; `nil` if it is not known.
     private let totalByteCount: Int?
     private let width: Int
     private let start: ContinuousClock.Instant
     private var lineCount = 0
     private var byteCount = 0
 
-    /// - Parameter width: of the terminal, in characters.
+    /// - Parameter width: The width of the terminal, in characters.
     init(totalByteCount: Int?, width: Int, start: ContinuousClock.Instant) {
         self.totalByteCount = totalByteCount
         self.width = width
@@ -19,7 +19,7 @@ struct ProgressBar {
         self.byteCount += byteCount
     }
 
-    /// Share, count, rate and the time that is left, as far as they are known and fit.
+    /// The share, the count, the rate and the remaining time, if they are known and fit.
     func text(at now: ContinuousClock.Instant) -> String {
         var text = counts(at: now)
         guard let totalByteCount, totalByteCount > 0 else { return String(text.prefix(width - 1)) }
@@ -33,7 +33,7 @@ struct ProgressBar {
         return "[\(String(repeating: "#", count: done))\(String(repeating: ".", count: barWidth - done))] \(text)"
     }
 
-    /// What there is to say at the end.
+    /// The text at the end.
     func summary(at now: ContinuousClock.Instant) -> String { "\(counts(at: now))  \((now - start).clockText)" }
 
     private func counts(at now: ContinuousClock.Instant) -> String {
@@ -43,11 +43,11 @@ struct ProgressBar {
     }
 }
 
-/// A progress bar on standard error, where that is a terminal; else nothing.
+/// A progress bar on standard error if that is a terminal.
 struct TerminalProgress {
     private var bar: ProgressBar?
     private var lastShown: ContinuousClock.Instant?
-    /// What goes to the same terminal would be written over.
+    /// Whether output goes to the same terminal, where the bar would overwrite it.
     private let sharesTerminal = System.isTerminal(System.standardOutput)
 
     private static let interval = Duration.milliseconds(100)
@@ -59,7 +59,7 @@ struct TerminalProgress {
         bar = ProgressBar(totalByteCount: totalByteCount, width: width, start: .now)
     }
 
-    /// To be called before output is written.
+    /// Removes the bar. Call it before you write output.
     mutating func makeRoom() {
         guard sharesTerminal, lastShown != nil else { return }
         write(Self.wipe)

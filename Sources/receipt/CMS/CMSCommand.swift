@@ -131,7 +131,7 @@ struct CMSCommand: Command {
         return verdict.exitStatus
     }
 
-    /// `nil` without a root.
+    /// Returns the verifier; `nil` without a root.
     private func makeVerifier() throws(CMSFileError) -> CMSVerifier? {
         guard !roots.isEmpty else { return nil }
         var policy = CMSPolicy(anchors: [])
@@ -163,7 +163,7 @@ struct CMSFile {
         }
     }
 
-    /// The message out of the text around it, the first of several.
+    /// Returns the message from the text around it; the first if there are several.
     func message() throws(CMSFileError) -> [UInt8] { try parts().first ?? [] }
 
     func trustAnchors() throws(CMSFileError) -> [TrustAnchor] {
@@ -190,7 +190,7 @@ enum CMSFileError: Error {
     case unreadable(String, SystemError)
     case unreadableText(String, ASN1InputError)
     case certificates(CertificateFileError)
-    /// No verifier can be made of what the files say.
+    /// No verifier can be made from the files.
     case policy(SignatureTrustError)
 }
 

@@ -2,7 +2,7 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// What a message says of itself, verified or not, in words.
+/// The contents of a message in words, verified or not.
 struct CMSOutline {
     struct Certificate {
         var subject: String
@@ -31,7 +31,7 @@ struct CMSOutline {
 
     var type: String
     var contentByteCount: Int?
-    /// The rest is of signed data.
+    /// The following properties are those of `SignedData`.
     var version: Int?
     var contentType: String?
     var certificates: [Certificate] = []
@@ -39,7 +39,7 @@ struct CMSOutline {
     var revocationLists: [RevocationList] = []
     var signers: [Signer] = []
 
-    /// - Throws: what keeps signed data from being read; a message of another type has its name, and how large its content is.
+    /// - Throws: The error that `SignedData` cannot be read. Of a message of another type, the outline has only the type and the size of the content.
     init(_ der: [UInt8]) throws(ASN1DecodingError) {
         let contentInfo = try ContentInfo(der.span)
         type = try contentInfo.contentType.objectIdentifier().text
@@ -127,6 +127,6 @@ extension SubjectPublicKeyInfo {
 }
 
 extension ASN1ObjectIdentifier {
-    /// The name, where there is one, or dotted decimal.
+    /// The name if there is one, or dotted decimal.
     var text: String { name ?? description }
 }

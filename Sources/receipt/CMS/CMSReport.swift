@@ -4,7 +4,7 @@ import SpanASN1
 import SpanPKCS7
 import StrictText
 
-/// What became of a signed message, for people and for programs.
+/// The verdict on a signed message, as text or JSON.
 struct CMSReport {
     enum Verdict {
         case verified(VerifiedMessage)
@@ -36,7 +36,7 @@ struct CMSReport {
     }
 
     let file: String
-    /// What the message says, or why it cannot be read.
+    /// The contents of the message, or the reason it cannot be read.
     let outline: Result<CMSOutline, ASN1DecodingError>
     let verdict: Verdict
 
@@ -126,7 +126,7 @@ extension CMSReport {
         return fields
     }
 
-    /// The subject of a certificate that was verified.
+    /// Returns the subject of a verified certificate.
     fileprivate static func name(of certificate: [UInt8]) -> String {
         let name = try? SpanPKCS7.Certificate(certificate.span).subject.distinguishedName()
         return name ?? ""
