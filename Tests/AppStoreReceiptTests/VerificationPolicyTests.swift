@@ -200,7 +200,7 @@ import Testing
         let weak = try TestCertificateAuthority(
             rootKey: SigningKey(generating: .rsa(bits: 1024)), intermediateKey: rsa.intermediate.key,
             leafKey: rsa.leaf.key)
-        let notRoot = "a trust anchor is not self-signed; another certificate issued it"
+        let notRoot = SignatureTrustError.Kind.anchorNotSelfSigned.explanation
         let weakKey = SignatureTrustError.Kind.weakKey.explanation
         let rows: [(roots: [SigningIdentity], place: Int, fault: String)] = [
             ([rsa.root, rsa.intermediate], 2, notRoot), ([rsa.intermediate, rsa.root], 1, notRoot),
