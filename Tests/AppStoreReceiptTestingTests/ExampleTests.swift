@@ -109,7 +109,7 @@ struct Store {
         var refunded = builder
         refunded.payload["revocationDate"] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
         let notification = try JWSBuilder.notification(
-            "REFUND", bundleID: "com.example.app", transaction: refunded.signed(by: authority))
+            .refund, bundleID: "com.example.app", transaction: refunded.signed(by: authority))
         let verified = try verifier.verifyNotification(notification.signed(by: authority))
         #expect(verified.type == .refund)
         #expect(verified.transactionInfo?.isRevoked == true)

@@ -96,13 +96,13 @@ extension PurchaseEndpoint {
         return try builder.signed(by: Minted.ellipticAuthority)
     }
 
-    private func notification(_ type: String, _ transaction: String) throws -> String {
+    private func notification(_ type: NotificationType, _ transaction: String) throws -> String {
         try JWSBuilder.notification(type, bundleID: Minted.bundleID, transaction: transaction)
             .signed(by: Minted.ellipticAuthority)
     }
 
     private func refund(_ transactionID: String) throws -> String {
-        try notification("REFUND", jws(transactionID, ("revocationDate", 1_749_988_800_000)))
+        try notification(.refund, jws(transactionID, ("revocationDate", 1_749_988_800_000)))
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
@@ -149,7 +149,7 @@ extension PurchaseEndpoint {
     @Test mutating func `a refund that was reversed leaves the grant to whom it was made`() throws {
         _ = try endpoint.redeem(jws("1000"), account: "a")
         try endpoint.receive(signedPayload: refund("1000"))
-        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", jws("1000")))
+        try endpoint.receive(signedPayload: notification(.refundReversed, jws("1000")))
         #expect(endpoint.ledger.entries["1000"]?.isRevoked == false)
         #expect(endpoint.ledger.entries["1000"]?.grant?.account == "a")
         #expect(try endpoint.redeem(jws("1000"), account: "b") == [])
@@ -157,18 +157,18 @@ extension PurchaseEndpoint {
 
     @Test mutating func `what was refunded and reversed before anybody brought it can be granted, once`() throws {
         try endpoint.receive(signedPayload: refund("1000"))
-        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", jws("1000")))
+        try endpoint.receive(signedPayload: notification(.refundReversed, jws("1000")))
         #expect(try endpoint.redeem(jws("1000"), account: "a") == ["pro"])
         #expect(try endpoint.redeem(jws("1000"), account: "a") == [])
     }
 
     @Test mutating func `no other notification undoes a refund`() throws {
         try endpoint.receive(signedPayload: refund("1000"))
-        for type in ["REFUND_DECLINED", "ONE_TIME_CHARGE", "DID_RENEW"] {
+        for type in [NotificationType.refundDeclined, .oneTimeCharge, .didRenew] {
             try endpoint.receive(signedPayload: notification(type, jws("1000")))
         }
         let stillRevoked = try jws("1000", ("revocationDate", 1_749_988_800_000))
-        try endpoint.receive(signedPayload: notification("REFUND_REVERSED", stillRevoked))
+        try endpoint.receive(signedPayload: notification(.refundReversed, stillRevoked))
         #expect(try endpoint.redeem(jws("1000"), account: "a") == [])
     }
 

@@ -62,7 +62,8 @@ struct VerifiedReceiptQueriesTests {
         let receipt = try Minted.verified(
             Self.pro, Self.coins, .nonConsumable("pro", transactionID: "9", purchaseDate: day(4)),
             .nonConsumable("skins", transactionID: "5", purchaseDate: day(1)),
-            ReceiptBuilder.Purchase(productID: "season", transactionID: "6", productType: 2, purchaseDate: day(0)),
+            ReceiptBuilder.Purchase(
+                productID: "season", transactionID: "6", productType: .nonRenewingSubscription, purchaseDate: day(0)),
             SubscriptionCase.period("7", 0..<30))
         #expect(Set(receipt.ownedNonConsumables(at: day(5)).compactMap(\.transactionID)) == ["9", "5"])
         #expect(receipt.ownedNonConsumables(at: day(0)).compactMap(\.transactionID) == ["1"])
