@@ -130,6 +130,53 @@ private let bundleID = "com.example.app"
         #expect(history.transaction(last, signedAt: last.purchaseDate - .milliseconds(1)) == nil)
     }
 
+    /// Without signatures, which take most of the time of the other tests.
+    @Test func `receipts, transactions and renewal information agree in random histories`() {
+        for seed in 1...200 as ClosedRange<UInt64> {
+            var generator = SeededOrder(seed: seed)
+            var history = PurchaseHistory(bundleID: bundleID)
+            history.cancelsUpgradedPeriodsInReceipts = false
+            let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
+            var now = 0.0
+            for _ in 0..<12 {
+                now += Double.random(in: 1...20, using: &generator)
+                let some = history.transactions.randomElement(using: &generator) ?? plan.firstPeriod
+                switch Int.random(in: 0..<9, using: &generator) {
+                case 0: history.upgrade(plan, to: "b", for: .days(60), at: day(now))
+                case 1: history.crossgrade(plan, to: "c", for: .days(30), at: day(now))
+                case 2: history.downgrade(plan, to: "d", for: .days(30), at: day(now))
+                case 3: history.refund(some, at: max(day(now), some.purchaseDate))
+                case 4: history.reverseRefund(of: some, at: max(day(now), some.purchaseDate))
+                case 5: history.buyConsumable("coins", quantity: 2, at: day(now))
+                case 6: history.restore(some, at: max(day(now), some.purchaseDate))
+                case 7: history.extend(plan, by: .seconds(86_400), at: day(now))
+                default: history.renew(plan)
+                }
+            }
+            for _ in 0..<10 {
+                let date = day(Double.random(in: -5...400, using: &generator))
+                let purchases = history.receipt(signedAt: date).purchases
+                let infos = history.transactions(signedAt: date)
+                #expect(purchases.map(\.transactionID) == infos.map(\.transactionID), "seed \(seed)")
+                #expect(purchases.map(\.expiresDate) == infos.map(\.expiresDate), "seed \(seed)")
+                #expect(purchases.map(\.revocationDate) == infos.map(\.revocationDate), "seed \(seed)")
+                #expect(infos.allSatisfy { $0.purchaseDate ?? .distantFuture <= date }, "seed \(seed)")
+                #expect(infos.allSatisfy { $0.revocationDate ?? date <= date }, "seed \(seed)")
+                let periods = infos.filter { $0.expiresDate != nil }
+                let renewal = history.renewalInfo(of: plan, signedAt: date)
+                #expect((renewal == nil) == periods.isEmpty, "seed \(seed)")
+                // A period that is upgraded is followed by one that began before its end.
+                for period in periods where period.isUpgraded == true {
+                    let hasSuccessor = periods.contains {
+                        ($0.purchaseDate ?? .distantPast) >= (period.purchaseDate ?? .distantPast)
+                            && $0.webOrderLineItemID != period.webOrderLineItemID && $0.reason == .purchase
+                    }
+                    #expect(hasSuccessor, "seed \(seed)")
+                }
+            }
+        }
+    }
+
     @Test func `ids have Apple's form and are never repeated`() {
         var seen: Set<String> = []
         for customer in [1, 2, 499] {
@@ -408,6 +455,23 @@ private let bundleID = "com.example.app"
             ])
     }
 
+    @Test(arguments: [
+        (NotificationType.renewalExtension, NotificationSubtype.failure), (.offerRedeemed, .downgrade),
+        (.priceChange, nil), (.metadataUpdate, nil), (.migration, nil), (NotificationType(rawValue: "NEW"), nil),
+    ])
+    mutating func `a notification of any type can be made about a transaction`(
+        type: NotificationType, subtype: NotificationSubtype?
+    ) throws {
+        let plan = history.subscribe(to: "a", in: "group", for: .month, at: day(0))
+        let verified = try verifier.verifyNotification(
+            history.notification(
+                type, subtype: subtype, about: plan.firstPeriod, signedAt: day(1), partsSignedBy: transactions
+            ).signed(by: transactions))
+        #expect(verified.type == type && verified.subtype == subtype && verified.data?.status == .active)
+        #expect(verified.transactionInfo?.transactionID == plan.firstPeriod.transactionID)
+        #expect(verified.renewalInfo?.originalTransactionID == plan.originalTransactionID)
+    }
+
     @Test mutating func `the end of a grace period and of a subscription are notified without anybody's action`() {
         let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
         history.failToRenew(plan, gracePeriod: .seconds(6 * 86_400))
@@ -416,6 +480,18 @@ private let bundleID = "com.example.app"
         #expect(ends.map(\.subtype) == [nil, .billingRetry])
         #expect(ends.map(\.signedDate) == [day(36), day(90)])
         #expect(history.notifications(through: day(89)).last?.type == .gracePeriodExpired)
+    }
+}
+
+/// SplitMix64, so that a seed names a history.
+private struct SeededOrder: RandomNumberGenerator {
+    var seed: UInt64
+
+    mutating func next() -> UInt64 {
+        seed &+= 0x9E37_79B9_7F4A_7C15
+        var value = (seed ^ (seed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
     }
 }
 

@@ -9,7 +9,7 @@ enum Seeds {
         let transaction = JWSBuilder.transaction(bundleID: bundleID, productID: "pro", transactionID: "1000")
         let renewal = JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
         var sandbox = transaction
-        sandbox.payload["environment"] = "Sandbox"
+        sandbox.environment = .sandbox
         var commerce = transaction
         commerce.payload["advancedCommerceInfo"] = .raw(
             #"{"descriptors":{"description":"d","displayName":"n"},"items":[{"SKU":"s","price":1,"refunds":[{"refundAmount":1}],"offer":{"period":"P1M"}}]}"#
@@ -44,7 +44,7 @@ enum Seeds {
             ])
         let request = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1000")
         var xcode = transaction
-        xcode.payload["environment"] = "Xcode"
+        xcode.environment = .xcode
         let builders = [
             ("transaction", transaction), ("sandbox", sandbox), ("commerce", commerce), ("renewal", renewal),
             ("spaced", spaced), ("notification", notification), ("app-transaction", app), ("app-data", appData),

@@ -154,7 +154,7 @@ import Testing
         let authority = try Minted.ellipticAuthority
         let parts = try Minted.transaction.signed(by: authority).split(separator: ".").map(String.init)
         var other = Minted.transaction
-        other.payload["productId"] = "everything"
+        other.productID = "everything"
         let forged = other.signingInput(certificates: authority.certificates)
         try check("invalid-signature", .signature, forged + "." + parts[2])
 
@@ -450,7 +450,7 @@ import Testing
         specification.keyKind = .p256
         let other = try StoreKitTestingSigner(specification: specification)
         var builder = Minted.transaction
-        builder.payload["environment"] = "Xcode"
+        builder.environment = .xcode
         #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == "untrusted-chain")
     }
 

@@ -213,7 +213,7 @@ import Testing
             }
         }
         var other = Minted.transaction
-        other.payload["bundleId"] = "com.example.other"
+        other.bundleID = "com.example.other"
         var unsigned = Minted.transaction
         unsigned.algorithm = "none"
         let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)

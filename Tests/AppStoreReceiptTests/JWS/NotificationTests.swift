@@ -46,7 +46,7 @@ import Testing
 
         let any = try Minted.verifier { $0.bundleIDs = nil }
         var other = Minted.transaction
-        other.payload["bundleId"] = "com.example.other"
+        other.bundleID = "com.example.other"
         let jws = try JWSBuilder.notification(
             .refund, bundleID: Minted.bundleID, transaction: other.signed(by: authority)
         )
