@@ -30,11 +30,11 @@ extension ReceiptBuilder.Purchase {
     static let fields: [AttributeType: BuilderField<ReceiptBuilder.Purchase>] = [
         .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
         .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
-        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productType),
+        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productTypeNumber),
         .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
         .webOrderLineItemID: .integer(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
         .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
-        .revocationReason: .integer(\.revocationReason), .promotionalOfferID: .text(\.promotionalOfferID),
+        .revocationReason: .integer(\.revocationReasonNumber), .promotionalOfferID: .text(\.promotionalOfferID),
     ]
 }
 

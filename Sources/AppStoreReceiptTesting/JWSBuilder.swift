@@ -14,7 +14,7 @@ import StrictText
 ///
 /// You can set every part, also to wrong values.
 public struct JWSBuilder: Hashable, Sendable {
-    /// The payload to sign. You can set its members, as in `builder.payload["price"] = 1990`.
+    /// The payload to sign. You can set any member, as in `builder.payload["price"] = 1990`. The usual members are properties of the builder.
     public var payload: JSONValue
     /// The `alg` of the header; `nil` for none. The signature is always ECDSA with SHA-256.
     public var algorithm: String? = "ES256"
@@ -108,10 +108,10 @@ extension JWSBuilder {
     ///   - bundleID: The app's bundle id.
     ///   - productID: The product's identifier.
     ///   - transactionID: The transaction id, which is also the original transaction id.
-    ///   - environment: The environment as Apple writes it: `Production`, `Sandbox`, `Xcode` or `LocalTesting`.
+    ///   - environment: The environment.
     ///   - signedDate: The signing date. The purchase date is a second earlier.
     public static func transaction(
-        bundleID: String, productID: String, transactionID: String, environment: String = "Production",
+        bundleID: String, productID: String, transactionID: String, environment: AppStoreEnvironment = .production,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
@@ -121,7 +121,8 @@ extension JWSBuilder {
                 "purchaseDate": .integer(signedDate.millisecondsSince1970 - 1000),
                 "originalPurchaseDate": .integer(signedDate.millisecondsSince1970 - 1000), "quantity": 1,
                 "type": "Non-Consumable", "inAppOwnershipType": "PURCHASED",
-                "signedDate": .integer(signedDate.millisecondsSince1970), "environment": .string(environment),
+                "signedDate": .integer(signedDate.millisecondsSince1970),
+                "environment": .string(environment.signedName),
                 "transactionReason": "PURCHASE", "storefront": "USA", "storefrontId": "143441", "price": 1990,
                 "currency": "USD", "appTransactionId": "700000000000000001",
             ])
@@ -129,14 +130,15 @@ extension JWSBuilder {
 
     /// Returns a builder for the renewal information of a subscription.
     public static func renewalInfo(
-        productID: String, originalTransactionID: String, environment: String = "Production",
+        productID: String, originalTransactionID: String, environment: AppStoreEnvironment = .production,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
                 "originalTransactionId": .string(originalTransactionID), "autoRenewProductId": .string(productID),
                 "productId": .string(productID), "autoRenewStatus": 1, "renewalPrice": 1990, "currency": "USD",
-                "signedDate": .integer(signedDate.millisecondsSince1970), "environment": .string(environment),
+                "signedDate": .integer(signedDate.millisecondsSince1970),
+                "environment": .string(environment.signedName),
                 "recentSubscriptionStartDate": .integer(signedDate.millisecondsSince1970 - 1000),
                 "renewalDate": .integer(signedDate.millisecondsSince1970 + 2_592_000_000),
                 "appTransactionId": "700000000000000001",
@@ -145,12 +147,12 @@ extension JWSBuilder {
 
     /// Returns a builder for an app transaction.
     public static func appTransaction(
-        bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: String = "Production",
+        bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: AppStoreEnvironment = .production,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
-                "receiptType": .string(environment), "appAppleId": .integer(appAppleID),
+                "receiptType": .string(environment.signedName), "appAppleId": .integer(appAppleID),
                 "bundleId": .string(bundleID), "applicationVersion": "1", "versionExternalIdentifier": 860_000_001,
                 "receiptCreationDate": .integer(signedDate.millisecondsSince1970),
                 "originalPurchaseDate": .integer(signedDate.millisecondsSince1970 - 1000),
@@ -162,37 +164,38 @@ extension JWSBuilder {
     /// Returns a builder for a notification about purchases.
     ///
     /// - Parameters:
-    ///   - type: The `notificationType`, such as `DID_RENEW`.
+    ///   - type: The type of the notification.
     ///   - subtype: The subtype; `nil` for none.
     ///   - bundleID: The app's bundle id.
     ///   - appAppleID: The app's Apple id; `nil` for none.
-    ///   - environment: The environment as Apple writes it: `Production` or `Sandbox`.
+    ///   - environment: The environment.
     ///   - transaction: A signed transaction to include.
     ///   - renewalInfo: Signed renewal information to include.
     ///   - signedDate: The signing date.
     public static func notification(
-        _ type: String, subtype: String? = nil, bundleID: String, appAppleID: Int64? = 1_234_567_890,
-        environment: String = "Production", transaction: String? = nil, renewalInfo: String? = nil,
+        _ type: NotificationType, subtype: NotificationSubtype? = nil, bundleID: String,
+        appAppleID: Int64? = 1_234_567_890,
+        environment: AppStoreEnvironment = .production, transaction: String? = nil, renewalInfo: String? = nil,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         var data: JSONValue = [
-            "bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment),
+            "bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment.signedName),
         ]
         data["appAppleId"] = appAppleID.map { .integer($0) }
         data["signedTransactionInfo"] = transaction.map { .string($0) }
         data["signedRenewalInfo"] = renewalInfo.map { .string($0) }
         var builder = notification(type, about: "data", data, signedDate: signedDate)
-        builder.payload["subtype"] = subtype.map { .string($0) }
+        builder.notificationSubtype = subtype
         return builder
     }
 
     /// Returns a builder for a notification with an object in the member `data`, `appData`, `summary` or `externalPurchaseToken`.
     public static func notification(
-        _ type: String, about member: String, _ value: JSONValue, signedDate: Instant = defaultDate
+        _ type: NotificationType, about member: String, _ value: JSONValue, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: .object([
-                .init("notificationType", .string(type)),
+                .init("notificationType", .string(type.rawValue)),
                 .init("notificationUUID", "00000000-0000-4000-8000-000000000001"), .init(member, value),
                 .init("version", "2.0"), .init("signedDate", .integer(signedDate.millisecondsSince1970)),
             ]))
@@ -201,13 +204,14 @@ extension JWSBuilder {
     /// Returns a builder for a request for a retention message.
     public static func realtimeRequest(
         productID: String, originalTransactionID: String, appAppleID: Int64 = 1_234_567_890,
-        environment: String = "Production", signedDate: Instant = defaultDate
+        environment: AppStoreEnvironment = .production, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
                 "originalTransactionId": .string(originalTransactionID), "appAppleId": .integer(appAppleID),
                 "productId": .string(productID), "userLocale": "en-US",
-                "requestIdentifier": "00000000-0000-4000-8000-000000000002", "environment": .string(environment),
+                "requestIdentifier": "00000000-0000-4000-8000-000000000002",
+                "environment": .string(environment.signedName),
                 "signedDate": .integer(signedDate.millisecondsSince1970),
             ])
     }

@@ -16,8 +16,8 @@ extension ReceiptBuilder {
         public var originalTransactionID: String?
         /// The date of the original transaction [1706].
         public var originalPurchaseDate: Instant?
-        /// The product's type [1707]: 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable, 4 free subscription.
-        public var productType: Int64?
+        /// The product's type [1707]. A type that is not one of Apple's is written if its raw value is a number.
+        public var productType: ProductType?
         /// The date this period of a subscription ends [1708].
         public var expiresDate: Instant?
         /// The product's Apple id [1710]; 0 in the sandbox.
@@ -31,11 +31,22 @@ extension ReceiptBuilder {
         /// Whether the period has an introductory price [1719]. Since 2018, only auto-renewable subscriptions have it.
         public var isInIntroOfferPeriod: Bool?
         /// The reason of the revocation [1720]. Only revoked purchases have it.
-        public var revocationReason: Int64?
+        public var revocationReason: RevocationReason?
         /// The identifier of the promotional offer [1721].
         public var promotionalOfferID: String?
         /// Additional attributes, in this order.
         public var additionalAttributes: [Attribute] = []
+
+        /// ``productType`` as the attribute has it.
+        var productTypeNumber: Int64? {
+            get { productType?.receiptNumber }
+            set { productType = newValue.map(ProductType.init(receiptNumber:)) }
+        }
+        /// ``revocationReason`` as the attribute has it.
+        var revocationReasonNumber: Int64? {
+            get { revocationReason?.rawValue }
+            set { revocationReason = newValue.map(RevocationReason.init(rawValue:)) }
+        }
 
         /// Creates a purchase without fields. ``ReceiptBuilder/writesEmptyAttributes`` may add some.
         public init() {
@@ -47,12 +58,12 @@ extension ReceiptBuilder {
         /// - Parameters:
         ///   - productID: The product's identifier.
         ///   - transactionID: The transaction id.
-        ///   - productType: The product's type: 0 for a non-consumable, 1 for a consumable, 3 for an auto-renewable subscription.
+        ///   - productType: The product's type.
         ///   - purchaseDate: The purchase date.
         ///   - originalTransactionID: The original transaction id; `nil` for the transaction id.
         ///   - originalPurchaseDate: The date of the original transaction; `nil` for the purchase date.
         public init(
-            productID: String, transactionID: String, productType: Int64,
+            productID: String, transactionID: String, productType: ProductType,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalTransactionID: String? = nil,
             originalPurchaseDate: Instant? = nil
         ) {
@@ -70,7 +81,8 @@ extension ReceiptBuilder {
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
         ) -> Purchase {
             var purchase = Purchase(
-                productID: productID, transactionID: transactionID, productType: 1, purchaseDate: purchaseDate)
+                productID: productID, transactionID: transactionID, productType: .consumable, purchaseDate: purchaseDate
+            )
             purchase.quantity = quantity
             return purchase
         }
@@ -80,31 +92,48 @@ extension ReceiptBuilder {
             _ productID: String, transactionID: String,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
         ) -> Purchase {
-            Purchase(productID: productID, transactionID: transactionID, productType: 0, purchaseDate: purchaseDate)
+            Purchase(
+                productID: productID, transactionID: transactionID, productType: .nonConsumable,
+                purchaseDate: purchaseDate)
         }
 
         /// Returns one period of an auto-renewable subscription.
+        ///
+        /// Its web order line item id is made from its transaction id, so that no two periods have the same.
         public static func autoRenewable(
             _ productID: String, transactionID: String, originalTransactionID: String? = nil,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate, originalPurchaseDate: Instant? = nil,
             expiresDate: Instant, isTrialPeriod: Bool = false
         ) -> Purchase {
             var purchase = Purchase(
-                productID: productID, transactionID: transactionID, productType: 3, purchaseDate: purchaseDate,
+                productID: productID, transactionID: transactionID, productType: .autoRenewableSubscription,
+                purchaseDate: purchaseDate,
                 originalTransactionID: originalTransactionID, originalPurchaseDate: originalPurchaseDate)
             purchase.expiresDate = expiresDate
             purchase.isTrialPeriod = isTrialPeriod
             purchase.isInIntroOfferPeriod = false
-            purchase.webOrderLineItemID = transactionID.utf8.reduce(340_000_000_000_000) { ($0 &* 31 &+ Int64($1)) & (1 << 50 - 1) }
+            purchase.webOrderLineItemID = webOrderLineItemID(of: transactionID)
             return purchase
+        }
+
+        /// Returns an id of 15 digits, or of 16 in the sandbox, whose transaction ids have 16.
+        private static func webOrderLineItemID(of transactionID: String) -> Int64 {
+            // FNV-1a, for ids that are not numbers.
+            let hash = transactionID.utf8.reduce(0xCBF2_9CE4_8422_2325) { (hash: UInt64, byte) in
+                (hash ^ UInt64(byte)) &* 0x100_0000_01B3
+            }
+            let number = Int64(transactionID).flatMap { $0 < 0 ? nil : $0 } ?? Int64(hash >> 1)
+            return transactionID.utf8.count == 16 && transactionID.utf8.starts(with: "2000000".utf8)
+                ? 2_000_000_000_000_000 + (number + 500_000_000) % 1_000_000_000
+                : 680_000_000_000_000 + number % 1_000_000_000_000
         }
 
         /// Returns the purchase with a refund.
         ///
         /// - Parameters:
         ///   - date: The date of the refund.
-        ///   - reason: Apple's reason: 1 for an issue with the app, 0 for any other.
-        public func revoked(at date: Instant, reason: Int64 = 0) -> Purchase {
+        ///   - reason: The reason of the revocation.
+        public func revoked(at date: Instant, reason: RevocationReason = .other) -> Purchase {
             var purchase = self
             purchase.revocationDate = date
             purchase.revocationReason = reason

@@ -86,7 +86,7 @@ extension Attack {
                 var depth = 0
                 while inner.utf8.count < n * 3 / 4, depth < 40 {
                     depth += 1
-                    inner = try JWSBuilder.notification("TEST", bundleID: "a", transaction: inner)
+                    inner = try JWSBuilder.notification(.test, bundleID: "a", transaction: inner)
                         .signed(by: signers.get())
                 }
                 return Array(inner.utf8)

@@ -134,7 +134,7 @@ extension JWSStep {
             let forge = minting.forge
             builder.payload =
                 JWSBuilder.notification(
-                    "DID_RENEW", bundleID: VerifierOptions.bundleID,
+                    .didRenew, bundleID: VerifierOptions.bundleID,
                     transaction: try transaction.map { try forge.jws($0) },
                     renewalInfo: try renewalInfo.map { try forge.jws([.renewalInfo()] + $0) }
                 ).payload

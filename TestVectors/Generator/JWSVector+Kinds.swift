@@ -7,7 +7,7 @@ extension JWSVector {
 
     static let date = JWSBuilder.defaultDate.millisecondsSince1970
 
-    private static func about(_ type: String, _ member: String, _ value: JSONValue) -> [JWSStep] {
+    private static func about(_ type: NotificationType, _ member: String, _ value: JSONValue) -> [JWSStep] {
         [.payload(.notification(type, about: member, value))]
     }
 
@@ -79,7 +79,7 @@ extension JWSVector {
                     let part = JWSBuilder.appTransaction(bundleID: VerifierOptions.bundleID)
                     builder.payload =
                         JWSBuilder.notification(
-                            "RESCIND_CONSENT", about: "appData",
+                            .rescindConsent, about: "appData",
                             [
                                 "appAppleId": 1_234_567_890, "bundleId": .string(VerifierOptions.bundleID),
                                 "environment": "Production",
@@ -91,7 +91,7 @@ extension JWSVector {
         accepted(
             "notification-of-a-summary", .notification, why: "What came of the extension of many subscriptions.",
             about(
-                "RENEWAL_EXTENSION", "summary",
+                .renewalExtension, "summary",
                 [
                     "requestIdentifier": "00000000-0000-4000-8000-000000000004", "environment": "Production",
                     "bundleId": .string(VerifierOptions.bundleID), "productId": "pro", "failedCount": 1,
@@ -100,7 +100,7 @@ extension JWSVector {
         accepted(
             "notification-of-an-external-purchase", .notification, why: "Its environment is in the token's id.",
             about(
-                "EXTERNAL_PURCHASE_TOKEN", "externalPurchaseToken",
+                .externalPurchaseToken, "externalPurchaseToken",
                 [
                     "externalPurchaseId": "00000000-0000-4000-8000-000000000005", "tokenType": "ACQUISITION",
                     "bundleId": .string(VerifierOptions.bundleID), "tokenCreationDate": .integer(date),

@@ -31,7 +31,7 @@ extension Vector {
                 .nonConsumable(
                     "com.example.app.stickers", transactionID: "340000000000003",
                     purchaseDate: try date("2025-05-20T07:02:55Z")
-                ).revoked(at: try date("2025-05-22T10:15:00Z"), reason: 1),
+                ).revoked(at: try date("2025-05-22T10:15:00Z"), reason: .appIssue),
             ] + subscriptions
         receipt.applicationVersion = "2.4.1"
     }
@@ -79,7 +79,7 @@ extension Vector {
             .receipt { receipt in
                 receipt.expirationDate = try date("2026-06-15T12:00:00Z")
                 receipt.preorderDate = try date("2023-01-02T03:04:05Z")
-                var purchase = subscriptions[1].revoked(at: try date("2025-06-12T00:00:00Z"), reason: 1)
+                var purchase = subscriptions[1].revoked(at: try date("2025-06-12T00:00:00Z"), reason: .appIssue)
                 purchase.isInIntroOfferPeriod = true
                 purchase.itemID = 1_297_233_222
                 receipt.purchases.append(purchase)

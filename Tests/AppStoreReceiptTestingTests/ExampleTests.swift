@@ -97,19 +97,18 @@ struct Store {
         #expect(Entitlements([.transaction(transaction)], at: .now).isActive(["pro"]))
     }
 
-    @Test(arguments: ["revocationDate", "expiresDate"])
-    func `a transaction that was refunded or has expired grants nothing`(member: String) throws {
+    @Test func `a transaction that was refunded grants nothing`() throws {
         var builder = builder
-        builder.payload[member] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
+        builder.revocationDate = JWSBuilder.defaultDate
         let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
         #expect(!Entitlements([.transaction(transaction)], at: .now).isActive(["pro"]))
     }
 
     @Test func `a refund comes as a notification`() throws {
         var refunded = builder
-        refunded.payload["revocationDate"] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
+        refunded.revocationDate = JWSBuilder.defaultDate
         let notification = try JWSBuilder.notification(
-            "REFUND", bundleID: "com.example.app", transaction: refunded.signed(by: authority))
+            .refund, bundleID: "com.example.app", transaction: refunded.signed(by: authority))
         let verified = try verifier.verifyNotification(notification.signed(by: authority))
         #expect(verified.type == .refund)
         #expect(verified.transactionInfo?.isRevoked == true)
@@ -146,6 +145,38 @@ func makeVerifier(
     #expect(transaction.productID == "pro")
 }
 
+@Suite struct HistoryTests {
+    let receipts: TestCertificateAuthority
+    let transactions: TestCertificateAuthority
+    let verifier: AppStoreVerifier
+
+    init() throws {
+        (receipts, transactions) = (try TestCertificateAuthority(), try TestCertificateAuthority(.ellipticCurve))
+        verifier = try makeVerifier(receipts: receipts, transactions: transactions)
+    }
+
+    @Test func `a refund ends the period that was renewed`() throws {
+        let start = try #require(Instant(rfc3339: "2025-01-01T00:00:00Z"))
+        let refund = try #require(Instant(rfc3339: "2025-02-10T00:00:00Z"))
+        var history = PurchaseHistory(bundleID: "com.example.app")
+        let plan = history.subscribe(to: "monthly", in: "group", for: .month, at: start, offer: .freeTrial)
+        let second = history.renew(plan)
+        history.refund(second, at: refund)
+
+        let before = try verifier.verifyReceipt(
+            history.receipt(signedAt: second.purchaseDate).signed(by: receipts))
+        #expect(before.entitlements(at: refund).isActive(["monthly"]))
+        let after = try verifier.verifyReceipt(history.receipt(signedAt: refund).signed(by: receipts))
+        #expect(!after.entitlements(at: refund).isActive(["monthly"]))
+
+        for notification in history.notifications(through: refund) {
+            let builder = try history.builder(for: notification, partsSignedBy: transactions)
+            let verified = try verifier.verifyNotification(builder.signed(by: transactions))
+            #expect(verified.transactionInfo?.isRevoked == (verified.type == .refund))
+        }
+    }
+}
+
 @Test func `the article on testing a backend shows this code`() throws {
     let tests = URL(fileURLWithPath: #filePath)
     let folder = "../../Sources/AppStoreReceiptTesting/AppStoreReceiptTesting.docc/"
@@ -153,7 +184,7 @@ func makeVerifier(
         .appendingPathComponent(folder + "TestYourBackendWithoutApple.md").standardized
     let source = try String(contentsOf: tests, encoding: .utf8)
     let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-    #expect(parts.count == 5)
+    #expect(parts.count == 6)
     for part in parts {
         let block = part.components(separatedBy: "```\n")[0]
         let isHere = source.contains(block)

@@ -53,7 +53,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
             "product", transactionID: "t", originalTransactionID: "o", purchaseDate: try date("2025-01-02T00:00:01Z"),
             originalPurchaseDate: try date("2024-01-02T00:00:01Z"), expiresDate: try date("2025-02-02T00:00:01Z"),
             isTrialPeriod: true
-        ).revoked(at: try date("2025-01-03T00:00:00Z"), reason: 1)
+        ).revoked(at: try date("2025-01-03T00:00:00Z"), reason: .appIssue)
         purchase.quantity = 7
         purchase.itemID = 1710
         purchase.webOrderLineItemID = 1711

@@ -337,7 +337,7 @@ extension AppStoreVerifier {
         let app = try Minted.jws(.appTransaction(bundleID: Minted.bundleID))
         let request = try Minted.jws(.realtimeRequest(productID: "pro", originalTransactionID: "1000"))
         let notification = try Minted.jws(
-            .notification("DID_RENEW", bundleID: Minted.bundleID, transaction: transaction, renewalInfo: renewal))
+            .notification(.didRenew, bundleID: Minted.bundleID, transaction: transaction, renewalInfo: renewal))
         func object(_ member: String, _ evidence: String) -> String { "{\"\(member)\":\"\(evidence)\"}" }
         let texts = [
             [base64, pem, object("receipt-data", base64), " \(base64)\r\n"],

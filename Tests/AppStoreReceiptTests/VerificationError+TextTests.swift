@@ -19,10 +19,17 @@ import Testing
         var testDescription: String { kind }
 
         private static func jws(
-            _ kind: String, hasBundleID: Bool = true, _ builder: @escaping @Sendable (String, String) -> JWSBuilder
+            _ kind: String, hasBundleID: Bool = true, environment member: String = "environment",
+            _ builder: @escaping @Sendable (String) -> JWSBuilder
         ) -> Claim {
             Claim(kind: kind, hasBundleID: hasBundleID) { bundleID, environment in
-                Array(try Minted.jws(builder(bundleID, environment)).utf8)
+                var builder = builder(bundleID)
+                if builder.payload["data"] == nil {
+                    builder.payload[member] = .string(environment)
+                } else {
+                    builder.payload["data"]?[member] = .string(environment)
+                }
+                return Array(try Minted.jws(builder).utf8)
             }
         }
 
@@ -32,14 +39,14 @@ import Testing
                 builder.receiptType = environment == "Sandbox" ? "ProductionSandbox" : environment
                 return try builder.signed(by: Minted.authority)
             },
-            jws("transaction") { .transaction(bundleID: $0, productID: "pro", transactionID: "1", environment: $1) },
-            jws("app transaction") { .appTransaction(bundleID: $0, environment: $1) },
-            jws("notification") { .notification("TEST", bundleID: $0, environment: $1) },
-            jws("renewal information", hasBundleID: false) {
-                .renewalInfo(productID: "pro", originalTransactionID: "1", environment: $1)
+            jws("transaction") { .transaction(bundleID: $0, productID: "pro", transactionID: "1") },
+            jws("app transaction", environment: "receiptType") { .appTransaction(bundleID: $0) },
+            jws("notification") { .notification(.test, bundleID: $0) },
+            jws("renewal information", hasBundleID: false) { _ in
+                .renewalInfo(productID: "pro", originalTransactionID: "1")
             },
-            jws("real-time request", hasBundleID: false) {
-                .realtimeRequest(productID: "pro", originalTransactionID: "1", environment: $1)
+            jws("real-time request", hasBundleID: false) { _ in
+                .realtimeRequest(productID: "pro", originalTransactionID: "1")
             },
         ]
     }
@@ -138,7 +145,7 @@ import Testing
     @Test func `an error in a part of a notification names the part and what it says`() throws {
         let other = JWSBuilder.transaction(bundleID: "com.example.other", productID: "pro", transactionID: "1")
         let notification = try JWSBuilder.notification(
-            "REFUND", bundleID: Minted.bundleID, transaction: Minted.jws(other))
+            .refund, bundleID: Minted.bundleID, transaction: Minted.jws(other))
         let refused = try error(Minted.verifier(), Array(Minted.jws(notification).utf8))
         #expect(refused?.part == .transactionInfo && refused?.found == "com.example.other")
         #expect(

@@ -191,7 +191,7 @@ extension EntryPoint {
             },
             try row(
                 "verifyNotification",
-                .notification("TEST", bundleID: "com.example.app", transaction: string(transaction))
+                .notification(.test, bundleID: "com.example.app", transaction: string(transaction))
             ) {
                 (verifier, text) throws(VerificationError) in try verifier.verifyNotification(text)
             },

@@ -15,7 +15,7 @@ import Testing
         folder = try TemporaryFolder()
         var purchase = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "007")
         purchase.revocationDate = purchase.purchaseDate
-        purchase.revocationReason = 1
+        purchase.revocationReason = .appIssue
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase])
         builder.writesEmptyAttributes = false
         builder.additionalAttributes = [

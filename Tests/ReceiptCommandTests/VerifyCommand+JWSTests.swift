@@ -28,7 +28,7 @@ import Testing
     private var notification: JWSBuilder {
         get throws {
             try .notification(
-                "DID_RENEW", subtype: "BILLING_RECOVERY", bundleID: "com.example.app",
+                .didRenew, subtype: .billingRecovery, bundleID: "com.example.app",
                 transaction: transaction.signed(by: authority),
                 renewalInfo: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
                     .signed(by: authority))
@@ -70,7 +70,7 @@ import Testing
         let builders: [(String, JWSBuilder)] = [
             ("transaction", transaction), ("renewal_info", .renewalInfo(productID: "pro", originalTransactionID: "1")),
             ("app_transaction", .appTransaction(bundleID: "com.example.app")),
-            ("notification", .notification("TEST", bundleID: "com.example.app")),
+            ("notification", .notification(.test, bundleID: "com.example.app")),
             ("realtime_request", .realtimeRequest(productID: "pro", originalTransactionID: "1")),
         ]
         for (name, builder) in builders {
@@ -118,7 +118,7 @@ import Testing
     @Test func `a fault is placed in the part and in what it is a fault of`() throws {
         let stranger = try TestCertificateAuthority(.ellipticCurve)
         let forged = try file(
-            .notification("REFUND", bundleID: "com.example.app", transaction: transaction.signed(by: stranger)))
+            .notification(.refund, bundleID: "com.example.app", transaction: transaction.signed(by: stranger)))
         let text = run("verify", "--root", root, forged)
         #expect(text.status == 1 && text.output.contains(": untrusted-chain\n"))
         #expect(text.output.contains("\n  at byte 0 of the certificates, in signedTransactionInfo\n"))

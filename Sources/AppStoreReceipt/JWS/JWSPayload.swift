@@ -58,11 +58,19 @@ struct JWSSubject {
 
 extension AppStoreEnvironment {
     /// Creates the environment of a name in a payload; `nil` for an unknown name.
-    init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
+    package init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
 
-    private static let signedNames: [(String, AppStoreEnvironment)] = [
-        ("Production", .production), ("Sandbox", .sandbox), ("Xcode", .xcode), ("LocalTesting", .localTesting),
-    ]
+    /// The name in a payload.
+    package var signedName: String {
+        switch self {
+        case .production: "Production"
+        case .sandbox: "Sandbox"
+        case .xcode: "Xcode"
+        case .localTesting: "LocalTesting"
+        }
+    }
+
+    private static let signedNames = allCases.map { ($0.signedName, $0) }
 }
 
 extension TransactionInfo: JWSClaims {

@@ -21,10 +21,15 @@ public struct ProductType: OpenStringValue {
     ]
 
     /// Creates the type of a number in attribute 1707 of a receipt, whose meaning is inferred. The name of an unknown number is the number itself.
-    init(receiptNumber: Int64) {
+    package init(receiptNumber: Int64) {
         let index = Int(exactly: receiptNumber) ?? -1
         self =
             Self.byReceiptNumber.indices.contains(index)
             ? Self.byReceiptNumber[index] : ProductType(rawValue: String(receiptNumber))
+    }
+
+    /// The number in attribute 1707 of a receipt; `nil` for a name without one.
+    package var receiptNumber: Int64? {
+        Self.byReceiptNumber.firstIndex(of: self).map { Int64($0) } ?? Int64(rawValue)
     }
 }

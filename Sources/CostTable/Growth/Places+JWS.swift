@@ -18,7 +18,7 @@ extension Place {
         func notification(about member: String) -> JWSBuilder {
             var app: JSONValue = ["appAppleId": 1_234_567_890, "bundleId": "a"]
             app[member == "externalPurchaseToken" ? "externalPurchaseId" : "environment"] = "Production"
-            return .notification("TEST", about: member, app)
+            return .notification(.test, about: member, app)
         }
         var places: [Place] = []
         func add<Member: RawRepresentable<String> & CaseIterable>(
@@ -48,7 +48,7 @@ extension Place {
             "renewal info", renewal, within: items + ["priceIncreaseInfo"],
             AdvancedCommercePriceIncreaseInfo.Member.self)
         add("app transaction", appTransaction, AppTransaction.Member.self)
-        add("notification", .notification("TEST", bundleID: "a"), AppStoreNotification.Member.self)
+        add("notification", .notification(.test, bundleID: "a"), AppStoreNotification.Member.self)
         add("notification", notification(about: "data"), within: ["data"], NotificationData.Member.self)
         add("notification", notification(about: "appData"), within: ["appData"], NotificationAppData.Member.self)
         add("notification", notification(about: "summary"), within: ["summary"], NotificationSummary.Member.self)

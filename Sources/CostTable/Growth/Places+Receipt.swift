@@ -91,10 +91,10 @@ extension Place {
                 (purchase.productID, purchase.transactionID, purchase.originalTransactionID) = (nil, nil, nil)
             },
             purchases("non-consumables of one product") { _, purchase in
-                (purchase.productType, purchase.expiresDate) = (0, nil)
+                (purchase.productType, purchase.expiresDate) = (.nonConsumable, nil)
             },
             purchases("non-consumables") { index, purchase in
-                (purchase.productID, purchase.productType, purchase.expiresDate) = ("\(index)", 0, nil)
+                (purchase.productID, purchase.productType, purchase.expiresDate) = ("\(index)", .nonConsumable, nil)
             },
             purchases("products in two normal forms") { index, purchase in
                 purchase.productID = index.isMultiple(of: 2) ? "\u{E9}" : "e\u{301}"

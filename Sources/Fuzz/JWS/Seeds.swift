@@ -9,7 +9,7 @@ enum Seeds {
         let transaction = JWSBuilder.transaction(bundleID: bundleID, productID: "pro", transactionID: "1000")
         let renewal = JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
         var sandbox = transaction
-        sandbox.payload["environment"] = "Sandbox"
+        sandbox.environment = .sandbox
         var commerce = transaction
         commerce.payload["advancedCommerceInfo"] = .raw(
             #"{"descriptors":{"description":"d","displayName":"n"},"items":[{"SKU":"s","price":1,"refunds":[{"refundAmount":1}],"offer":{"period":"P1M"}}]}"#
@@ -20,31 +20,31 @@ enum Seeds {
             " { \"originalTransactionId\" : \"1\" , \"autoRenewStatus\" : 1 , \"productId\" : \"\\u0070\\ud83d\\ude00\" , \"autoRenewProductId\" : \"é\" , \"environment\" : \"Production\" , \"signedDate\" : 1749988800000.5 , \"eligibleWinBackOfferIds\" : [ \"a\" , \"b\" ] } "
         )
         let notification = JWSBuilder.notification(
-            "DID_RENEW", subtype: "BILLING_RECOVERY", bundleID: bundleID, transaction: text(transaction),
+            .didRenew, subtype: .billingRecovery, bundleID: bundleID, transaction: text(transaction),
             renewalInfo: text(renewal))
         let app = JWSBuilder.appTransaction(bundleID: bundleID)
         let appData = JWSBuilder.notification(
-            "RESCIND_CONSENT", about: "appData",
+            .rescindConsent, about: "appData",
             [
                 "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
                 "signedAppTransactionInfo": .string(text(app)),
             ])
         let summary = JWSBuilder.notification(
-            "RENEWAL_EXTENSION", about: "summary",
+            .renewalExtension, about: "summary",
             [
                 "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
                 "requestIdentifier": "1", "productId": "pro", "succeededCount": 5, "failedCount": 0,
                 "storefrontCountryCodes": ["USA"],
             ])
         let token = JWSBuilder.notification(
-            "EXTERNAL_PURCHASE_TOKEN", about: "externalPurchaseToken",
+            .externalPurchaseToken, about: "externalPurchaseToken",
             [
                 "bundleId": .string(bundleID), "appAppleId": 1_234_567_890, "environment": "Production",
                 "externalPurchaseId": "1", "tokenCreationDate": 1,
             ])
         let request = JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1000")
         var xcode = transaction
-        xcode.payload["environment"] = "Xcode"
+        xcode.environment = .xcode
         let builders = [
             ("transaction", transaction), ("sandbox", sandbox), ("commerce", commerce), ("renewal", renewal),
             ("spaced", spaced), ("notification", notification), ("app-transaction", app), ("app-data", appData),

@@ -112,7 +112,7 @@ struct Ledger {
     }
 
     private func notification(_ type: NotificationType, _ transaction: String) throws -> String {
-        try JWSBuilder.notification(type.rawValue, bundleID: Minted.bundleID, transaction: transaction)
+        try JWSBuilder.notification(type, bundleID: Minted.bundleID, transaction: transaction)
             .signed(by: Minted.ellipticAuthority)
     }
 

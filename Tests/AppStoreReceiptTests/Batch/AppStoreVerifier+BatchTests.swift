@@ -43,7 +43,7 @@ import Testing
             #expect(try verdict.result.get().environment == .production)
         }
         let notification = try JWSBuilder.notification(
-            "DID_RENEW", bundleID: Minted.bundleID, transaction: transaction
+            .didRenew, bundleID: Minted.bundleID, transaction: transaction
         ).signed(by: Minted.ellipticAuthority)
         for piece in [
             transaction, "\t\(transaction) \r", "{\"signedTransactionInfo\":\"\(transaction)\"}",

@@ -47,8 +47,7 @@ struct Transaction: Sendable {
         var record = ReceiptBuilder.Purchase()
         (record.productID, record.transactionID, record.quantity) = (product, id, Int64(quantity))
         (record.originalTransactionID, record.originalPurchaseDate) = (original ?? id, day(0))
-        let number = AttributeType.productNumbers.firstIndex { $0 == type }
-        record.additionalAttributes = number.map { [.integer(.productType, Int64($0))] } ?? []
+        record.productType = type
         (record.purchaseDate, record.expiresDate) = (day(start), end.map(day))
         record.revocationDate = revoked.map(day)
         record.webOrderLineItemID = item.flatMap { Int64($0) }
@@ -83,12 +82,6 @@ struct Transaction: Sendable {
     func purchase(signed: Double = 1000) throws -> Purchase {
         try #require(Minted.verifier().verifyTransaction(Minted.jws(jws(signed: signed))).purchase).purchase
     }
-}
-
-extension AttributeType {
-    static let productNumbers: [ProductType] = [
-        .nonConsumable, .consumable, .nonRenewingSubscription, .autoRenewableSubscription, .freeSubscription,
-    ]
 }
 
 /// The evidence from which a decision is made.

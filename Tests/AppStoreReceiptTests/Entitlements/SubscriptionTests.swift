@@ -98,7 +98,7 @@ import Testing
         var info = JWSBuilder.renewalInfo(productID: "basic", originalTransactionID: "1", signedDate: day(31))
         info.payload["gracePeriodExpiresDate"] = .integer(day(36).millisecondsSince1970)
         let builder = try JWSBuilder.notification(
-            "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD", bundleID: Minted.bundleID,
+            .didFailToRenew, subtype: .gracePeriod, bundleID: Minted.bundleID,
             transaction: Minted.jws(Self.periods[0].jws(signed: 31)), renewalInfo: Minted.jws(info), signedDate: day(31)
         )
         let evidence = try Minted.verifier().verify(Minted.jws(builder))

@@ -47,7 +47,7 @@ import Testing
         let new = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "new", transactionID: "1001")
         try ledger.handle(new.signed(by: Minted.ellipticAuthority), verifier)
         var revoked = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "refunded", transactionID: "1002")
-        revoked.payload["revocationDate"] = 1_749_988_000_000
+        revoked.revocationDate = Instant(millisecondsSince1970: 1_749_988_000_000)
         try ledger.handle(revoked.signed(by: Minted.ellipticAuthority), verifier)
         #expect(ledger.unlocked == ["old", "pro", "new"])
     }
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `the kind of a JWS does not depend on the order of its members`() throws {
         var last = Minted.transaction
-        last.payload["autoRenewStatus"] = 1
+        last.autoRenewStatus = .on
         guard case .object(let members) = last.payload else { throw Unexpected() }
         let first = JWSBuilder(payload: .object(members.reversed()))
         for builder in [first, last] {
@@ -148,8 +148,8 @@ import Testing
         let receipt = try Minted.verified(
             .autoRenewable("pro", transactionID: "1000", purchaseDate: bought, expiresDate: ends))
         var builder = Minted.transaction
-        builder.payload["purchaseDate"] = .integer(bought.millisecondsSince1970)
-        builder.payload["expiresDate"] = .integer(ends.millisecondsSince1970)
+        builder.purchaseDate = bought
+        builder.expiresDate = ends
         let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.ellipticAuthority))
         func before(_ date: Instant) -> Instant {
             Instant(millisecondsSince1970: date.millisecondsSince1970 - 1)

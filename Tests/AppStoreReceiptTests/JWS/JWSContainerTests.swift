@@ -154,7 +154,7 @@ import Testing
         let authority = try Minted.ellipticAuthority
         let parts = try Minted.transaction.signed(by: authority).split(separator: ".").map(String.init)
         var other = Minted.transaction
-        other.payload["productId"] = "everything"
+        other.productID = "everything"
         let forged = other.signingInput(certificates: authority.certificates)
         try check("invalid-signature", .signature, forged + "." + parts[2])
 
@@ -391,7 +391,7 @@ import Testing
     @Test func `the app's Apple id must be the one asked for, which the sandbox may leave out`() throws {
         let authority = try Minted.ellipticAuthority
         let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
-        func code(_ id: JSONValue?, _ environment: String = "Production") throws -> String? {
+        func code(_ id: JSONValue?, _ environment: AppStoreEnvironment = .production) throws -> String? {
             var builder = JWSBuilder.appTransaction(bundleID: Minted.bundleID, environment: environment)
             builder.payload["appAppleId"] = id
             let jws = try builder.signed(by: authority)
@@ -406,9 +406,9 @@ import Testing
         #expect(try code(1) == "app-apple-id-mismatch")
         #expect(try code(nil) == "app-apple-id-mismatch")
         #expect(try code(0) == "app-apple-id-mismatch")
-        #expect(try code(nil, "Sandbox") == nil)
-        #expect(try code(0, "Sandbox") == nil)
-        #expect(try code(1, "Sandbox") == "app-apple-id-mismatch")
+        #expect(try code(nil, .sandbox) == nil)
+        #expect(try code(0, .sandbox) == nil)
+        #expect(try code(1, .sandbox) == "app-apple-id-mismatch")
     }
 
     @Test func `a real-time request needs the app's Apple id, which it has in place of a bundle id`() throws {
@@ -450,7 +450,7 @@ import Testing
         specification.keyKind = .p256
         let other = try StoreKitTestingSigner(specification: specification)
         var builder = Minted.transaction
-        builder.payload["environment"] = "Xcode"
+        builder.environment = .xcode
         #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == "untrusted-chain")
     }
 

@@ -213,7 +213,7 @@ import Testing
             }
         }
         var other = Minted.transaction
-        other.payload["bundleId"] = "com.example.other"
+        other.bundleID = "com.example.other"
         var unsigned = Minted.transaction
         unsigned.algorithm = "none"
         let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)
@@ -225,13 +225,19 @@ import Testing
             ),
             ("of a kind with a date of another name", .appTransaction(bundleID: Minted.bundleID), .client),
             (
-                "with a part of a stranger's", .notification("T", bundleID: Minted.bundleID, transaction: stranger),
+                "with a part of a stranger's",
+                .notification(NotificationType(rawValue: "T"), bundleID: Minted.bundleID, transaction: stranger),
                 .host
             ),
-            ("with a part that is none", .notification("T", bundleID: Minted.bundleID, transaction: "e.e"), .host),
+            (
+                "with a part that is none",
+                .notification(NotificationType(rawValue: "T"), bundleID: Minted.bundleID, transaction: "e.e"), .host
+            ),
             (
                 "with a part about another app",
-                .notification("T", bundleID: Minted.bundleID, transaction: try other.signed(by: authority)), .client
+                .notification(
+                    NotificationType(rawValue: "T"), bundleID: Minted.bundleID,
+                    transaction: try other.signed(by: authority)), .client
             ),
         ]
         for (name, builder, expected) in cases {
@@ -245,7 +251,7 @@ import Testing
         let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
         let builders: [JWSBuilder] = [
             Minted.transaction, .renewalInfo(productID: "pro", originalTransactionID: "1000"),
-            .appTransaction(bundleID: Minted.bundleID), .notification("TEST", bundleID: Minted.bundleID),
+            .appTransaction(bundleID: Minted.bundleID), .notification(.test, bundleID: Minted.bundleID),
             .realtimeRequest(productID: "pro", originalTransactionID: "1000"),
         ]
         for (index, builder) in builders.enumerated() {

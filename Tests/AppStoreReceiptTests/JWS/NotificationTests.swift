@@ -25,7 +25,7 @@ import Testing
     @Test func `a notification is verified with its signed parts`() throws {
         let notification = try verifier.verifyNotification(
             JWSBuilder.notification(
-                "SUBSCRIBED", subtype: "RESUBSCRIBE", bundleID: Minted.bundleID,
+                .subscribed, subtype: .resubscribe, bundleID: Minted.bundleID,
                 transaction: Minted.transaction.signed(by: authority),
                 renewalInfo: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000")
                     .signed(by: authority)
@@ -39,16 +39,16 @@ import Testing
 
     @Test func `parts about another app or environment are refused`() throws {
         let renewal = try JWSBuilder.renewalInfo(
-            productID: "pro", originalTransactionID: "1000", environment: "Sandbox"
+            productID: "pro", originalTransactionID: "1000", environment: .sandbox
         ).signed(by: authority)
-        let sandbox = try failure(.notification("DID_RENEW", bundleID: Minted.bundleID, renewalInfo: renewal))
+        let sandbox = try failure(.notification(.didRenew, bundleID: Minted.bundleID, renewalInfo: renewal))
         #expect(sandbox?.code == "part-mismatch" && sandbox?.part == .renewalInfo)
 
         let any = try Minted.verifier { $0.bundleIDs = nil }
         var other = Minted.transaction
-        other.payload["bundleId"] = "com.example.other"
+        other.bundleID = "com.example.other"
         let jws = try JWSBuilder.notification(
-            "REFUND", bundleID: Minted.bundleID, transaction: other.signed(by: authority)
+            .refund, bundleID: Minted.bundleID, transaction: other.signed(by: authority)
         )
         .signed(by: authority)
         let error = #expect(throws: VerificationError.self) { try any.verifyNotification(jws) }
@@ -59,21 +59,21 @@ import Testing
 
     @Test func `a part that is not verified makes the notification fail`() throws {
         let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)
-        let forged = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: stranger))
+        let forged = try failure(.notification(.refund, bundleID: Minted.bundleID, transaction: stranger))
         #expect(forged?.code == "untrusted-chain" && forged?.part == .transactionInfo)
         let kind = try failure(
             .notification(
-                "REFUND", bundleID: Minted.bundleID,
+                .refund, bundleID: Minted.bundleID,
                 transaction: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1").signed(by: authority))
         )
         #expect(kind?.code == "missing-member" && kind?.part == .transactionInfo)
-        let empty = try failure(.notification("REFUND", bundleID: Minted.bundleID, transaction: ""))
+        let empty = try failure(.notification(.refund, bundleID: Minted.bundleID, transaction: ""))
         #expect(empty?.code == "empty-input" && empty?.part == .transactionInfo)
     }
 
     @Test func `a notification in a notification is not read again`() throws {
-        let inner = try JWSBuilder.notification("TEST", bundleID: Minted.bundleID).signed(by: authority)
-        let error = try failure(.notification("TEST", bundleID: Minted.bundleID, transaction: inner))
+        let inner = try JWSBuilder.notification(.test, bundleID: Minted.bundleID).signed(by: authority)
+        let error = try failure(.notification(.test, bundleID: Minted.bundleID, transaction: inner))
         #expect(error?.code == "missing-member")
     }
 
@@ -83,19 +83,19 @@ import Testing
             "appAppleId": 1_234_567_890, "bundleId": "com.example.app", "environment": "Production",
         ]
         appData["signedAppTransactionInfo"] = .string(part)
-        let builder = JWSBuilder.notification("RESCIND_CONSENT", about: "appData", appData)
+        let builder = JWSBuilder.notification(.rescindConsent, about: "appData", appData)
         let notification = try verifier.verifyNotification(builder.signed(by: authority))
         #expect(notification.type == .rescindConsent)
         #expect(notification.appTransaction?.appTransactionID == "700000000000000001")
         appData["appAppleId"] = 1
-        let error = try failure(.notification("RESCIND_CONSENT", about: "appData", appData))
+        let error = try failure(.notification(.rescindConsent, about: "appData", appData))
         #expect(error?.code == "part-mismatch" && error?.part == .appTransactionInfo)
     }
 
     @Test func `summaries and external purchase tokens are read`() throws {
         let summary = try verifier.verifyNotification(
             JWSBuilder.notification(
-                "RENEWAL_EXTENSION", about: "summary",
+                .renewalExtension, about: "summary",
                 [
                     "requestIdentifier": "r", "environment": "Sandbox", "appAppleId": 1, "bundleId": "com.example.app",
                     "productId": "pro", "storefrontCountryCodes": ["CAN", "USA"], "failedCount": 1, "succeededCount": 2,
@@ -109,7 +109,7 @@ import Testing
             "externalPurchaseId": "SANDBOX_1", "tokenCreationDate": 1, "appAppleId": 2, "bundleId": "com.example.app",
             "tokenExpirationDate": 3, "tokenType": "ACQUISITION",
         ]
-        let builder = JWSBuilder.notification("EXTERNAL_PURCHASE_TOKEN", about: "externalPurchaseToken", token)
+        let builder = JWSBuilder.notification(.externalPurchaseToken, about: "externalPurchaseToken", token)
         let notification = try verifier.verifyNotification(builder.signed(by: authority))
         #expect(notification.externalPurchaseToken?.type == .acquisition && notification.environment == .sandbox)
         #expect(notification.externalPurchaseToken?.expirationDate?.millisecondsSince1970 == 3)
@@ -125,7 +125,7 @@ import Testing
         }
         let notification = try padded(
             .notification(
-                "DID_RENEW", subtype: "BILLING_RECOVERY", bundleID: Minted.bundleID,
+                .didRenew, subtype: .billingRecovery, bundleID: Minted.bundleID,
                 transaction: padded(Minted.transaction),
                 renewalInfo: padded(.renewalInfo(productID: "pro", originalTransactionID: "1000"))))
         #expect(notification.utf8.count > 15_000)
@@ -156,7 +156,9 @@ import Testing
         let any = try Minted.verifier { $0.bundleIDs = nil }
         let transaction = try JWSBuilder.transaction(bundleID: text, productID: text, transactionID: text)
             .signed(by: authority)
-        let builder = JWSBuilder.notification(text, subtype: text, bundleID: text, transaction: transaction)
+        let builder = JWSBuilder.notification(
+            NotificationType(rawValue: text), subtype: NotificationSubtype(rawValue: text), bundleID: text,
+            transaction: transaction)
         let verified = try any.verifyNotification(builder.signed(by: authority))
         let description = "\(verified)"
         #expect(description.unicodeScalars.allSatisfy { $0 == "…" || $0.isASCII && $0.value >= 0x20 })
@@ -164,8 +166,8 @@ import Testing
     }
 
     @Test func `a notification about nothing, or about two apps, is refused`() throws {
-        #expect(try failure(.notification("TEST", about: "new", [:]))?.code == "bundle-id-mismatch")
-        var two = JWSBuilder.notification("TEST", bundleID: Minted.bundleID)
+        #expect(try failure(.notification(.test, about: "new", [:]))?.code == "bundle-id-mismatch")
+        var two = JWSBuilder.notification(.test, bundleID: Minted.bundleID)
         two.payload["summary"] = ["bundleId": "com.example.other", "environment": "Production"]
         #expect(try failure(two)?.code == "bundle-id-mismatch")
     }

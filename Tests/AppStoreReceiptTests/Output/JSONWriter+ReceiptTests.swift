@@ -16,14 +16,14 @@ import Testing
         purchase.purchaseDate = date(1_500_000_000_123)
         purchase.originalTransactionID = "0069"
         purchase.originalPurchaseDate = date(1_400_000_000_000)
-        purchase.productType = 3
+        purchase.productType = .autoRenewableSubscription
         purchase.expiresDate = date(64_092_211_200_000)
         purchase.itemID = 1_292_258_376
         purchase.webOrderLineItemID = 710_000_353_660_114
         purchase.revocationDate = date(1_500_000_001_000)
         purchase.isTrialPeriod = true
         purchase.isInIntroOfferPeriod = false
-        purchase.revocationReason = 1
+        purchase.revocationReason = .appIssue
         purchase.promotionalOfferID = "summer"
         purchase.additionalAttributes = [.utf8String(AttributeType(rawValue: 1709), "")]
         var builder = ReceiptBuilder(bundleID: "com.example.app", purchases: [purchase, ReceiptBuilder.Purchase()])

@@ -114,7 +114,7 @@ import Testing
         var builder = Minted.transaction
         builder.payload[member] = nil
         let notification = try JWSBuilder.notification(
-            "ONE_TIME_CHARGE", bundleID: Minted.bundleID, transaction: Minted.jws(builder))
+            .oneTimeCharge, bundleID: Minted.bundleID, transaction: Minted.jws(builder))
         let evidence = try Minted.verifier().verify(Minted.jws(notification))
         #expect(evidence.purchases.isEmpty)
     }

@@ -24,7 +24,7 @@ import Testing
         builder.expirationDate = Instant(millisecondsSince1970: 6_000)
         builder.purchases[0].expiresDate = Instant(millisecondsSince1970: 1_500)
         builder.purchases[0].revocationDate = Instant(millisecondsSince1970: 7_000)
-        builder.purchases[0].revocationReason = 1
+        builder.purchases[0].revocationReason = .appIssue
         builder.purchases[0].promotionalOfferID = "täglich"
         builder.purchases[0].isTrialPeriod = true
         builder.purchases[0].isInIntroOfferPeriod = true

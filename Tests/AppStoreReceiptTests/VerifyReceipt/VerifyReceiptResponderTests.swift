@@ -44,7 +44,7 @@ struct VerifyReceiptResponderTests {
                     var purchase = ReceiptBuilder.Purchase.period(
                         "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
                         cancelled: 100.5)
-                    purchase.revocationReason = 1
+                    purchase.revocationReason = .appIssue
                     (purchase.quantity, purchase.webOrderLineItemID) = (3, 340_000_000_000_001)
                     return purchase
                 }()
@@ -80,7 +80,7 @@ struct VerifyReceiptResponderTests {
             "original_purchase_date_pst":"2025-03-31 17:00:00 America/Los_Angeles",
             "expires_date":"2025-05-01 00:00:00 Etc/GMT","expires_date_ms":"1746057600000",
             "expires_date_pst":"2025-04-30 17:00:00 America/Los_Angeles",
-            "web_order_line_item_id":"340000000000001","is_trial_period":"true","is_in_intro_offer_period":"true",
+            "web_order_line_item_id":"680000000000002","is_trial_period":"true","is_in_intro_offer_period":"true",
             "cancellation_date":"2025-04-11 12:00:00 Etc/GMT","cancellation_date_ms":"1744372800000",
             "cancellation_date_pst":"2025-04-11 05:00:00 America/Los_Angeles","cancellation_reason":"1",
             "promotional_offer_id":"summer"}]}}
@@ -153,7 +153,8 @@ struct VerifyReceiptResponderTests {
         let text = String(repeating: "\u{1}", count: 5000)
         var purchase = ReceiptBuilder.Purchase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
-        (purchase.quantity, purchase.webOrderLineItemID, purchase.revocationReason) = (.max, .max, .max)
+        (purchase.quantity, purchase.webOrderLineItemID) = (.max, .max)
+        purchase.revocationReason = RevocationReason(rawValue: .max)
         let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))
         (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)
         (purchase.revocationDate, purchase.isInIntroOfferPeriod) = (last, true)

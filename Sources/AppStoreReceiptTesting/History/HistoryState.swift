@@ -1,0 +1,161 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// What is so at a date.
+struct HistoryState {
+    struct TransactionState {
+        let transaction: PurchaseHistory.Transaction
+        /// Whether it was made by the date.
+        var isMade = false
+        var expiresDate: Instant?
+        /// The date an upgrade replaced the period.
+        var upgradeDate: Instant?
+        var revocation: PurchaseHistory.Revocation?
+        var isFinished = false
+    }
+
+    struct SubscriptionState {
+        var renewalStatus = AutoRenewStatus.on
+        var nextProduct: PurchaseHistory.NextProduct?
+        var nextOffer: SubscriptionOffer?
+        var billingFailure: (date: Instant, gracePeriodEnd: Instant?)?
+        var isProductUnavailable = false
+        var priceIncreaseStatus: PriceIncreaseStatus?
+        /// The price of the next period; `nil` for that of the last one.
+        var renewalPrice: Int64?
+    }
+
+    let date: Instant
+    /// All transactions by their numbers, also those that are not yet made.
+    var transactions: [TransactionState]
+    /// By the number of the original transaction.
+    var subscriptions: [Int: SubscriptionState] = [:]
+}
+
+extension PurchaseHistory {
+    /// Returns what is so at a date, after everything that happened by then.
+    func state(at date: Instant) -> HistoryState {
+        var state = HistoryState(
+            date: date,
+            transactions: transactions.map { .init(transaction: $0, expiresDate: $0.expiresDate) })
+        let happened = events.indices.filter { events[$0].date <= date }
+        // What happened at one time happened in the order in which it was recorded.
+        for index in happened.sorted(by: { (events[$0].date, $0) < (events[$1].date, $1) }) {
+            state.apply(events[index])
+        }
+        return state
+    }
+
+    func subscriptionState(of subscription: Subscription, at date: Instant) -> HistoryState.SubscriptionState {
+        state(at: date).subscriptions[subscription.firstPeriod.specification.number] ?? .init()
+    }
+}
+
+extension HistoryState {
+    /// The transactions that were made by the date.
+    var made: [TransactionState] { transactions.filter(\.isMade) }
+
+    /// The periods that were made by the date, without restored ones, in the order of their purchase dates.
+    func periods(of original: Int) -> [TransactionState] {
+        made.filter {
+            let specification = $0.transaction.specification
+            return specification.original == original && specification.purchase == specification.number
+        }.sorted { $0.transaction.purchaseDate < $1.transaction.purchaseDate }
+    }
+
+    fileprivate mutating func apply(_ event: PurchaseHistory.Event) {
+        let specification = transactions[event.transaction].transaction.specification
+        switch event.change {
+        case .purchase(let isUpgrade):
+            if isUpgrade { endPeriods(of: specification.original, at: event.date) }
+            transactions[event.transaction].isMade = true
+            // A new period answers whatever was pending.
+            subscriptions[specification.original] = specification.expiresDate == nil ? nil : SubscriptionState()
+        case .restore: transactions[event.transaction].isMade = true
+        case .finish: transactions[event.transaction].isFinished = true
+        case .revocation(let revocation): change(specification.purchase) { $0.revocation = revocation }
+        case .reversal: change(specification.purchase) { $0.revocation = nil }
+        case .extend(let end): change(specification.purchase) { $0.expiresDate = end }
+        case .renewalStatus(let status): subscriptions[specification.original]?.renewalStatus = status
+        case .nextProduct(let product): subscriptions[specification.original]?.nextProduct = product
+        case .nextOffer(let offer): subscriptions[specification.original]?.nextOffer = offer
+        case .billingFailure(let end):
+            subscriptions[specification.original]?.billingFailure = (event.date, end)
+        case .productUnavailable: subscriptions[specification.original]?.isProductUnavailable = true
+        case .priceIncrease(let status, let price):
+            subscriptions[specification.original]?.priceIncreaseStatus = status
+            if let price { subscriptions[specification.original]?.renewalPrice = price }
+        case .message: break
+        }
+    }
+
+    /// Changes a purchase and those that restore it, also in the future.
+    private mutating func change(_ purchase: Int, _ body: (inout TransactionState) -> Void) {
+        for index in transactions.indices where transactions[index].transaction.specification.purchase == purchase {
+            body(&transactions[index])
+        }
+    }
+
+    /// Also a period that is charged but has not begun.
+    private mutating func endPeriods(of original: Int, at date: Instant) {
+        for index in transactions.indices {
+            let state = transactions[index]
+            guard state.transaction.specification.original == original, state.upgradeDate == nil,
+                transactions[state.transaction.specification.purchase].isMade, let end = state.expiresDate, date < end,
+                state.revocation == nil
+            else { continue }
+            transactions[index].upgradeDate = date
+        }
+    }
+}
+
+// MARK: - Subscriptions
+
+extension HistoryState {
+    /// Apple tries to charge for 60 days.
+    static let billingRetryPeriod = Duration.seconds(60 * 86_400)
+
+    /// The period that has begun last; the first one if none has.
+    func currentPeriod(of original: Int) -> TransactionState? {
+        let periods = periods(of: original)
+        return periods.last { $0.transaction.purchaseDate <= date } ?? periods.first
+    }
+
+    func status(of original: Int) -> SubscriptionStatus? {
+        guard let current = currentPeriod(of: original), let state = subscriptions[original],
+            let end = current.expiresDate
+        else { return nil }
+        if current.revocation != nil { return .revoked }
+        if date < end { return .active }
+        guard let failure = state.billingFailure else { return .expired }
+        if let gracePeriodEnd = failure.gracePeriodEnd, date < gracePeriodEnd { return .inGracePeriod }
+        return date < failure.date + Self.billingRetryPeriod && state.renewalStatus == .on ? .inBillingRetry : .expired
+    }
+
+    /// Why the subscription has expired, or why Apple is still trying to charge.
+    func expirationIntent(of original: Int) -> ExpirationIntent? {
+        guard let state = subscriptions[original], let status = status(of: original) else { return nil }
+        switch status {
+        case .inBillingRetry, .inGracePeriod: return .billingError
+        case .expired:
+            if state.renewalStatus == .off { return .cancelled }
+            if state.billingFailure != nil { return .billingError }
+            if state.priceIncreaseStatus == .pending { return .priceIncreaseNotAccepted }
+            return state.isProductUnavailable ? .productUnavailable : .other
+        default: return nil
+        }
+    }
+
+    /// The start of the periods without a gap of more than 60 days.
+    func recentStart(of original: Int) -> Instant? {
+        var start: Instant?
+        var end = Instant.distantPast
+        for period in periods(of: original) {
+            if start == nil || end + Self.billingRetryPeriod < period.transaction.purchaseDate {
+                start = period.transaction.purchaseDate
+            }
+            end = max(end, period.expiresDate ?? end)
+        }
+        return start
+    }
+}
