@@ -23,8 +23,7 @@ struct Arguments {
                 return
             }
             guard let option = syntax.options.first(where: { $0.name == parts[0] }) else {
-                throw .unknownOption(
-                    parts[0], suggestion: nearest(to: parts[0], in: syntax.options.map(\.name) + ["--help"]))
+                throw .unknownOption(parts[0], suggestion: nearest(to: parts[0], in: syntax.allOptions.map(\.name)))
             }
             guard !option.value.isEmpty else {
                 guard parts.count == 1 else { throw .unexpectedValue(option.name) }

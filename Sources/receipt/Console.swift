@@ -2,10 +2,12 @@ import Synchronization
 
 /// The output of a command: results go to standard output, and errors of the command itself to standard error.
 struct Console {
-    let style: Style
+    var style: Style
     private let destination: Destination
     private(set) var output: [UInt8] = []
     private(set) var errorOutput: [UInt8] = []
+    /// Whether anything went to standard output.
+    private(set) var hasOutput = false
     /// The reason the output could not be written. Further output is discarded.
     private var failure: SystemError?
     /// Whether output can still be written.
@@ -45,6 +47,7 @@ struct Console {
     }
 
     private mutating func endLine() {
+        hasOutput = true
         output.append(UInt8(ascii: "\n"))
         if output.count >= 1 << 16 { flush() }
     }

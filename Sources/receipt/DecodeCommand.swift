@@ -11,9 +11,10 @@ struct DecodeCommand: Command {
             .init(
                 name: "--format", value: "text|json|attributes",
                 help:
-                    "'json' and 'attributes' print one line for each input. 'attributes' lists\nall attributes by number."
-            )
-        ],
+                    "'json' and 'attributes' print one line for each input. 'attributes' lists all attributes by number."
+            ),
+            Style.wideOption, Style.quietOption,
+        ] + Style.options,
         notes: """
             Anyone can have written an unverified receipt. To verify one, use 'receipt verify'.
             Exit status: 0 if all inputs were decoded, 1 if one was refused, 2 for wrong usage or
@@ -24,9 +25,11 @@ struct DecodeCommand: Command {
 
     private let inputs: [FileInput]
     private let format: Format
+    private let isQuiet: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         format = arguments["--format"].flatMap(Format.init) ?? .text
+        isQuiet = arguments["--quiet"] != nil
         inputs = try arguments.inputs()
     }
 
@@ -34,13 +37,14 @@ struct DecodeCommand: Command {
         let report = TextReport(style: console.style, verification: nil)
         var writer = JSONWriter()
         var status = ExitStatus.passed
-        for (index, input) in inputs.enumerated() {
-            if index > 0, format == .text { console.print() }
+        for input in inputs {
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
             let result = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
-            if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
+            status.formMaximum(ExitStatus(result))
+            if isQuiet, case .success = result { continue }
             switch (format, result) {
             case (.text, _):
+                report.separate(&console)
                 report.print(result, of: input, bytes, to: &console)
                 continue
             case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)

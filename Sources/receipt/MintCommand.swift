@@ -13,11 +13,11 @@ struct MintCommand: Command {
             .init(
                 name: "--ca", value: "DIR",
                 help:
-                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign\nwith an authority that is not stored."
+                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign with an authority that is not stored."
             ),
             .init(
                 name: "--purchases", value: "N|SPEC.json",
-                help: "Mint N purchases of invented products (1 by default), or the receipt\nthat SPEC.json specifies."),
+                help: "Mint N purchases of invented products (1 by default), or the receipt that SPEC.json specifies."),
             .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; 'com.example.app' by default."),
             .init(name: "--out", value: "FILE", help: "Write the receipt to FILE instead of standard output."),
             .init(

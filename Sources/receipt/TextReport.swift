@@ -27,8 +27,7 @@ struct TextReport {
     ) {
         switch result {
         case .success(let receipt):
-            console.print(
-                "\(style(.yellow, "UNVERIFIED"))  \(style(.bold, input.name.printable)): anyone can have written this")
+            print(.yellow, "UNVERIFIED", input, ": anyone can have written this", to: &console)
             print(fields: receipt.receipt.textFields, to: &console)
             print(purchases: receipt.inAppPurchases, to: &console)
         case .failure(let error): print(error, of: input, bytes, to: &console)
@@ -53,8 +52,13 @@ struct TextReport {
         print(refusal, of: input, to: &console)
     }
 
+    /// Prints an empty line between two reports.
+    func separate(_ console: inout Console) {
+        if console.hasOutput { console.print() }
+    }
+
     func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
-        console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
+        print(.green, "VERIFIED", input, ", \(what)", to: &console)
     }
 
     /// The reason an input was refused.
@@ -73,19 +77,43 @@ struct TextReport {
     }
 
     func print(_ refusal: Refusal, of input: FileInput, to console: inout Console) {
-        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(refusal.code)")
-        console.print("  \(refusal.explanation)" + (refusal.excerpt.map { ": \($0.printable)" } ?? ""))
-        if let found = refusal.found { console.print("  found \(found.shortened.printable)") }
-        if let expected = refusal.expected { console.print("  expected \(expected.printable)") }
-        if !refusal.place.isEmpty { console.print("  at \(refusal.place.joined(separator: ", in "))") }
-        if let advice = refusal.advice { console.print("  \(advice)") }
+        print(.red, "REFUSED", input, ": \(refusal.code)", to: &console)
+        print(refusal.explanation + (refusal.excerpt.map { ": \($0.printable)" } ?? ""), to: &console)
+        if let found = refusal.found { print("found \(shortened(found).printable)", to: &console) }
+        if let expected = refusal.expected { print("expected \(expected.printable)", to: &console) }
+        if !refusal.place.isEmpty { print("at \(refusal.place.joined(separator: ", in "))", to: &console) }
+        if let advice = refusal.advice { print(advice, to: &console) }
+    }
+
+    /// Prints the verdict on an input. What follows the name has a line of its own if it does not fit.
+    private func print(
+        _ ink: Style.Ink, _ verdict: String, _ input: FileInput, _ rest: String, to console: inout Console
+    ) {
+        let name = input.name.printable
+        let head = "\(style(ink, verdict))  \(style(.bold, name))"
+        guard let width = style.width, "\(verdict)  \(name)\(rest)".columnCount > width,
+            let start = rest.firstIndex(of: " ")
+        else { return console.print(head + rest) }
+        console.print(head + rest[..<start])
+        print(String(rest[start...].dropFirst()), to: &console)
+    }
+
+    /// Prints a paragraph.
+    private func print(_ text: String, _ ink: Style.Ink? = nil, to console: inout Console) {
+        for line in text.lines(width: style.width, after: "  ", 2, indent: 2) {
+            console.print(ink.map { style($0, line) } ?? line)
+        }
     }
 
     func print(fields: [(label: String, value: String)], to console: inout Console) {
         // A stranger may give a name a million characters.
-        let width = min(fields.map(\.label.count).max() ?? 0, 48)
+        let labelWidth = min(fields.map(\.label.columnCount).max() ?? 0, 48)
         for field in fields {
-            console.print("  \(style(.dim, field.label.padded(to: width)))  \(field.value.printable)")
+            let label = field.label.padded(to: labelWidth)
+            let column = label.columnCount + 4
+            let lines = field.value.printable.lines(
+                width: style.width, after: "  \(style(.dim, label))  ", column, indent: labelWidth + 4)
+            for line in lines { console.print(line) }
         }
     }
 
@@ -97,17 +125,20 @@ struct TextReport {
         ].compactMap(\.self)
         console.print()
         if !unchecked.isEmpty {
-            console.print("  \(style(.yellow, "Not checked:")) \(unchecked.joined(separator: ", ")).")
+            let label = "Not checked:"
+            let lines = "\(unchecked.joined(separator: ", ")).".lines(
+                width: style.width, after: "  \(style(.yellow, label)) ", label.count + 3, indent: 2)
+            for line in lines { console.print(line) }
         }
-        console.print(
-            style(.dim, "  It does not say what happened after it was signed (refunds, renewals), or who sent it."))
+        print(
+            "It does not say what happened after it was signed (refunds, renewals), or who sent it.", .dim,
+            to: &console)
     }
-}
 
-extension String {
     /// The first 200 scalars, because a signed string can have any length.
-    fileprivate var shortened: String {
-        unicodeScalars.count > 200 ? String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…" : self
+    private func shortened(_ text: String) -> String {
+        guard !style.isWide, text.unicodeScalars.count > 200 else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(200))) + "…"
     }
 }
 

@@ -12,11 +12,11 @@ struct VerifierOptions {
             help: "Accept a JWS of this app only. Without it, the Apple id is not checked."),
         .init(
             name: "--environment", value: "production|sandbox",
-            help: "Accept this environment; may be repeated. Without it, the environment is not\nchecked.",
+            help: "Accept this environment; may be repeated. Without it, the environment is not checked.",
             isRepeatable: true),
         .init(
             name: "--root", value: "FILE",
-            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be\nrepeated.",
+            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated.",
             isRepeatable: true),
         .init(
             name: "--xcode-root", value: "FILE",
@@ -24,7 +24,7 @@ struct VerifierOptions {
         .init(
             name: "--at", value: "DATE",
             help:
-                "Validate the certificates at the signing date ('creation', the default),\n'now', or at a date such as 2025-01-31T12:00:00Z."
+                "Validate the certificates at the signing date ('creation', the default), 'now', or at a date such as 2025-01-31T12:00:00Z."
         ),
     ]
 

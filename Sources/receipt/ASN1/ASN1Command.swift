@@ -9,7 +9,7 @@ struct ASN1Command: Command {
         summary: "Shows the structure of any BER or DER file, with the names of receipt attributes",
         operands: "[FILE|-]",
         maximumOperandCount: 1,
-        options: [],
+        options: Style.options,
         notes: """
             Each line has the offset of an element, the number of bytes of its header and of its content
             ('indef' for an indefinite length), its type, and its value. If a string contains such a

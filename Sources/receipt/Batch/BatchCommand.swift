@@ -13,12 +13,12 @@ struct BatchCommand: Command {
             .init(
                 name: "--brief", value: "",
                 help:
-                    "Print only the verdict, the bundle id, the environment and the transaction\nids, including those of expired and revoked purchases."
+                    "Print only the verdict, the bundle id, the environment and the transaction ids, including those of expired and revoked purchases."
             ),
             .init(
                 name: "--max-line", value: "BYTES",
                 help:
-                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs\nlimit the memory, whatever the length of the input."
+                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
             ),
         ],
         notes: """
