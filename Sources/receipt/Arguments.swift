@@ -1,3 +1,6 @@
+import SpanASN1
+import StrictText
+
 /// The parsed arguments of a command: `--option value`, `--option=value`, and operands. `--` ends the options.
 struct Arguments {
     private(set) var operands: [String] = []
@@ -110,5 +113,20 @@ extension UsageError: CustomStringConvertible {
 
     private static func ask(_ suggestion: String?) -> String {
         suggestion.map { "; did you mean '\($0)'?" } ?? ""
+    }
+}
+
+extension Instant {
+    /// Reads the value of an option: RFC 3339, or a date alone, which is its first moment in UTC.
+    ///
+    /// - Parameter words: The words that the option takes instead of a date, for the error.
+    init(option: String, _ text: String, orOneOf words: [String]) throws(UsageError) {
+        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
+            throw .invalidValue(
+                option: option, value: text,
+                expected: "\(words.joined(separator: ", ")), or a date such as 2025-01-31 or 2025-01-31T12:00:00Z",
+                suggestion: nearest(to: text, in: words))
+        }
+        self = date
     }
 }

@@ -48,7 +48,8 @@ struct DecodeCommand: Command {
                 report.print(result, of: input, bytes, to: &console)
                 continue
             case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)
-            case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name, advice: \.commandAdvice)
+            case (.attributes, .failure), (.json, _):
+                writer.decoding(result, file: input.name, advice: { $0.commandAdvice(GivenOptions()) })
             }
             console.print(utf8: writer.bytes)
             writer.removeAll()

@@ -102,8 +102,9 @@ struct MintCommand: Command {
                 do throws(ReceiptSpecificationError) {
                     builder = try ReceiptBuilder(json: text)
                 } catch {
-                    let place = String(decoding: text.dropFirst(error.offset).prefix(40), as: UTF8.self)
-                    console.report("\(file.name.printable): \(error): \(place.printable)")
+                    let rest = text.dropFirst(error.offset)
+                    let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
+                    console.report("\(file.name.printable): \(error)" + (place.map { ": \($0)" } ?? ""))
                     return nil
                 }
             } catch {

@@ -11,6 +11,19 @@ struct TextReport {
     struct Verification {
         let checksBundleID: Bool
         let checksEnvironment: Bool
+        let given: GivenOptions
+        let verifier: AppStoreVerifier
+
+        /// The app and the environment of evidence that was refused; empty if they are not known to be signed.
+        ///
+        /// Only evidence that a policy refused is known to be genuine. It is verified again, and then accepted whatever its app.
+        func subject(of bytes: [UInt8], refused error: VerificationError) -> [(label: String, value: String)] {
+            guard error.stage == .policy || error.code == "no-app-apple-id",
+                let lenient = try? verifier.acceptingEveryApp(), let evidence = try? lenient.verify(bytes)
+            else { return [] }
+            let fields = [("Bundle id", evidence.bundleID), ("Environment", evidence.environment?.rawValue)]
+            return fields.compactMap { field in field.1.map { (field.0, $0) } }
+        }
     }
 
     func print(_ receipt: VerifiedReceipt, of input: FileInput, to console: inout Console) {
@@ -47,8 +60,9 @@ struct TextReport {
         let refusal = Refusal(
             code: error.code, explanation: error.explanation, found: error.found, expected: error.expected,
             place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
+            subject: verification?.subject(of: bytes, refused: error) ?? [],
             // Where nothing is verified, what to do is for the caller to know.
-            advice: verification == nil ? nil : error.commandAdvice)
+            advice: verification.map { error.commandAdvice($0.given) })
         print(refusal, of: input, to: &console)
     }
 
@@ -72,6 +86,8 @@ struct TextReport {
         let place: [String]
         /// The input at that place.
         var excerpt: String?
+        /// The app and the environment, if they are known to be signed.
+        var subject: [(label: String, value: String)] = []
         /// One or two sentences that say what to do.
         let advice: String?
     }
@@ -82,6 +98,7 @@ struct TextReport {
         if let found = refusal.found { print("found \(shortened(found).printable)", to: &console) }
         if let expected = refusal.expected { print("expected \(expected.printable)", to: &console) }
         if !refusal.place.isEmpty { print("at \(refusal.place.joined(separator: ", in "))", to: &console) }
+        print(fields: refusal.subject.map { ($0.label, shortened($0.value)) }, to: &console)
         if let advice = refusal.advice { print(advice, to: &console) }
     }
 
@@ -233,5 +250,16 @@ extension Instant {
 extension Sequence<UInt8> {
     var hexadecimal: String {
         map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension AppStoreVerifier {
+    /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its trust.
+    fileprivate func acceptingEveryApp() throws(VerificationError) -> AppStoreVerifier {
+        var policy = policy
+        (policy.bundleIDs, policy.appAppleID) = (nil, nil)
+        policy.environments =
+            if case .storeKitTesting = trust { [.xcode, .localTesting] } else { [.production, .sandbox] }
+        return try AppStoreVerifier(policy: policy, trust: trust)
     }
 }

@@ -47,10 +47,12 @@ struct VerifyCommand: Command {
     }
 
     private func report(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
+        let given = verifierOptions.given
         let report = TextReport(
             style: console.style,
             verification: .init(
-                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment))
+                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment,
+                given: given, verifier: verifier))
         var writer = JSONWriter()
         var status = ExitStatus.passed
         for input in inputs {
@@ -59,7 +61,7 @@ struct VerifyCommand: Command {
             status.formMaximum(ExitStatus(result))
             if isQuiet, case .success = result { continue }
             if format == .json {
-                writer.verdict(result, file: input.name, advice: \.commandAdvice)
+                writer.verdict(result, file: input.name, advice: { $0.commandAdvice(given) })
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
             } else {

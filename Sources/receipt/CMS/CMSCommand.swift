@@ -25,9 +25,9 @@ struct CMSCommand: Command {
                 help: "Certificates that the message may not contain: of issuers, or of the signer; may be repeated.",
                 isRepeatable: true),
             .init(
-                name: "--at", value: "DATE",
+                name: "--at", value: "now|signing|DATE",
                 help:
-                    "Validate the certificates 'now' (the default), at the time that each signer states ('signing'), or at a date such as 2025-01-31T12:00:00Z."
+                    "Validate the certificates 'now' (the default), at the time that each signer states ('signing'), or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
             ),
             .init(
                 name: "--purpose", value: "email|code|time|OID",
@@ -72,12 +72,7 @@ struct CMSCommand: Command {
         case "now": date = .date(.now)
         case "signing": date = .signingTime(latest: .now)
         case let text:
-            guard let given = Instant(rfc3339: text) else {
-                throw .invalidValue(
-                    option: "--at", value: text, expected: "now, signing, or a date such as 2025-01-31T12:00:00Z",
-                    suggestion: nearest(to: text, in: ["now", "signing"]))
-            }
-            date = .date(given)
+            date = .date(try Instant(option: "--at", text, orOneOf: ["now", "signing"]))
         }
         var purposes: Set<ASN1ObjectIdentifier> = []
         for text in arguments.all("--purpose") {
