@@ -79,6 +79,7 @@ struct Arguments {
 enum UsageError: Error, Hashable {
     case noCommand
     case unknownCommand(String, suggestion: String?)
+    case unknownShell(String, suggestion: String?)
     case unknownOption(String, suggestion: String?)
     case missingValue(option: String, value: String)
     case invalidValue(option: String, value: String, expected: String, suggestion: String?)
@@ -96,6 +97,8 @@ extension UsageError: CustomStringConvertible {
         case .noCommand: "a command is needed"
         case .unknownCommand(let name, let suggestion):
             "there is no command '\(name.printable)'" + Self.ask(suggestion)
+        case .unknownShell(let name, let suggestion):
+            "there are no completions for '\(name.printable)'" + Self.ask(suggestion)
         case .unknownOption(let name, let suggestion):
             "there is no option '\(name.printable)'" + Self.ask(suggestion)
         case .missingValue(let option, let value): "\(option) needs a value: \(option) \(value)"

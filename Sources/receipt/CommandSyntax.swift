@@ -74,7 +74,7 @@ struct CommandSyntax: Sendable {
     func help(width: Int) -> String {
         let width = min(max(width, 40), 100)
         var lines = "Usage: \(usage)".lines(width: width, indent: 4)
-        lines += ["", summary + ".", "", "Options:"]
+        lines += [""] + (summary + ".").lines(width: width, indent: 0) + ["", "Options:"]
         let column = min(allOptions.map(\.head.count).max() ?? 0, width > 70 ? 30 : 16) + 4
         for option in allOptions {
             let isBeside = option.head.count + 4 <= column

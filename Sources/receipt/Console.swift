@@ -107,6 +107,15 @@ enum ExitStatus: Int32, Comparable {
     /// Standard output is a closed pipe. A shell reports 141 for a process that SIGPIPE killed.
     case closedPipe = 141
 
+    /// What a status means, for the manual page.
+    static let meanings = [
+        (0, "Every input passed."),
+        (1, "At least one input was refused."),
+        (2, "The usage is wrong, a file cannot be read or written, or libcrypto on this host cannot do the work."),
+        (130, "SIGINT or SIGTERM ended 'receipt batch'."),
+        (141, "Standard output is a pipe that was closed."),
+    ]
+
     /// Whether other threads may still be working, because the work was interrupted or its output could not be written.
     var leavesThreads: Bool { self >= .unusable }
 

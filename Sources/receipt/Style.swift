@@ -20,6 +20,16 @@ struct Style {
         name: "--wide", value: "",
         help: "Show each purchase in one line and every value in full, whatever the width of the terminal.")
 
+    /// The environment variables that decide the style, for the manual page.
+    static let variables = [
+        (
+            "COLUMNS",
+            "The width of reports if standard output is not a terminal, or one that has no width. Without it, the width of a pipe or a file has no limit, and that of such a terminal is 80."
+        ),
+        ("NO_COLOR", "If it is not empty, reports are not coloured, unless --color always is given."),
+        ("TERM", "If it is 'dumb', reports are not coloured, unless --color always is given."),
+    ]
+
     /// On a terminal, the width is the terminal's, or `COLUMNS` if it has none, or 80. A file or a pipe has no width unless `COLUMNS` is set: programs read lines.
     static func ofStandardOutput() -> Style {
         let columns = System.environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }

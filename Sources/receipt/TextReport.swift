@@ -35,12 +35,15 @@ struct TextReport {
 
     /// - Parameter bytes: The bytes of `input`.
     func print(
-        _ result: Result<UnverifiedReceipt, VerificationError>, of input: FileInput, _ bytes: [UInt8],
+        _ result: Result<UnverifiedEvidence, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console
     ) {
-        switch result {
-        case .success(let receipt):
+        if case .success = result {
             print(.yellow, "UNVERIFIED", input, ": anyone can have written this", to: &console)
+        }
+        switch result {
+        case .success(.jws(let jws)): print(jws, to: &console)
+        case .success(.receipt(let receipt)):
             print(fields: receipt.receipt.textFields, to: &console)
             print(purchases: receipt.inAppPurchases, to: &console)
         case .failure(let error): print(error, of: input, bytes, to: &console)

@@ -192,7 +192,7 @@ enum JWSKind {
 
 extension JWSClaims {
     /// Decodes a payload that must be of this kind.
-    fileprivate init(decoding text: [UInt8]) throws(JSONError) {
+    init(decoding text: [UInt8]) throws(JSONError) {
         let members = try JWSMembers<Member>(decoding: text)
         for member in Self.required where members.value(of: member) == nil {
             throw JSONError(.missingMember, offset: members.range.lowerBound)
