@@ -28,10 +28,16 @@ extension VerificationError {
             "Apple signed something that this version of the library cannot read. Keep the receipt, look for a newer version, and report the error."
         case .members:
             "Verify the evidence with the method for its kind, or with `verify(_:)`. If you did, look for a newer version of this library, and report the error."
-        case .policy(let violation, let found, _): violation.advice(found: found?.string)
+        case .policy(let violation, _, _): violation.advice(foundEnvironment)
         case .configuration(let fault, _): fault.advice
         case .host(let fault): fault.kind.advice
         }
+    }
+
+    /// The environment in ``found``, if that is one.
+    package var foundEnvironment: AppStoreEnvironment? {
+        guard let found else { return nil }
+        return AppStoreEnvironment.allCases.first { found.hasSameBytes(as: $0.rawValue) }
     }
 
     /// What stands at ``offset`` of an input that was refused, escaped and shortened, for a log: `"2018-13-12T25:00:00Z"`, or the first bytes in
@@ -69,12 +75,15 @@ extension ArraySlice<UInt8> {
 
     private static var excerptByteCount: Int { 32 }
 
-    /// Whether the excerpt is UTF-8 without control characters, except those that end and indent lines. Its last character may be cut off.
+    /// Whether the excerpt is UTF-8 with few control characters and no NUL. Its last character may be cut off.
     package var isText: Bool {
         let bytes = prefix(Self.excerptByteCount)
-        guard !bytes.contains(where: { $0 < 0x20 && !$0.isWhitespace || $0 == 0x7F }) else { return false }
+        let controlCount = bytes.count { $0 < 0x20 && !$0.isWhitespace || $0 == 0x7F }
+        guard !bytes.contains(0), controlCount * 4 <= bytes.count else { return false }
         let cutCount = count > bytes.count ? 3 : 0
-        return (0...cutCount).contains { String(validating: bytes.dropLast($0), as: UTF8.self) != nil }
+        return (0...cutCount).contains { count in
+            if case .some = String(validating: bytes.dropLast(count), as: UTF8.self) { true } else { false }
+        }
     }
 
     /// The first characters between quotation marks; `nil` where there are none.
@@ -92,8 +101,8 @@ extension ArraySlice<UInt8> {
 }
 
 extension PolicyViolation {
-    /// - Parameter found: The value that the policy does not accept.
-    fileprivate func advice(found: String?) -> String {
+    /// - Parameter environment: The environment that the policy does not accept.
+    fileprivate func advice(_ environment: AppStoreEnvironment?) -> String {
         switch self {
         case .bundleIDMismatch:
             "If the app is yours, add its bundle id to `VerificationPolicy.bundleIDs`. Otherwise refuse the evidence."
@@ -102,12 +111,14 @@ extension PolicyViolation {
         case .unknownEnvironment:
             "Apple signed an environment that this version of the library does not know. Keep the evidence, and report the error."
         case .environmentMismatch:
-            switch found.flatMap(AppStoreEnvironment.init(rawValue:)) {
+            switch environment {
             case .sandbox:
                 "TestFlight and App Review use the sandbox. Verify their evidence with a verifier that accepts the sandbox."
             case .production: "It is from production. Verify it with a verifier that accepts production."
-            case .xcode, .localTesting, nil:
+            case .xcode, .localTesting:
                 "It is from Xcode, where nobody pays. In tests, verify it with `AppStoreTrust.storeKitTesting`."
+            case nil:
+                "Verify it with a verifier that accepts its environment. TestFlight and App Review use the sandbox."
             }
         case .partMismatch:
             "The parts of Apple's notifications agree with each other. Keep the notification, and report the error."

@@ -54,12 +54,15 @@ struct CommandSyntax: Sendable {
         "receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]")\(operands.isEmpty ? "" : " ")\(operands)"
     }
 
-    /// The parts of ``notes``: sentences that fill lines, and lines that are examples and stay as they are.
+    /// The parts of ``notes``: paragraphs, which end at an empty line, and lines that are examples and stay as they are.
     var notesParts: [(text: String, isExample: Bool)] {
         var parts: [(text: String, isExample: Bool)] = []
-        for line in notes.split(separator: "\n") {
+        var continues = false
+        for line in notes.split(separator: "\n", omittingEmptySubsequences: false) {
             let isExample = line.hasPrefix(" ")
-            if !isExample, let last = parts.last, !last.isExample {
+            defer { continues = !isExample && !line.isEmpty }
+            if line.isEmpty { continue }
+            if !isExample, continues {
                 parts[parts.count - 1].text += " " + line
             } else {
                 parts.append((String(line), isExample))

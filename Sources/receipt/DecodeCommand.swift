@@ -19,6 +19,7 @@ struct DecodeCommand: Command {
             Anyone can have written what is not verified. To verify it, use 'receipt verify'.
             Of a JWS, the header and the payload are shown, and the signed parts of a notification.
             'receipt asn1' shows its certificates.
+
             Exit status: 0 if all inputs were decoded, 1 if one was refused, 2 for wrong usage or
             an unreadable file.
             """)

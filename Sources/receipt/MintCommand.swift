@@ -30,6 +30,7 @@ struct MintCommand: Command {
         notes: """
             Without SPEC.json and --purchases, the specification is read from standard input. Empty input
             is an error. On a terminal, a receipt with one purchase is minted.
+
             SPEC.json has the keys of 'receipt decode --format json', whose output can be edited and minted
             again. Small examples:
               {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
@@ -38,6 +39,7 @@ struct MintCommand: Command {
             The others are "renewal_info", "app_transaction" and "realtime_request". A missing member of a
             JWS has a default, and one that is null is not written. A JWS needs an authority that
             'receipt ca --key ec' made.
+
             The same authority and specification of a receipt always produce the same bytes, if its keys
             are RSA keys.
             """)

@@ -43,8 +43,9 @@ extension String {
             let start = indent + count > width && narrow + count <= width ? narrow : indent
             for piece in text.pieces(width: max(width - start, 8)) {
                 let line = String(repeating: " ", count: start) + piece
+                while isAtStart, lines[0].utf8.last == UInt8(ascii: " ") { lines[0].unicodeScalars.removeLast() }
                 // A line that has nothing yet is not left empty.
-                if isAtStart, label.utf8.allSatisfy({ $0 == UInt8(ascii: " ") }) {
+                if lines.count == 1, lines[0].isEmpty {
                     lines = [line]
                 } else {
                     lines.append(line)

@@ -112,10 +112,10 @@ struct TextReport {
         let name = input.name.printable
         let head = "\(style(ink, verdict))  \(style(.bold, name))"
         guard let width = style.width, "\(verdict)  \(name)\(rest)".columnCount > width,
-            let start = rest.firstIndex(of: " ")
+            let start = rest.unicodeScalars.firstIndex(of: " ")
         else { return console.print(head + rest) }
         console.print(head + rest[..<start])
-        print(String(rest[start...].dropFirst()), to: &console)
+        print(String(rest.unicodeScalars[start...].dropFirst()), to: &console)
     }
 
     /// Prints a paragraph.
@@ -224,7 +224,8 @@ extension Verification {
     var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates validated at \(validationDate.text)"),
-            ("Signer", "\(signer), valid until \(signerExpiry.text)"),
+            ("Signer", signer.description),
+            ("Signer expires", signerExpiry.text),
             ("Trust anchor", rootName + anchor.description),
         ]
     }

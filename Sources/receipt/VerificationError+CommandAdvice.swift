@@ -72,7 +72,7 @@ extension VerificationError {
 
     /// Which environments can be accepted depends on the trust.
     private func environmentAdvice(_ options: GivenOptions) -> String {
-        switch (found.flatMap(AppStoreEnvironment.init(rawValue:)), options.trust) {
+        switch (foundEnvironment, options.trust) {
         case (.production, .storeKitTesting), (.sandbox, .storeKitTesting):
             "With --xcode-root, only Xcode's evidence is accepted. If Apple signed it, omit --xcode-root. Otherwise refuse it."
         case (.production, _):

@@ -20,6 +20,7 @@ struct VerifyCommand: Command {
             A receipt is binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a JWS in
             its compact form: a transaction, renewal information, an app transaction, a notification
             (its signed parts are verified too), or a real-time request. '-' is standard input.
+
             Exit status: 0 if all inputs were verified, 1 if one was refused, 2 for wrong usage,
             an unreadable file, or a host whose libcrypto cannot verify receipts.
             """)

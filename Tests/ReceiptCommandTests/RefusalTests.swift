@@ -76,7 +76,9 @@ import Testing
     @Test(
         arguments: [
             ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0x00], "89 50 4e 47 0d 0a 1a 0a…"),
-            ([0x00], "00"), ([0x01, 0xFF], "01 ff"), (Array("hello".utf8), "\"hello\""),
+            ([0x00], "00"), ([0x31, 0x05, 0x06, 0x03], "31 05 06 03"),
+            (Array("<b>\u{1B}[31m".utf8), #""<b>\u{1B}[31m""#), ([0x01, 0xFF], "01 ff"),
+            (Array("hello".utf8), "\"hello\""),
             (Array("Grüße".utf8), #""Gr\u{00FC}\u{00DF}e""#),
             // A character that the end of the excerpt divides is text all the same.
             (Array(("x" + String(repeating: "ü", count: 40)).utf8), #""x\u{00FC}"#),

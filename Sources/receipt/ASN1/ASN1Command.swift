@@ -16,6 +16,7 @@ struct ASN1Command: Command {
             structure, that is shown too.
             The file is binary, PEM with any labels, base64, or JSON with 'receipt-data'. Of a JWS, the
             certificates of its header are shown; 'receipt decode' shows the rest, which is JSON.
+
             Exit status: 0, 1 if the structure is malformed (the elements before the fault are shown),
             2 for wrong usage or an unreadable file.
             """)

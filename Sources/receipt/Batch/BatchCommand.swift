@@ -26,9 +26,11 @@ struct BatchCommand: Command {
             A line is a receipt in base64, a JWS, or a JSON object with 'receipt-data',
             'signedPayload', 'signedTransactionInfo', 'signedRenewalInfo' or
             'signedAppTransactionInfo', and any other members.
+
             Each line, including an empty one, results in one line of output, in the same order: the
             object of 'receipt verify --format json' without 'file'. The other members of the line
             are in its first member, such as "input":{"id":17}. Nothing in "input" is verified.
+
             SIGINT and SIGTERM end the work after a complete line, or within a line if the output is
             not read for a second. The exit status is then 130. It is 141 if the output is a pipe
             that was closed. Otherwise it is that of 'receipt verify'.

@@ -47,6 +47,7 @@ struct CMSCommand: Command {
         ] + Style.options,
         notes: """
             The message is binary (DER or BER), PEM with any label, or base64. Every signer must pass.
+
             Exit status: 0 if the message was verified, 1 if it was refused or no root was given,
             2 for wrong usage, an unreadable file, or a host whose libcrypto cannot do the work.
             """)
