@@ -97,7 +97,7 @@ struct MintCommand: Command {
         }
         do throws(SystemError) {
             if let output {
-                try System.write(bytes.span, toNewFile: output, isPrivate: false)
+                try System.write(bytes.span, toNewFileOrDevice: output)
             } else {
                 console.write(bytes[...])
             }

@@ -86,6 +86,30 @@ import Testing
         #expect(result.lines.contains { $0.hasPrefix("  PRODUCT ") && $0.hasSuffix("PURCHASED (UTC)") } == (width > 40))
     }
 
+    @Test(arguments: [60, 80])
+    func `on a terminal, the report has its width and colour`(width: Int) throws {
+        let script = URL(filePath: "/usr/bin/script")
+        guard FileManager.default.isExecutableFile(atPath: script.path) else { return }
+        let receipt = try folder.write("receipt", try run(["mint", "--purchases", "3"]).output)
+        let process = Process()
+        process.executableURL = script
+        let command = "stty cols \(width) rows 40; TERM=xterm NO_COLOR= '\(executable.path)' decode '\(receipt)'"
+        process.arguments = ["-qec", command, "/dev/null"]
+        process.standardInput = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text.contains("\u{1B}[1;33mUNVERIFIED\u{1B}[0m"))
+        #expect(text.contains("PURCHASED (UTC)") && text.contains("\u{1B}[2m  PRODUCT"))
+        // The head is in one line if it fits in it.
+        let isOneLine = text.replacing("\r\n", with: "\n").split(separator: "\n").contains {
+            $0.contains("PRODUCT") && $0.contains("PURCHASED")
+        }
+        #expect(isOneLine == (width == 80))
+    }
+
     @Test func `the exit status is the process's`() throws {
         #expect(try run(["verify", "-"], input: [0x30]).status == 1)
         #expect(try run(["verify", "--nonsense"]).status == 2)

@@ -99,6 +99,8 @@ import Testing
         let result = run("mint", "--purchases", "1", "--out", file)
         #expect(result.status == 2 && result.errorOutput == "receipt: \(file): File exists\n")
         #expect(try contents("precious") == Array("precious".utf8))
+        #expect(run("mint", "--purchases", "1", "--out", "/dev/null").status == 0)
+        #expect(run("mint", "--purchases", "1", "--out", folder.url.path).errorOutput.hasSuffix("Is a directory\n"))
     }
 
     @Test func `a specification that is not text is shown in hexadecimal`() throws {

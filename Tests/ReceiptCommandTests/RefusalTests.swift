@@ -49,6 +49,18 @@ import Testing
         }
     }
 
+    @Test func `a notification whose part is about another app shows both`() throws {
+        let signers = try Minted.ellipticAuthority
+        let part = JWSBuilder.transaction(bundleID: "com.example.other", productID: "pro", transactionID: "1")
+        let file = try folder.write(
+            "n.jws",
+            JWSBuilder.notification("REFUND", bundleID: "com.example.app", transaction: part.signed(by: signers))
+                .signed(by: signers))
+        let result = run("verify", "--root", transactionRoot, file)
+        #expect(result.output.hasPrefix("REFUSED  \(file): part-mismatch\n"))
+        #expect(result.output.contains("\n  found com.example.other\n  expected com.example.app\n"))
+    }
+
     @Test func `what is not known to be signed is not shown`() throws {
         var tampered = Array(try Data(contentsOf: URL(filePath: receipt)))
         let place = try #require(tampered.firstRange(of: Array("com.example.app".utf8)))
