@@ -28,10 +28,16 @@ extension VerificationError {
             "Apple signed something that this version of the library cannot read. Keep the receipt, look for a newer version, and report the error."
         case .members:
             "Verify the evidence with the method for its kind, or with `verify(_:)`. If you did, look for a newer version of this library, and report the error."
-        case .policy(let violation, _, _): violation.advice
+        case .policy(let violation, _, _): violation.advice(foundEnvironment)
         case .configuration(let fault, _): fault.advice
         case .host(let fault): fault.kind.advice
         }
+    }
+
+    /// The environment in ``found``, if that is one.
+    package var foundEnvironment: AppStoreEnvironment? {
+        guard let found else { return nil }
+        return AppStoreEnvironment.allCases.first { found.hasSameBytes(as: $0.rawValue) }
     }
 
     /// What stands at ``offset`` of an input that was refused, escaped and shortened, for a log: `"2018-13-12T25:00:00Z"`, or the first bytes in
@@ -42,7 +48,7 @@ extension VerificationError {
     public func excerpt(of input: [UInt8]) -> String? {
         guard part == nil, let offset else { return nil }
         switch offsetBase {
-        case .text: return input.dropFirst(offset).quoted(limit: 32)
+        case .text: return input.dropFirst(offset).excerpt
         case .binary: break
         default: return nil
         }
@@ -53,13 +59,33 @@ extension VerificationError {
         var cursor = ASN1Cursor(rest.span)
         let strings: [ASN1Tag] = [.utf8String, .ia5String, .printableString, .utcTime, .generalizedTime]
         if let element = try? cursor.read(), strings.contains(element.tag) {
-            return [UInt8](copying: element.content)[...].quoted(limit: 32)
+            return [UInt8](copying: element.content)[...].excerpt
         }
-        return rest.isEmpty ? nil : rest.prefix(8).hexadecimal + (rest.count > 8 ? "…" : "")
+        return rest.hexadecimalExcerpt
     }
 }
 
 extension ArraySlice<UInt8> {
+    /// The first characters between quotation marks, or the first bytes in hexadecimal of what is not text; `nil` where there are none.
+    package var excerpt: String? { isText ? quoted(limit: Self.excerptByteCount) : hexadecimalExcerpt }
+
+    fileprivate var hexadecimalExcerpt: String? {
+        isEmpty ? nil : prefix(8).hexadecimal + (count > 8 ? "…" : "")
+    }
+
+    private static var excerptByteCount: Int { 32 }
+
+    /// Whether the excerpt is UTF-8 with few control characters and no NUL. Its last character may be cut off.
+    package var isText: Bool {
+        let bytes = prefix(Self.excerptByteCount)
+        let controlCount = bytes.count { $0 < 0x20 && !$0.isWhitespace || $0 == 0x7F }
+        guard !bytes.contains(0), controlCount * 4 <= bytes.count else { return false }
+        let cutCount = count > bytes.count ? 3 : 0
+        return (0...cutCount).contains { count in
+            if case .some = String(validating: bytes.dropLast(count), as: UTF8.self) { true } else { false }
+        }
+    }
+
     /// The first characters between quotation marks; `nil` where there are none.
     func quoted(limit: Int) -> String? {
         guard !isEmpty else { return nil }
@@ -75,7 +101,8 @@ extension ArraySlice<UInt8> {
 }
 
 extension PolicyViolation {
-    fileprivate var advice: String {
+    /// - Parameter environment: The environment that the policy does not accept.
+    fileprivate func advice(_ environment: AppStoreEnvironment?) -> String {
         switch self {
         case .bundleIDMismatch:
             "If the app is yours, add its bundle id to `VerificationPolicy.bundleIDs`. Otherwise refuse the evidence."
@@ -84,7 +111,15 @@ extension PolicyViolation {
         case .unknownEnvironment:
             "Apple signed an environment that this version of the library does not know. Keep the evidence, and report the error."
         case .environmentMismatch:
-            "TestFlight and App Review use the sandbox. Verify their evidence with a verifier that accepts the sandbox."
+            switch environment {
+            case .sandbox:
+                "TestFlight and App Review use the sandbox. Verify their evidence with a verifier that accepts the sandbox."
+            case .production: "It is from production. Verify it with a verifier that accepts production."
+            case .xcode, .localTesting:
+                "It is from Xcode, where nobody pays. In tests, verify it with `AppStoreTrust.storeKitTesting`."
+            case nil:
+                "Verify it with a verifier that accepts its environment. TestFlight and App Review use the sandbox."
+            }
         case .partMismatch:
             "The parts of Apple's notifications agree with each other. Keep the notification, and report the error."
         case .applicationVersionMismatch: "Have the app refresh its receipt after an update."

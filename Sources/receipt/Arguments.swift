@@ -1,3 +1,6 @@
+import SpanASN1
+import StrictText
+
 /// The parsed arguments of a command: `--option value`, `--option=value`, and operands. `--` ends the options.
 struct Arguments {
     private(set) var operands: [String] = []
@@ -23,8 +26,7 @@ struct Arguments {
                 return
             }
             guard let option = syntax.options.first(where: { $0.name == parts[0] }) else {
-                throw .unknownOption(
-                    parts[0], suggestion: nearest(to: parts[0], in: syntax.options.map(\.name) + ["--help"]))
+                throw .unknownOption(parts[0], suggestion: nearest(to: parts[0], in: syntax.allOptions.map(\.name)))
             }
             guard !option.value.isEmpty else {
                 guard parts.count == 1 else { throw .unexpectedValue(option.name) }
@@ -77,6 +79,7 @@ struct Arguments {
 enum UsageError: Error, Hashable {
     case noCommand
     case unknownCommand(String, suggestion: String?)
+    case unknownShell(String, suggestion: String?)
     case unknownOption(String, suggestion: String?)
     case missingValue(option: String, value: String)
     case invalidValue(option: String, value: String, expected: String, suggestion: String?)
@@ -94,6 +97,8 @@ extension UsageError: CustomStringConvertible {
         case .noCommand: "a command is needed"
         case .unknownCommand(let name, let suggestion):
             "there is no command '\(name.printable)'" + Self.ask(suggestion)
+        case .unknownShell(let name, let suggestion):
+            "there are no completions for '\(name.printable)'" + Self.ask(suggestion)
         case .unknownOption(let name, let suggestion):
             "there is no option '\(name.printable)'" + Self.ask(suggestion)
         case .missingValue(let option, let value): "\(option) needs a value: \(option) \(value)"
@@ -111,5 +116,20 @@ extension UsageError: CustomStringConvertible {
 
     private static func ask(_ suggestion: String?) -> String {
         suggestion.map { "; did you mean '\($0)'?" } ?? ""
+    }
+}
+
+extension Instant {
+    /// Reads the value of an option: RFC 3339, or a date alone, which is its first moment in UTC.
+    ///
+    /// - Parameter words: The words that the option takes instead of a date, for the error.
+    init(option: String, _ text: String, orOneOf words: [String]) throws(UsageError) {
+        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
+            throw .invalidValue(
+                option: option, value: text,
+                expected: "\(words.joined(separator: ", ")), or a date such as 2025-01-31 or 2025-01-31T12:00:00Z",
+                suggestion: nearest(to: text, in: words))
+        }
+        self = date
     }
 }

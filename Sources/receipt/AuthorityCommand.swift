@@ -11,7 +11,10 @@ struct AuthorityCommand: Command {
             .init(
                 name: "--out", value: "DIR",
                 help: "Store it in DIR, which is made if it does not exist. No file is overwritten."
-            )
+            ),
+            .init(
+                name: "--key", value: "rsa|ec",
+                help: "The kind of its keys: 'rsa', the default, for receipts, or 'ec' for JWS and for receipts."),
         ],
         notes: """
             DIR gets a root, an intermediate and a leaf certificate (.der) with their private keys (.key).
@@ -20,16 +23,18 @@ struct AuthorityCommand: Command {
             """)
 
     private let directory: String
+    private let shape: TestCertificateAuthority.Shape
 
     init(_ arguments: Arguments) throws(UsageError) {
         guard let directory = arguments["--out"] else { throw .missingOption("--out DIR") }
         self.directory = directory
+        shape = arguments["--key"] == "ec" ? .ellipticCurve : .init()
     }
 
     func run(_ console: inout Console) -> ExitStatus {
         let files: [TestCertificateAuthority.File]
         do throws(MintingError) {
-            files = try TestCertificateAuthority().files()
+            files = try TestCertificateAuthority(shape).files()
         } catch {
             console.report("cannot make an authority: \(error.rawValue)")
             return .unusable

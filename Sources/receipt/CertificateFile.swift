@@ -44,6 +44,10 @@ struct CertificateFileError: Error, Hashable, CustomStringConvertible {
         case malformedPEM(PEMError)
         case malformedCertificate(ASN1DecodingError)
         case noCertificate
+        /// `--distrust` cannot be about roots.
+        case onlyRoots
+        /// The host does not compute SHA-256.
+        case noFingerprint(SignatureTrustError)
     }
 
     let file: String
@@ -56,6 +60,8 @@ struct CertificateFileError: Error, Hashable, CustomStringConvertible {
             case .malformedPEM(let error): error.description
             case .malformedCertificate(let error): "not a certificate: \(error)"
             case .noCertificate: "no certificate among the PEM blocks"
+            case .onlyRoots: "a root certificate cannot be distrusted: choose the roots to trust with --root"
+            case .noFingerprint(let error): error.kind.explanation
             }
         return "\(file.printable): \(explanation)"
     }

@@ -20,31 +20,75 @@ struct CommandSyntax: Sendable {
 
         /// The choices, if the value is one of a few words.
         var choices: [String]? {
-            value.contains("|") && value.allSatisfy { !$0.isUppercase }
-                ? value.split(separator: "|").map(String.init) : nil
+            let alternatives = alternatives
+            return alternatives.count > 1 && alternatives.allSatisfy(\.isLiteral) ? alternatives.map(\.text) : nil
         }
+
+        /// What the value may be: one or several, such as `now` and `DATE`.
+        var alternatives: [Alternative] { value.split(separator: "|").map { Alternative(text: String($0)) } }
+
+        /// The name and the value, as in the help.
+        var head: String { value.isEmpty ? name : "\(name) \(value)" }
     }
 
-    /// The text of `--help`.
-    var help: String {
-        var lines = [
-            "Usage: receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]")\(operands.isEmpty ? "" : " ")\(operands)", "",
-            summary + ".", "",
-        ]
-        lines.append("Options:")
-        let help = Option(name: "--help", value: "", help: "Show this help.")
-        let heads = (options + [help]).map { $0.value.isEmpty ? $0.name : "\($0.name) \($0.value)" }
-        let width = min(heads.map(\.count).max() ?? 0, 30)
-        for (option, head) in zip(options + [help], heads) {
-            var texts = option.help.split(separator: "\n").map(String.init)
-            if head.count > width {
-                lines.append("  " + head)
+    /// A value that an option or an operand may have: a word to write as it is, or the name of something in capitals.
+    struct Alternative {
+        let text: String
+
+        var isLiteral: Bool { !text.contains(where: \.isUppercase) }
+        var isFile: Bool { text.hasPrefix("FILE") || text.hasPrefix("SPEC") }
+        var isDirectory: Bool { text == "DIR" }
+    }
+
+    /// The options that every command has.
+    static let commonOptions = [Option(name: "--help", value: "", help: "Show this help.")]
+
+    var allOptions: [Option] { options + Self.commonOptions }
+
+    /// What an operand may be, such as `FILE` and `-`.
+    var operandAlternatives: [Alternative] {
+        operands.filter { !"[].".contains($0) }.split(separator: "|").map { Alternative(text: String($0)) }
+    }
+
+    var usage: String {
+        "receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]")\(operands.isEmpty ? "" : " ")\(operands)"
+    }
+
+    /// The parts of ``notes``: paragraphs, which end at an empty line, and lines that are examples and stay as they are.
+    var notesParts: [(text: String, isExample: Bool)] {
+        var parts: [(text: String, isExample: Bool)] = []
+        var continues = false
+        for line in notes.split(separator: "\n", omittingEmptySubsequences: false) {
+            let isExample = line.hasPrefix(" ")
+            defer { continues = !isExample && !line.isEmpty }
+            if line.isEmpty { continue }
+            if !isExample, continues {
+                parts[parts.count - 1].text += " " + line
             } else {
-                lines.append("  " + head.padded(to: width) + "  " + (texts.isEmpty ? "" : texts.removeFirst()))
+                parts.append((String(line), isExample))
             }
-            for text in texts { lines.append(String(repeating: " ", count: width + 4) + text) }
         }
-        if !notes.isEmpty { lines += ["", notes] }
+        return parts
+    }
+
+    /// Returns the text of `--help`.
+    ///
+    /// - Parameter width: The width of the terminal.
+    func help(width: Int) -> String {
+        let width = min(max(width, 40), 100)
+        var lines = "Usage: \(usage)".lines(width: width, indent: 4)
+        lines += [""] + (summary + ".").lines(width: width, indent: 0) + ["", "Options:"]
+        let column = min(allOptions.map(\.head.count).max() ?? 0, width > 70 ? 30 : 16) + 4
+        for option in allOptions {
+            let isBeside = option.head.count + 4 <= column
+            let head = isBeside ? "  " + option.head.padded(to: column - 2) : String(repeating: " ", count: column)
+            if !isBeside { lines.append("  " + option.head) }
+            lines += option.help.lines(width: width, after: head, column, indent: column)
+        }
+        if !notes.isEmpty { lines.append("") }
+        for part in notesParts {
+            lines += part.isExample ? [part.text] : part.text.lines(width: width, indent: 0)
+        }
         return lines.joined(separator: "\n")
     }
 }
@@ -61,9 +105,10 @@ extension Command {
     static func run(_ words: ArraySlice<String>, _ console: inout Console) throws(UsageError) -> ExitStatus {
         let arguments = try Arguments(words, syntax: syntax)
         guard !arguments.asksForHelp else {
-            console.print(syntax.help)
+            console.print(syntax.help(width: console.style.width ?? 80))
             return .passed
         }
+        console.style = console.style.applying(arguments)
         return try Self(arguments).run(&console)
     }
 }

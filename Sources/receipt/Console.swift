@@ -2,10 +2,12 @@ import Synchronization
 
 /// The output of a command: results go to standard output, and errors of the command itself to standard error.
 struct Console {
-    let style: Style
+    var style: Style
     private let destination: Destination
     private(set) var output: [UInt8] = []
     private(set) var errorOutput: [UInt8] = []
+    /// Whether anything went to standard output.
+    private(set) var hasOutput = false
     /// The reason the output could not be written. Further output is discarded.
     private var failure: SystemError?
     /// Whether output can still be written.
@@ -45,6 +47,7 @@ struct Console {
     }
 
     private mutating func endLine() {
+        hasOutput = true
         output.append(UInt8(ascii: "\n"))
         if output.count >= 1 << 16 { flush() }
     }
@@ -103,6 +106,15 @@ enum ExitStatus: Int32, Comparable {
     case interrupted = 130
     /// Standard output is a closed pipe. A shell reports 141 for a process that SIGPIPE killed.
     case closedPipe = 141
+
+    /// What a status means, for the manual page.
+    static let meanings = [
+        (0, "Every input passed."),
+        (1, "At least one input was refused."),
+        (2, "The usage is wrong, a file cannot be read or written, or libcrypto on this host cannot do the work."),
+        (130, "SIGINT or SIGTERM ended 'receipt batch'."),
+        (141, "Standard output is a pipe that was closed."),
+    ]
 
     /// Whether other threads may still be working, because the work was interrupted or its output could not be written.
     var leavesThreads: Bool { self >= .unusable }

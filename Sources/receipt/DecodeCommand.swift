@@ -5,17 +5,21 @@ import StrictText
 struct DecodeCommand: Command {
     static let syntax = CommandSyntax(
         name: "decode",
-        summary: "Shows the contents of receipts without verifying them",
+        summary: "Shows the contents of receipts and StoreKit 2 data without verifying them",
         operands: "[FILE|-]...",
         options: [
             .init(
                 name: "--format", value: "text|json|attributes",
                 help:
-                    "'json' and 'attributes' print one line for each input. 'attributes' lists\nall attributes by number."
-            )
-        ],
+                    "'json' and 'attributes' print one line for each input. 'attributes' lists all attributes of a receipt by number."
+            ),
+            Style.wideOption, Style.quietOption,
+        ] + Style.options,
         notes: """
-            Anyone can have written an unverified receipt. To verify one, use 'receipt verify'.
+            Anyone can have written what is not verified. To verify it, use 'receipt verify'.
+            Of a JWS, the header and the payload are shown, and the signed parts of a notification.
+            'receipt asn1' shows its certificates.
+
             Exit status: 0 if all inputs were decoded, 1 if one was refused, 2 for wrong usage or
             an unreadable file.
             """)
@@ -24,9 +28,11 @@ struct DecodeCommand: Command {
 
     private let inputs: [FileInput]
     private let format: Format
+    private let isQuiet: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         format = arguments["--format"].flatMap(Format.init) ?? .text
+        isQuiet = arguments["--quiet"] != nil
         inputs = try arguments.inputs()
     }
 
@@ -34,17 +40,24 @@ struct DecodeCommand: Command {
         let report = TextReport(style: console.style, verification: nil)
         var writer = JSONWriter()
         var status = ExitStatus.passed
-        for (index, input) in inputs.enumerated() {
-            if index > 0, format == .text { console.print() }
+        for input in inputs {
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
-            let result = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
-            if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
+            let result = Result { () throws(VerificationError) in
+                // Only receipts have attributes.
+                format == .attributes
+                    ? .receipt(try UnverifiedReceipt(decoding: bytes)) : try UnverifiedEvidence(decoding: bytes)
+            }
+            status.formMaximum(ExitStatus(result))
+            if isQuiet, case .success = result { continue }
             switch (format, result) {
             case (.text, _):
+                report.separate(&console)
                 report.print(result, of: input, bytes, to: &console)
                 continue
-            case (.attributes, .success(let receipt)): writer.attributes(of: receipt.receipt, file: input.name)
-            case (.attributes, .failure), (.json, _): writer.decoding(result, file: input.name, advice: \.commandAdvice)
+            case (.attributes, .success(.receipt(let receipt))):
+                writer.attributes(of: receipt.receipt, file: input.name)
+            case (.attributes, _), (.json, _):
+                writer.decoding(result, file: input.name, advice: { $0.commandAdvice(GivenOptions()) })
             }
             console.print(utf8: writer.bytes)
             writer.removeAll()

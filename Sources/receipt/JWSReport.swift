@@ -1,4 +1,6 @@
 import AppStoreReceipt
+import SpanASN1
+import SpanPKCS7
 
 // The verdict on evidence of any kind, as text.
 extension TextReport {
@@ -17,12 +19,32 @@ extension TextReport {
                 } else {
                     console.print("\n  \(style(.bold, part.kind.text))")
                 }
-                let fields = part.fields.map { (label: $0.name.printable, value: $0.value.text) }
-                print(fields: fields + part.verification.textFields, to: &console)
+                print(fields: part.fields.map(\.text) + part.verification.textFields, to: &console)
             }
             printLimits(to: &console)
         }
     }
+
+    /// Prints a JWS that was not verified.
+    func print(_ jws: UnverifiedJWS, to console: inout Console) {
+        var header = jws.headerFields.map(\.text)
+        if let certificates = try? jws.certificates() {
+            let subjects = certificates.map { certificate in
+                (try? SpanPKCS7.Certificate(certificate.span).subject.distinguishedName()) ?? "not a certificate"
+            }
+            header += subjects.enumerated().map { ("x5c[\($0)]", $1) }
+        }
+        console.print("\n  \(style(.bold, "header"))")
+        print(fields: header, to: &console)
+        for part in jws.parts {
+            console.print("\n  \(style(.bold, part.kind?.text ?? "payload of an unknown kind"))")
+            print(fields: part.fields.map(\.text), to: &console)
+        }
+    }
+}
+
+extension JWSField {
+    fileprivate var text: (label: String, value: String) { (name.printable, value.text) }
 }
 
 extension JWSPart.Kind {

@@ -6,29 +6,42 @@ import StrictText
 struct MintCommand: Command {
     static let syntax = CommandSyntax(
         name: "mint",
-        summary: "Makes a receipt for tests",
+        summary: "Makes a receipt or a JWS for tests",
         operands: "[SPEC.json|-]",
         maximumOperandCount: 1,
         options: [
             .init(
                 name: "--ca", value: "DIR",
                 help:
-                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign\nwith an authority that is not stored."
+                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign with an authority that is not stored."
             ),
             .init(
                 name: "--purchases", value: "N|SPEC.json",
-                help: "Mint N purchases of invented products (1 by default), or the receipt\nthat SPEC.json specifies."),
-            .init(name: "--bundle-id", value: "ID", help: "The app's bundle id; 'com.example.app' by default."),
-            .init(name: "--out", value: "FILE", help: "Write the receipt to FILE instead of standard output."),
+                help: "Mint a receipt with N purchases of invented products, or what SPEC.json specifies."),
+            .init(
+                name: "--bundle-id", value: "ID",
+                help: "The app's bundle id, instead of that of SPEC.json or 'com.example.app'."),
+            .init(
+                name: "--out", value: "FILE", help: "Write to FILE instead of standard output. No file is overwritten."),
             .init(
                 name: "--format", value: "der|base64",
-                help: "The default is 'der' with --out, and 'base64' without."),
+                help: "The form of a receipt. The default is 'der' with --out, and 'base64' without."),
         ],
         notes: """
-            SPEC.json has the keys of 'receipt decode --format json'. The output of that command, or
-            its member 'receipt', can be edited and minted again. A small example:
+            Without SPEC.json and --purchases, the specification is read from standard input. Empty input
+            is an error. On a terminal, a receipt with one purchase is minted.
+
+            SPEC.json has the keys of 'receipt decode --format json', whose output can be edited and minted
+            again. Small examples:
               {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
-            The same authority and specification always produce the same bytes.
+              {"transaction":{"productId":"pro","transactionId":"1"}}
+              {"notification":{"notificationType":"REFUND"},"transaction":{"revocationDate":"2025-06-15T12:00:00Z"}}
+            The others are "renewal_info", "app_transaction" and "realtime_request". A missing member of a
+            JWS has a default, and one that is null is not written. A JWS needs an authority that
+            'receipt ca --key ec' made.
+
+            The same authority and specification of a receipt always produce the same bytes, if its keys
+            are RSA keys.
             """)
 
     private enum Content {
@@ -36,11 +49,17 @@ struct MintCommand: Command {
         case specification(FileInput)
     }
 
+    /// What is signed.
+    private enum Specification {
+        case receipt(ReceiptBuilder)
+        case jws(JWSSpecification)
+    }
+
     private let content: Content
     private let authority: String?
     private let bundleID: String?
     private let output: String?
-    private let isBinary: Bool
+    private let format: String?
 
     /// The number that a verifier accepts by default.
     private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
@@ -61,23 +80,26 @@ struct MintCommand: Command {
             } else {
                 content = .specification(FileInput(purchases))
             }
+        } else if let operand {
+            content = .specification(FileInput(operand))
         } else {
-            content = operand.map { .specification(FileInput($0)) } ?? .purchases(1)
+            content = System.isTerminal(System.standardInput) ? .purchases(1) : .specification(.standardInput)
         }
         authority = arguments["--ca"]
         bundleID = arguments["--bundle-id"]
         output = arguments["--out"]
-        isBinary = arguments["--format"].map { $0 == "der" } ?? (output != nil)
+        format = arguments["--format"]
     }
 
     func run(_ console: inout Console) -> ExitStatus {
-        guard let builder = makeBuilder(&console), let bytes = sign(builder, &console) else { return .unusable }
+        guard let specification = specification(&console), let bytes = sign(specification, &console) else {
+            return .unusable
+        }
         do throws(SystemError) {
-            let encoded = isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)
             if let output {
-                try System.write(encoded.span, toFile: output)
+                try System.write(bytes.span, toNewFileOrDevice: output)
             } else {
-                console.write(encoded[...])
+                console.write(bytes[...])
             }
         } catch {
             console.report("\((output ?? "-").printable): \(error)")
@@ -86,44 +108,80 @@ struct MintCommand: Command {
         return .passed
     }
 
-    private func makeBuilder(_ console: inout Console) -> ReceiptBuilder? {
-        var builder: ReceiptBuilder
+    /// Returns what to sign; `nil` if there is none, which is reported.
+    private func specification(_ console: inout Console) -> Specification? {
+        let file: FileInput
         switch content {
         case .purchases(let count):
-            builder = ReceiptBuilder(
-                bundleID: bundleID ?? "com.example.app",
-                purchases: (0..<count).map { index in
-                    let product = "com.example.app.product.\(index % 10)"
-                    return .consumable(product, transactionID: String(200_000_000_000_001 + index))
-                })
-        case .specification(let file):
-            do throws(SystemError) {
-                let text = try file.read()
-                do throws(ReceiptSpecificationError) {
-                    builder = try ReceiptBuilder(json: text)
-                } catch {
-                    let place = String(decoding: text.dropFirst(error.offset).prefix(40), as: UTF8.self)
-                    console.report("\(file.name.printable): \(error): \(place.printable)")
-                    return nil
-                }
-            } catch {
-                console.report("\(file.name.printable): \(error)")
+            return .receipt(
+                ReceiptBuilder(
+                    bundleID: bundleID ?? "com.example.app",
+                    purchases: (0..<count).map { index in
+                        let product = "com.example.app.product.\(index % 10)"
+                        return .consumable(product, transactionID: String(200_000_000_000_001 + index))
+                    }))
+        case .specification(let given): file = given
+        }
+        let name = file.name.printable
+        let text: [UInt8]
+        do throws(SystemError) {
+            text = try file.read()
+        } catch {
+            console.report("\(name): \(error)")
+            return nil
+        }
+        guard text.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
+            console.report(
+                "\(name): the specification is empty. Pass SPEC.json, or --purchases N to mint invented purchases.")
+            return nil
+        }
+        do throws(ReceiptSpecificationError) {
+            guard var jws = try JWSSpecification(json: text) else {
+                var builder = try ReceiptBuilder(json: text)
+                if let bundleID { builder.bundleID = bundleID }
+                return .receipt(builder)
+            }
+            for (member, offset) in jws.unknownMembers {
+                console.report(
+                    "\(name): written as it is, but Apple documents no such member: '\(member.printable)' at byte \(offset)"
+                )
+            }
+            guard format == nil else {
+                console.report("--format is for receipts: a JWS has one form")
                 return nil
             }
+            jws.bundleID = bundleID
+            return .jws(jws)
+        } catch {
+            let rest = text.dropFirst(error.offset)
+            let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
+            console.report("\(name): \(error)" + (place.map { ": \($0)" } ?? ""))
+            return nil
         }
-        if let bundleID { builder.bundleID = bundleID }
-        return builder
     }
 
-    private func sign(_ builder: ReceiptBuilder, _ console: inout Console) -> [UInt8]? {
+    /// Returns the bytes to write; `nil` if they cannot be made, which is reported.
+    private func sign(_ specification: Specification, _ console: inout Console) -> [UInt8]? {
+        var stored: TestCertificateAuthority?
+        if let authority {
+            stored = .load(authority, &console)
+            guard stored != nil else { return nil }
+        }
         do throws(MintingError) {
-            if let authority {
-                guard let authority = TestCertificateAuthority.load(authority, &console) else { return nil }
-                return try builder.signed(by: authority)
+            switch specification {
+            case .receipt(let builder):
+                let authority = if let stored { stored } else { try TestCertificateAuthority() }
+                let bytes = try builder.signed(by: authority)
+                let isBinary = format.map { $0 == "der" } ?? (output != nil)
+                return isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)
+            case .jws(let jws):
+                let authority = if let stored { stored } else { try TestCertificateAuthority(.ellipticCurve) }
+                return Array((try jws.signed(by: authority) + "\n").utf8)
             }
-            return try builder.signed(by: TestCertificateAuthority())
         } catch {
-            console.report("cannot mint: \(error.rawValue)")
+            let isJWS = if case .jws = specification { true } else { false }
+            let advice = isJWS && error == .unsuitableKey ? ". 'receipt ca --key ec' makes an authority for JWS." : ""
+            console.report("cannot mint: \(error.rawValue)\(advice)")
             return nil
         }
     }

@@ -9,35 +9,69 @@ extension TextReport {
             return
         }
         console.print("  \(purchases.count) purchase\(purchases.count == 1 ? "" : "s")")
-        // Columns in which nothing stands are left out. A row is made twice, so that not all of them are in memory.
+        let table = PurchaseTable(purchases, style)
+        console.print(style(.dim, table.head))
+        for purchase in purchases { table.print(purchase, to: &console) }
+    }
+}
+
+/// The columns of a table of purchases. If they do not fit in one line, each purchase has several, and so has the head.
+private struct PurchaseTable {
+    private let lines: [[(column: PurchaseColumn, width: Int)]]
+    private let style: Style
+
+    /// App Store Connect gives a product's id 100 characters; a stranger may give it a million.
+    private static let maximumCellWidth = 120
+    private static let indents = (first: 2, other: 6)
+
+    /// Columns without a value are omitted. Each cell is made twice, so that not all of them are in memory.
+    init(_ purchases: InAppPurchases, _ style: Style) {
+        self.style = style
         var widths = PurchaseColumn.allCases.map { _ in 0 }
         for purchase in purchases {
             for (index, column) in PurchaseColumn.allCases.enumerated() {
-                // App Store Connect gives a product's id 100 characters; a stranger may give it a million.
-                let text = column.cell(of: purchase).keepingEnd(of: 120)
-                widths[index] = max(widths[index], text.count)
+                let count = column.cell(of: purchase).keepingEnd(of: Self.maximumCellWidth).columnCount
+                widths[index] = max(widths[index], count)
             }
         }
-        for (index, column) in PurchaseColumn.allCases.enumerated() where widths[index] > 0 {
-            widths[index] = max(widths[index], column.title.count)
+        var lines: [[(column: PurchaseColumn, width: Int)]] = [[]]
+        var used = 0
+        for (column, width) in zip(PurchaseColumn.allCases, widths) where width > 0 {
+            let width = max(width, column.title.count)
+            if let total = style.width, used > 0, used + 2 + width > total {
+                lines.append([])
+                used = 0
+            }
+            used += (used > 0 ? 2 : lines.count > 1 ? Self.indents.other : Self.indents.first) + width
+            lines[lines.count - 1].append((column, width))
         }
-        if let total = style.width {
-            let used = 2 + widths.filter { $0 > 0 }.reduce(0) { $0 + $1 + 2 } - 2
-            // The product's id is the one to be cut.
-            if used > total { widths[0] = min(widths[0], max(12, widths[0] - (used - total))) }
-        }
-        func line(_ cell: (PurchaseColumn) -> String) -> String {
-            var line = ""
-            for (column, width) in zip(PurchaseColumn.allCases, widths) where width > 0 {
-                let text = cell(column)
-                line += "  " + (column == .notes ? text : text.keepingEnd(of: width).padded(to: width))
+        self.lines = lines
+    }
+
+    var head: String { texts(\.title).joined(separator: "\n") }
+
+    func print(_ purchase: InAppPurchase, to console: inout Console) {
+        for line in texts({ $0.cell(of: purchase) }) { console.print(line) }
+    }
+
+    private func texts(_ cell: (PurchaseColumn) -> String) -> [String] {
+        var texts: [String] = []
+        for (index, columns) in lines.enumerated() {
+            let indent = index == 0 ? Self.indents.first : Self.indents.other
+            var text = ""
+            for (column, width) in columns {
+                let value = style.isWide ? cell(column) : cell(column).keepingEnd(of: Self.maximumCellWidth)
+                text += String(repeating: " ", count: text.isEmpty ? indent : 2) + value.padded(to: width)
             }
             // Not its last character: an offer's may be of any number of scalars, and to compare it is to normalise them.
-            while line.utf8.last == UInt8(ascii: " ") { line.unicodeScalars.removeLast() }
-            return line
+            while text.utf8.last == UInt8(ascii: " ") { text.unicodeScalars.removeLast() }
+            guard !text.isEmpty else { continue }
+            // A column that is alone in its line can be too wide.
+            let value = String(text.unicodeScalars.dropFirst(indent))
+            texts += value.lines(
+                width: style.width, after: String(repeating: " ", count: indent), indent, indent: indent)
         }
-        console.print(style(.dim, line(\.title)))
-        for purchase in purchases { console.print(line { $0.cell(of: purchase) }) }
+        return texts
     }
 }
 
@@ -98,17 +132,5 @@ extension ProductType {
         case .freeSubscription: "free subscription"
         default: "type \(rawValue)"
         }
-    }
-}
-
-extension String {
-    /// Returns the text or, if it is longer than `width` (at least 1), its end after an ellipsis, because ids differ at their ends.
-    ///
-    /// Finding character boundaries takes time in the square of the examined length (regional indicators, joiners), and a character can have any number of
-    /// scalars. Therefore only the last scalars are examined, 16 for each character.
-    fileprivate func keepingEnd(of width: Int) -> String {
-        let limit = 16 * width
-        if utf8.count <= limit, count <= width { return self }
-        return "\u{2026}" + String(unicodeScalars.suffix(limit)).suffix(width - 1)
     }
 }

@@ -4,7 +4,7 @@ struct ReceiptCommand {
     static let version = "0.1.0"
     static let commands: [any Command.Type] = [
         VerifyCommand.self, BatchCommand.self, DecodeCommand.self, ASN1Command.self, CMSCommand.self, MintCommand.self,
-        AuthorityCommand.self,
+        AuthorityCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
 
     static func main() {
@@ -47,13 +47,15 @@ struct ReceiptCommand {
         return .unusable
     }
 
+    static let summary = "Verifies App Store receipts and StoreKit 2 data offline, and shows their contents."
+
     static var help: String {
         let width = commands.map { $0.syntax.name.count }.max() ?? 0
         let list = commands.map { "  \($0.syntax.name.padded(to: width))  \($0.syntax.summary)" }
         return """
             Usage: receipt COMMAND [ARGUMENTS]
 
-            Verifies App Store receipts and StoreKit 2 data offline, and shows their contents.
+            \(summary)
 
             Commands:
             \(list.joined(separator: "\n"))

@@ -97,6 +97,20 @@ enum System {
             bytes, to: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode: isPrivate ? 0o600 : 0o666)
     }
 
+    /// Writes a file that must not exist, or a device or a pipe, which cannot be overwritten.
+    static func write(_ bytes: Span<UInt8>, toNewFileOrDevice path: String) throws(SystemError) {
+        do throws(SystemError) {
+            try write(bytes, toNewFile: path, isPrivate: false)
+        } catch {
+            guard error.code == EEXIST else { throw error }
+            let descriptor = unsafe systemOpen(path, O_WRONLY | O_CLOEXEC, 0)
+            guard descriptor >= 0 else { throw SystemError(code: errno) }
+            defer { close(descriptor) }
+            guard byteCount(of: descriptor) == nil else { throw error }
+            try write(bytes, to: descriptor)
+        }
+    }
+
     private static func write(
         _ bytes: Span<UInt8>, to path: String, flags: CInt, mode: mode_t
     ) throws(SystemError) {

@@ -11,6 +11,19 @@ struct TextReport {
     struct Verification {
         let checksBundleID: Bool
         let checksEnvironment: Bool
+        let given: GivenOptions
+        let verifier: AppStoreVerifier
+
+        /// The app and the environment of evidence that was refused; empty if they are not known to be signed.
+        ///
+        /// Only evidence that a policy refused is known to be genuine. It is verified again, and then accepted whatever its app.
+        func subject(of bytes: [UInt8], refused error: VerificationError) -> [(label: String, value: String)] {
+            guard error.stage == .policy || error.code == "no-app-apple-id",
+                let lenient = try? verifier.acceptingEveryApp(), let evidence = try? lenient.verify(bytes)
+            else { return [] }
+            let fields = [("Bundle id", evidence.bundleID), ("Environment", evidence.environment?.rawValue)]
+            return fields.compactMap { field in field.1.map { (field.0, $0) } }
+        }
     }
 
     func print(_ receipt: VerifiedReceipt, of input: FileInput, to console: inout Console) {
@@ -22,13 +35,15 @@ struct TextReport {
 
     /// - Parameter bytes: The bytes of `input`.
     func print(
-        _ result: Result<UnverifiedReceipt, VerificationError>, of input: FileInput, _ bytes: [UInt8],
+        _ result: Result<UnverifiedEvidence, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console
     ) {
+        if case .success = result {
+            print(.yellow, "UNVERIFIED", input, ": anyone can have written this", to: &console)
+        }
         switch result {
-        case .success(let receipt):
-            console.print(
-                "\(style(.yellow, "UNVERIFIED"))  \(style(.bold, input.name.printable)): anyone can have written this")
+        case .success(.jws(let jws)): print(jws, to: &console)
+        case .success(.receipt(let receipt)):
             print(fields: receipt.receipt.textFields, to: &console)
             print(purchases: receipt.inAppPurchases, to: &console)
         case .failure(let error): print(error, of: input, bytes, to: &console)
@@ -48,13 +63,19 @@ struct TextReport {
         let refusal = Refusal(
             code: error.code, explanation: error.explanation, found: error.found, expected: error.expected,
             place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
+            subject: verification?.subject(of: bytes, refused: error) ?? [],
             // Where nothing is verified, what to do is for the caller to know.
-            advice: verification == nil ? nil : error.commandAdvice)
+            advice: verification.map { error.commandAdvice($0.given) })
         print(refusal, of: input, to: &console)
     }
 
+    /// Prints an empty line between two reports.
+    func separate(_ console: inout Console) {
+        if console.hasOutput { console.print() }
+    }
+
     func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
-        console.print("\(style(.green, "VERIFIED"))  \(style(.bold, input.name.printable)), \(what)")
+        print(.green, "VERIFIED", input, ", \(what)", to: &console)
     }
 
     /// The reason an input was refused.
@@ -68,24 +89,51 @@ struct TextReport {
         let place: [String]
         /// The input at that place.
         var excerpt: String?
+        /// The app and the environment, if they are known to be signed.
+        var subject: [(label: String, value: String)] = []
         /// One or two sentences that say what to do.
         let advice: String?
     }
 
     func print(_ refusal: Refusal, of input: FileInput, to console: inout Console) {
-        console.print("\(style(.red, "REFUSED"))  \(style(.bold, input.name.printable)): \(refusal.code)")
-        console.print("  \(refusal.explanation)" + (refusal.excerpt.map { ": \($0.printable)" } ?? ""))
-        if let found = refusal.found { console.print("  found \(found.shortened.printable)") }
-        if let expected = refusal.expected { console.print("  expected \(expected.printable)") }
-        if !refusal.place.isEmpty { console.print("  at \(refusal.place.joined(separator: ", in "))") }
-        if let advice = refusal.advice { console.print("  \(advice)") }
+        print(.red, "REFUSED", input, ": \(refusal.code)", to: &console)
+        print(refusal.explanation + (refusal.excerpt.map { ": \($0.printable)" } ?? ""), to: &console)
+        if let found = refusal.found { print("found \(shortened(found).printable)", to: &console) }
+        if let expected = refusal.expected { print("expected \(expected.printable)", to: &console) }
+        if !refusal.place.isEmpty { print("at \(refusal.place.joined(separator: ", in "))", to: &console) }
+        print(fields: refusal.subject.map { ($0.label, shortened($0.value)) }, to: &console)
+        if let advice = refusal.advice { print(advice, to: &console) }
+    }
+
+    /// Prints the verdict on an input. What follows the name has a line of its own if it does not fit.
+    private func print(
+        _ ink: Style.Ink, _ verdict: String, _ input: FileInput, _ rest: String, to console: inout Console
+    ) {
+        let name = input.name.printable
+        let head = "\(style(ink, verdict))  \(style(.bold, name))"
+        guard let width = style.width, "\(verdict)  \(name)\(rest)".columnCount > width,
+            let start = rest.unicodeScalars.firstIndex(of: " ")
+        else { return console.print(head + rest) }
+        console.print(head + rest[..<start])
+        print(String(rest.unicodeScalars[start...].dropFirst()), to: &console)
+    }
+
+    /// Prints a paragraph.
+    private func print(_ text: String, _ ink: Style.Ink? = nil, to console: inout Console) {
+        for line in text.lines(width: style.width, after: "  ", 2, indent: 2) {
+            console.print(ink.map { style($0, line) } ?? line)
+        }
     }
 
     func print(fields: [(label: String, value: String)], to console: inout Console) {
         // A stranger may give a name a million characters.
-        let width = min(fields.map(\.label.count).max() ?? 0, 48)
+        let labelWidth = min(fields.map(\.label.columnCount).max() ?? 0, 48)
         for field in fields {
-            console.print("  \(style(.dim, field.label.padded(to: width)))  \(field.value.printable)")
+            let label = field.label.padded(to: labelWidth)
+            let column = label.columnCount + 4
+            let lines = field.value.printable.lines(
+                width: style.width, after: "  \(style(.dim, label))  ", column, indent: labelWidth + 4)
+            for line in lines { console.print(line) }
         }
     }
 
@@ -97,17 +145,20 @@ struct TextReport {
         ].compactMap(\.self)
         console.print()
         if !unchecked.isEmpty {
-            console.print("  \(style(.yellow, "Not checked:")) \(unchecked.joined(separator: ", ")).")
+            let label = "Not checked:"
+            let lines = "\(unchecked.joined(separator: ", ")).".lines(
+                width: style.width, after: "  \(style(.yellow, label)) ", label.count + 3, indent: 2)
+            for line in lines { console.print(line) }
         }
-        console.print(
-            style(.dim, "  It does not say what happened after it was signed (refunds, renewals), or who sent it."))
+        print(
+            "It does not say what happened after it was signed (refunds, renewals), or who sent it.", .dim,
+            to: &console)
     }
-}
 
-extension String {
     /// The first 200 scalars, because a signed string can have any length.
-    fileprivate var shortened: String {
-        unicodeScalars.count > 200 ? String(String.UnicodeScalarView(unicodeScalars.prefix(200))) + "…" : self
+    private func shortened(_ text: String) -> String {
+        guard !style.isWide, text.unicodeScalars.count > 200 else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(200))) + "…"
     }
 }
 
@@ -173,7 +224,8 @@ extension Verification {
     var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates validated at \(validationDate.text)"),
-            ("Signer", "\(signer), valid until \(signerExpiry.text)"),
+            ("Signer", signer.description),
+            ("Signer expires", signerExpiry.text),
             ("Trust anchor", rootName + anchor.description),
         ]
     }
@@ -202,5 +254,16 @@ extension Instant {
 extension Sequence<UInt8> {
     var hexadecimal: String {
         map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+extension AppStoreVerifier {
+    /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its trust.
+    fileprivate func acceptingEveryApp() throws(VerificationError) -> AppStoreVerifier {
+        var policy = policy
+        (policy.bundleIDs, policy.appAppleID) = (nil, nil)
+        policy.environments =
+            if case .storeKitTesting = trust { [.xcode, .localTesting] } else { [.production, .sandbox] }
+        return try AppStoreVerifier(policy: policy, trust: trust)
     }
 }

@@ -12,20 +12,25 @@ struct VerifierOptions {
             help: "Accept a JWS of this app only. Without it, the Apple id is not checked."),
         .init(
             name: "--environment", value: "production|sandbox",
-            help: "Accept this environment; may be repeated. Without it, the environment is not\nchecked.",
+            help: "Accept this environment; may be repeated. Without it, the environment is not checked.",
             isRepeatable: true),
         .init(
             name: "--root", value: "FILE",
-            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be\nrepeated.",
+            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated.",
             isRepeatable: true),
         .init(
             name: "--xcode-root", value: "FILE",
             help: "Accept only what StoreKit Testing signed with the certificate in FILE."),
         .init(
-            name: "--at", value: "DATE",
+            name: "--at", value: "creation|now|DATE",
             help:
-                "Validate the certificates at the signing date ('creation', the default),\n'now', or at a date such as 2025-01-31T12:00:00Z."
+                "Validate the certificates at the signing date ('creation', the default), 'now', or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
         ),
+        .init(
+            name: "--distrust", value: "FILE|FINGERPRINT",
+            help:
+                "Refuse what a signer's or intermediate certificate signed: those in FILE (PEM or DER), or the one with this SHA-256 in hexadecimal; may be repeated.",
+            isRepeatable: true),
     ]
 
     private enum Trust {
@@ -39,6 +44,9 @@ struct VerifierOptions {
     private let environments: Set<AppStoreEnvironment>
     private let trust: Trust
     private let validationDate: VerificationPolicy.ValidationDate
+    private let distrusted: [String]
+    /// What advice depends on.
+    let given: GivenOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         bundleID = arguments["--bundle-id"]
@@ -61,13 +69,12 @@ struct VerifierOptions {
         case "creation": validationDate = .signing
         case "now": validationDate = .now
         case let text:
-            guard let date = Instant(rfc3339: text) else {
-                throw .invalidValue(
-                    option: "--at", value: text, expected: "creation, now, or a date such as 2025-01-31T12:00:00Z",
-                    suggestion: nearest(to: text, in: ["creation", "now"]))
-            }
-            validationDate = .date(date)
+            validationDate = .date(try Instant(option: "--at", text, orOneOf: ["creation", "now"]))
         }
+        distrusted = arguments.all("--distrust")
+        given = GivenOptions(
+            trust: arguments["--xcode-root"] != nil ? .storeKitTesting : roots.isEmpty ? .apple : .roots,
+            hasDate: validationDate != .signing)
     }
 
     var checksBundleID: Bool { bundleID != nil }
@@ -89,10 +96,12 @@ struct VerifierOptions {
             case .storeKitTesting(let file):
                 trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
             }
+            var policy = policy
+            for name in distrusted { policy.distrusted.formUnion(try fingerprints(name, &console)) }
             do throws(VerificationError) {
                 return try AppStoreVerifier(policy: policy, trust: trust)
             } catch {
-                console.report("\(error.code): \(error). \(error.commandAdvice)")
+                console.report("\(error.code): \(error). \(error.commandAdvice(given))")
             }
         } catch {
             console.report(error.description)
@@ -110,6 +119,30 @@ struct VerifierOptions {
             "\(file.printable): \(anchors.count - roots.count) of \(anchors.count) certificates left out: not self-signed"
         )
         return roots
+    }
+
+    /// The fingerprints that a value of `--distrust` names. Roots are left out, and told: no verifier compares them.
+    private func fingerprints(
+        _ value: String, _ console: inout Console
+    ) throws(CertificateFileError) -> [Fingerprint] {
+        if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
+        let certificates = try CertificateFile(name: value).trustAnchors()
+        let others = certificates.filter { !$0.isRoot }
+        guard !others.isEmpty else { throw CertificateFileError(file: value, reason: .onlyRoots) }
+        if others.count < certificates.count {
+            console.report(
+                "\(value.printable): \(certificates.count - others.count) of \(certificates.count) certificates left out: roots are chosen with --root"
+            )
+        }
+        var fingerprints: [Fingerprint] = []
+        for certificate in others {
+            do throws(SignatureTrustError) {
+                fingerprints.append(try Fingerprint(of: certificate.der.span))
+            } catch {
+                throw CertificateFileError(file: value, reason: .noFingerprint(error))
+            }
+        }
+        return fingerprints
     }
 
     private var policy: VerificationPolicy {

@@ -12,13 +12,15 @@ struct VerifyCommand: Command {
             .init(
                 name: "--format", value: "text|json|verify-receipt",
                 help:
-                    "'json' prints one line for each input. 'verify-receipt' prints the answer of\nApple's verifyReceipt, for --environment or for both environments."
-            )
-        ],
+                    "'json' prints one line for each input. 'verify-receipt' prints the answer of Apple's verifyReceipt, for --environment or for both environments."
+            ),
+            Style.wideOption, Style.quietOption,
+        ] + Style.options,
         notes: """
             A receipt is binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a JWS in
             its compact form: a transaction, renewal information, an app transaction, a notification
             (its signed parts are verified too), or a real-time request. '-' is standard input.
+
             Exit status: 0 if all inputs were verified, 1 if one was refused, 2 for wrong usage,
             an unreadable file, or a host whose libcrypto cannot verify receipts.
             """)
@@ -31,10 +33,12 @@ struct VerifyCommand: Command {
     private let inputs: [FileInput]
     private let verifierOptions: VerifierOptions
     private let format: Format
+    private let isQuiet: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         verifierOptions = try VerifierOptions(arguments)
         format = arguments["--format"].flatMap(Format.init) ?? .text
+        isQuiet = arguments["--quiet"] != nil
         inputs = try arguments.inputs()
     }
 
@@ -44,22 +48,25 @@ struct VerifyCommand: Command {
     }
 
     private func report(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
+        let given = verifierOptions.given
         let report = TextReport(
             style: console.style,
             verification: .init(
-                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment))
+                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment,
+                given: given, verifier: verifier))
         var writer = JSONWriter()
         var status = ExitStatus.passed
-        for (index, input) in inputs.enumerated() {
-            if index > 0, format == .text { console.print() }
+        for input in inputs {
             guard let bytes = input.read(asJSON: format == .json, &console, &status) else { continue }
             let result = Result { () throws(VerificationError) in try verifier.verify(bytes) }
             status.formMaximum(ExitStatus(result))
+            if isQuiet, case .success = result { continue }
             if format == .json {
-                writer.verdict(result, file: input.name, advice: \.commandAdvice)
+                writer.verdict(result, file: input.name, advice: { $0.commandAdvice(given) })
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
             } else {
+                report.separate(&console)
                 report.print(result, of: input, bytes, to: &console)
             }
         }
@@ -80,6 +87,7 @@ struct VerifyCommand: Command {
             guard let bytes = input.read(asJSON: false, &console, &status) else { continue }
             let answer = responder.answer(toAnyReceipt: bytes)
             status.formMaximum(ExitStatus(answer.result))
+            if isQuiet, case .success = answer.result { continue }
             console.print(utf8: answer.body)
         }
         return status

@@ -52,6 +52,64 @@ import Testing
         #expect(!result.output.contains("\u{1B}"))
     }
 
+    @Test func `mint reads its specification from standard input`() throws {
+        let authority = folder.url.appending(path: "ca").path(percentEncoded: false)
+        #expect(try run(["ca", "--key", "ec", "--out", authority]).status == 0)
+        for operands in [[], ["-"]] {
+            let receipt = try run(
+                ["mint", "--ca", authority] + operands, input: Array(#"{"bundle_id":"com.example.stdin"}"#.utf8))
+            #expect(receipt.status == 0)
+            #expect(
+                try run(["decode", "-"], input: Array(receipt.output.utf8)).output.contains("com.example.stdin"))
+            let jws = try run(["mint", "--ca", authority] + operands, input: Array(#"{"transaction":{}}"#.utf8))
+            #expect(try run(["verify", "--root", authority + "/root.der"], input: Array(jws.output.utf8)).status == 0)
+        }
+        // --purchases says what to mint.
+        let counted = try run(["mint", "--purchases", "0"], input: Array("no JSON".utf8))
+        #expect(counted.status == 0 && counted.output.hasPrefix("M"))
+    }
+
+    @Test(arguments: [[], [0x0A], Array("{".utf8)] as [[UInt8]])
+    func `mint without a specification on standard input mints nothing`(input: [UInt8]) throws {
+        let result = try run(["mint"], input: input)
+        #expect(result.status == 2 && result.output.isEmpty)
+        #expect(
+            result.errorOutput.contains(
+                input.contains(0x7B) ? "the JSON is malformed" : "-: the specification is empty"))
+    }
+
+    @Test(arguments: [("40", 40), ("120", 120), ("", Int.max), ("0", .max), ("x", .max)])
+    func `in a pipe, COLUMNS is the width of the report, if it is set`(columns: String, width: Int) throws {
+        let receipt = try run(["mint", "--purchases", "3"])
+        let result = try run(["decode", "-"], input: Array(receipt.output.utf8), environment: ["COLUMNS": columns])
+        #expect(result.lines.allSatisfy { $0.unicodeScalars.count <= width })
+        #expect(result.lines.contains { $0.hasPrefix("  PRODUCT ") && $0.hasSuffix("PURCHASED (UTC)") } == (width > 40))
+    }
+
+    @Test(arguments: [60, 80])
+    func `on a terminal, the report has its width and colour`(width: Int) throws {
+        let script = URL(filePath: "/usr/bin/script")
+        guard FileManager.default.isExecutableFile(atPath: script.path) else { return }
+        let receipt = try folder.write("receipt", try run(["mint", "--purchases", "3"]).output)
+        let process = Process()
+        process.executableURL = script
+        let command = "stty cols \(width) rows 40; TERM=xterm NO_COLOR= '\(executable.path)' decode '\(receipt)'"
+        process.arguments = ["-qec", command, "/dev/null"]
+        process.standardInput = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(text.contains("\u{1B}[1;33mUNVERIFIED\u{1B}[0m"))
+        #expect(text.contains("PURCHASED (UTC)") && text.contains("\u{1B}[2m  PRODUCT"))
+        // The head is in one line if it fits in it.
+        let isOneLine = text.replacing("\r\n", with: "\n").split(separator: "\n").contains {
+            $0.contains("PRODUCT") && $0.contains("PURCHASED")
+        }
+        #expect(isOneLine == (width == 80))
+    }
+
     @Test func `the exit status is the process's`() throws {
         #expect(try run(["verify", "-"], input: [0x30]).status == 1)
         #expect(try run(["verify", "--nonsense"]).status == 2)

@@ -30,7 +30,7 @@ import Testing
         let made = run("ca", "--out", path("new"))
         #expect(made.status == 0 && made.errorOutput.isEmpty)
         #expect(made.output == "\(path("new"))/root.der is the root to trust in tests.\n")
-        #expect(run("mint", "--ca", path("new"), "--out", path("receipt")).status == 0)
+        #expect(run("mint", "--purchases", "1", "--ca", path("new"), "--out", path("receipt")).status == 0)
         #expect(run("verify", "--root", path("new/root.der"), path("receipt")).status == 0)
         let mode = try FileManager.default.attributesOfItem(atPath: path("new/leaf.key"))[.posixPermissions] as? Int
         #expect(mode == 0o600)
@@ -64,16 +64,16 @@ import Testing
         let decoded = run("decode", "--format", "json", path("receipt"))
         let edited = decoded.output.replacing("com.example.app.product.1", with: "com.example.app.gold")
         let specification = try folder.write("spec.json", edited)
-        for words in [[specification], ["--purchases", specification]] {
-            #expect(run(["mint", "--ca", authority, "--out", path("again")] + words).status == 0)
-            let again = run("decode", "--format", "json", path("again"))
-            #expect(again.output.replacing(path("again"), with: path("receipt")) == edited)
+        for (words, name) in [([specification], "again"), (["--purchases", specification], "more")] {
+            #expect(run(["mint", "--ca", authority, "--out", path(name)] + words).status == 0)
+            let again = run("decode", "--format", "json", path(name))
+            #expect(again.output.replacing(path(name), with: path("receipt")) == edited)
+            #expect(run("verify", "--root", authority + "/root.der", path(name)).status == 0)
         }
-        #expect(run("verify", "--root", authority + "/root.der", path("again")).status == 0)
     }
 
     @Test func `standard output gets base64, a file DER, unless said otherwise`() throws {
-        let words = ["mint", "--ca", authority]
+        let words = ["mint", "--purchases", "1", "--ca", authority]
         let text = run(words).output
         let bytes = try #require(Data(base64Encoded: text.trimmingCharacters(in: .newlines)))
         #expect(run(words + ["--out", path("der")]).status == 0)
@@ -89,9 +89,24 @@ import Testing
     }
 
     @Test func `without an authority a receipt is signed by one that nobody keeps`() throws {
-        #expect(run("mint", "--out", path("receipt")).status == 0)
+        #expect(run("mint", "--purchases", "1", "--out", path("receipt")).status == 0)
         #expect(run("decode", path("receipt")).status == 0)
         #expect(run("verify", "--root", authority + "/root.der", path("receipt")).status == 1)
+    }
+
+    @Test func `no file is overwritten`() throws {
+        let file = try folder.write("precious", "precious")
+        let result = run("mint", "--purchases", "1", "--out", file)
+        #expect(result.status == 2 && result.errorOutput == "receipt: \(file): File exists\n")
+        #expect(try contents("precious") == Array("precious".utf8))
+        #expect(run("mint", "--purchases", "1", "--out", "/dev/null").status == 0)
+        #expect(run("mint", "--purchases", "1", "--out", folder.url.path).errorOutput.hasSuffix("Is a directory\n"))
+    }
+
+    @Test func `a specification that is not text is shown in hexadecimal`() throws {
+        let file = try folder.write("spec", [0x30, 0x82, 0x00, 0x01])
+        let result = run("mint", file)
+        #expect(result.status == 2 && result.errorOutput.hasSuffix("at byte 0: 30 82 00 01\n"))
     }
 
     @Test func `what is wrong is said with its place`() throws {
@@ -101,13 +116,14 @@ import Testing
         #expect(
             unknown.errorOutput
                 == "receipt: \(specification): no receipt has this key at byte 1: \"bundel_id\":\"x\"}\n")
-        let missing = run("mint", "--ca", path("nothing"))
+        let missing = run("mint", "--purchases", "1", "--ca", path("nothing"))
         #expect(missing.status == 2)
         #expect(missing.errorOutput.hasPrefix("receipt: \(path("nothing"))/root.der: No such file or directory\n"))
         #expect(missing.errorOutput.contains("receipt ca --out"))
         _ = try folder.write("authority/leaf.key", "no key")
-        #expect(run("mint", "--ca", authority).errorOutput == "receipt: \(authority): malformed-key\n")
-        #expect(run("mint", "--out", "/no/such/file").status == 2)
+        #expect(
+            run("mint", "--purchases", "1", "--ca", authority).errorOutput == "receipt: \(authority): malformed-key\n")
+        #expect(run("mint", "--purchases", "1", "--out", "/no/such/file").status == 2)
     }
 
     @Test(arguments: [
@@ -116,6 +132,7 @@ import Testing
         (["mint", "--purchases", "-1"], "--purchases cannot be '-1'; expected: 0 to 1000000, or a file"),
         (["mint", "--purchases", "1000001"], "--purchases cannot be '1000001'; expected: 0 to 1000000, or a file"),
         (["mint", "--purchases", "1", "x"], "--purchases and SPEC.json exclude each other"),
+        (["ca", "--out", "x", "--key", "x25519"], "--key cannot be 'x25519'; expected: rsa, ec"),
         (["mint", "--format", "dre"], "--format cannot be 'dre'; did you mean 'der'?"),
         (["mint", "a", "b"], "one argument too many: 'b'"),
     ])

@@ -29,12 +29,51 @@ import Testing
         }
     }
 
-    @Test func `advice of the command is in terms of its options`() {
+    private static let trusts: [GivenOptions.Trust] = [.apple, .roots, .storeKitTesting]
+
+    @Test(arguments: trusts)
+    func `advice of the command is in terms of its options`(trust: GivenOptions.Trust) {
         for error in Self.all {
-            let advice = error.commandAdvice
+            let advice = error.commandAdvice(GivenOptions(trust: trust))
             #expect(advice.hasSuffix(".") && advice.count > 20, "\(error.code): \(advice)")
             guard Self.isPossible(error) else { continue }
             #expect(!Self.libraryNames.contains { advice.contains($0) }, "\(error.stage) \(error.code): \(advice)")
         }
+    }
+
+    @Test(
+        arguments: [
+            ("production", .apple, "pass --environment production"),
+            ("production", .roots, "pass --environment production"),
+            ("sandbox", .apple, "pass --environment sandbox"), ("xcode", .apple, "--xcode-root"),
+            ("production", .storeKitTesting, "omit --xcode-root"), ("sandbox", .storeKitTesting, "omit --xcode-root"),
+        ] as [(String, GivenOptions.Trust, String)])
+    func `advice on an environment names the option that accepts it`(
+        found: String, trust: GivenOptions.Trust, expected: String
+    ) {
+        let error = VerificationError.policy(.environmentMismatch, found: found, expected: "another")
+        let advice = error.commandAdvice(GivenOptions(trust: trust))
+        #expect(advice.contains(expected))
+        #expect(advice.contains("TestFlight") == (found == "sandbox" && trust != .storeKitTesting))
+        // What is from production is not told to use the sandbox, in the API's terms either.
+        #expect(error.advice.contains("TestFlight") == (found == "sandbox"))
+    }
+
+    @Test(arguments: [
+        (SignatureTrustError.Kind.untrustedChain, GivenOptions(), "Apple did not sign it"),
+        (.untrustedChain, GivenOptions(trust: .roots), "omit --root"),
+        (.untrustedChain, GivenOptions(trust: .storeKitTesting), "omit --xcode-root"),
+        (.certificateExpired, GivenOptions(hasDate: true), "omit --at"),
+        (.certificateExpired, GivenOptions(), "Refuse it"),
+        (.certificateNotYetValid, GivenOptions(hasDate: true), "omit --at"),
+        (.distrustedCertificate, GivenOptions(), "--distrust"),
+        (.missingLeafMarker, GivenOptions(), "Apple did not sign"),
+        (.missingLeafMarker, GivenOptions(trust: .roots), "not like those of Apple's signers"),
+    ])
+    func `advice on a chain fits the options that were given`(
+        kind: SignatureTrustError.Kind, options: GivenOptions, expected: String
+    ) {
+        let error = VerificationError.chain(SignatureTrustError(kind), of: .receipt)
+        #expect(error.commandAdvice(options).contains(expected), "\(error.commandAdvice(options))")
     }
 }

@@ -82,13 +82,6 @@ import Testing
         #expect(result.output.hasPrefix("\u{1B}[1;32mVERIFIED\u{1B}[0m"))
     }
 
-    @Test func `on a narrow terminal a product's id is cut at its beginning`() {
-        let result = run("verify", "--root", root, receipt, style: Style(width: 76))
-        let table = result.lines.drop { !$0.hasPrefix("  PRODUCT") }.prefix(3)
-        #expect(table.allSatisfy { $0.count <= 76 })
-        #expect(table.contains { $0.contains("\u{2026}") && $0.contains(".pro ") })
-    }
-
     @Test func `JSON is one line for each input, in their order, whatever becomes of them`() throws {
         let tampered = try folder.write("tampered.der", Array(try Data(contentsOf: URL(filePath: receipt)).dropLast(9)))
         let result = run("verify", "--format", "json", "--root", root, receipt, tampered, "no/such/file", receipt)

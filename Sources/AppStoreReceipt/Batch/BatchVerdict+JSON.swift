@@ -16,11 +16,13 @@ extension BatchVerdict {
 }
 
 extension JSONWriter {
-    package mutating func verdict(_ verdict: BatchVerdict, isBrief: Bool) {
+    package mutating func verdict(
+        _ verdict: BatchVerdict, isBrief: Bool, advice: ((VerificationError) -> String)? = nil
+    ) {
         if isBrief, case .success(let evidence) = verdict.result {
             brief(evidence, otherMembers: verdict.otherMembers)
         } else {
-            self.verdict(verdict.result, file: nil, otherMembers: verdict.otherMembers)
+            self.verdict(verdict.result, file: nil, otherMembers: verdict.otherMembers, advice: advice)
         }
     }
 

@@ -17,6 +17,27 @@ struct CompactJWS {
     init(
         _ text: Span<UInt8>, maximumByteCount: Int, certificateCount: Int
     ) throws(VerificationError) {
+        let (header, payload, signature) = try Self.parts(of: text, maximumByteCount: maximumByteCount)
+        signed = header.lowerBound..<payload.upperBound
+        let decodedHeader = try Self.decode(text, header)
+        self.payload = try Self.decode(text, payload)
+        self.signature = try Self.decode(text, signature)
+        certificates = try JOSEHeader.certificates(in: decodedHeader, count: certificateCount)
+    }
+
+    /// Decodes the header and the payload, to be shown without verification. The signature must be base64url, too.
+    static func decodeUnverified(
+        _ text: Span<UInt8>, maximumByteCount: Int
+    ) throws(VerificationError) -> (header: [UInt8], payload: [UInt8]) {
+        let parts = try parts(of: text, maximumByteCount: maximumByteCount)
+        let decoded = (try decode(text, parts.header), try decode(text, parts.payload))
+        _ = try decode(text, parts.signature)
+        return decoded
+    }
+
+    private static func parts(
+        of text: Span<UInt8>, maximumByteCount: Int
+    ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
         guard text.count <= maximumByteCount else {
             throw VerificationError(.form(.inputTooLarge, offset: maximumByteCount))
         }
@@ -25,12 +46,7 @@ struct CompactJWS {
         while start < end, text[start].isWhitespace { start += 1 }
         while start < end, text[end - 1].isWhitespace { end -= 1 }
         guard start < end else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
-        let (header, payload, signature) = try Self.split(text.extracting(0..<end), from: start)
-        signed = start..<payload.upperBound
-        let decodedHeader = try Self.decode(text, header)
-        self.payload = try Self.decode(text, payload)
-        self.signature = try Self.decode(text, signature)
-        certificates = try JOSEHeader.certificates(in: decodedHeader, count: certificateCount)
+        return try split(text.extracting(0..<end), from: start)
     }
 
     private static func split(
@@ -55,7 +71,7 @@ struct CompactJWS {
 }
 
 /// The header of a JWS (RFC 7515, 4): `alg` and `x5c` count, what would lead to another key is refused, the rest is ignored.
-private enum JOSEHeader {
+enum JOSEHeader {
     /// All names that RFC 7515 to 7518, 7797 and 8725 speak of, none of which may be repeated (RFC 7515, 4).
     private enum Member: String, CaseIterable {
         case alg, jku, jwk, kid, x5u, x5c, x5t, typ, cty, crit, b64, enc, zip
@@ -94,6 +110,25 @@ private enum JOSEHeader {
         guard let certificates else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
         guard certificates.count == count else { throw VerificationError(.header(.certificateCount, offset: 0)) }
         return CertificateSequence(certificates)
+    }
+
+    /// Reads `x5c` of a header that may be faulty elsewhere.
+    static func allCertificates(in header: [UInt8], maximumCount: Int) throws(VerificationError) -> [[UInt8]] {
+        var fault: (kind: HeaderFault, offset: Int)?
+        var certificates: [[UInt8]] = []
+        do throws(JSONError) {
+            try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
+                try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
+                    guard member == .x5c, fault == nil else { return }
+                    certificates = try readCertificates(&cursor, &fault, maximumCount: maximumCount)
+                }
+            }
+        } catch {
+            throw VerificationError(.headerSyntax(error))
+        }
+        if let fault { throw VerificationError(.header(fault.kind, offset: fault.offset)) }
+        guard !certificates.isEmpty else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
+        return certificates
     }
 
     /// Reads `x5c`: strings of base64, no more than are accepted.

@@ -59,7 +59,9 @@ struct JWSContainer: Sendable {
         guard let jws else { return nil }
         do throws(VerificationError) {
             let verified: Verified<Payload> = try verify(jws.span)
-            guard verified.payload.concerns(sameAs: notification) else { throw .policy(.partMismatch) }
+            if let difference = verified.payload.difference(from: notification) {
+                throw .policy(.partMismatch, found: difference.found, expected: difference.expected)
+            }
             return verified
         } catch {
             throw error.within(part)
@@ -192,7 +194,7 @@ enum JWSKind {
 
 extension JWSClaims {
     /// Decodes a payload that must be of this kind.
-    fileprivate init(decoding text: [UInt8]) throws(JSONError) {
+    init(decoding text: [UInt8]) throws(JSONError) {
         let members = try JWSMembers<Member>(decoding: text)
         for member in Self.required where members.value(of: member) == nil {
             throw JSONError(.missingMember, offset: members.range.lowerBound)
@@ -200,21 +202,23 @@ extension JWSClaims {
         self.init(members: members)
     }
 
-    /// Whether what two payloads both say of app and environment agrees.
-    fileprivate func concerns(sameAs other: some JWSClaims) -> Bool {
+    /// Returns what this payload and another both say of app and environment, if it differs.
+    fileprivate func difference(from other: some JWSClaims) -> (found: String?, expected: String?)? {
         for mine in subjects {
             for theirs in other.subjects {
-                guard mine.environment == theirs.environment else { return false }
+                guard mine.environment == theirs.environment else {
+                    return (mine.environment?.rawValue, theirs.environment?.rawValue)
+                }
                 if mine.hasBundleID, theirs.hasBundleID {
                     guard let left = mine.bundleID, let right = theirs.bundleID, left.hasSameBytes(as: right)
-                    else { return false }
+                    else { return (mine.bundleID, theirs.bundleID) }
                 }
                 if let left = mine.appAppleID, let right = theirs.appAppleID, !left.hasSameBytes(as: right) {
-                    return false
+                    return (left, right)
                 }
             }
         }
-        return true
+        return nil
     }
 }
 

@@ -168,7 +168,7 @@ extension JWSRecord {
 
 extension JSONCursor {
     /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
-    fileprivate mutating func check(_ form: JWSForm) throws(JSONError) {
+    mutating func check(_ form: JWSForm) throws(JSONError) {
         switch form {
         case .string, .jws: _ = try readString()
         case .integer: _ = try readInt64()

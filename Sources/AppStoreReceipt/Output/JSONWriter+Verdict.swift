@@ -46,16 +46,24 @@ extension JSONWriter {
         }
     }
 
-    /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. An error is as in a verdict.
+    /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
+    /// known kind is the member `payload`. An error is as in a verdict.
     package mutating func decoding(
-        _ result: Result<UnverifiedReceipt, VerificationError>, file: String?,
+        _ result: Result<UnverifiedEvidence, VerificationError>, file: String?,
         advice: ((VerificationError) -> String)? = nil
     ) {
         beginVerdict(isVerified: false, file)
         switch result {
-        case .success(let receipt):
+        case .success(.receipt(let receipt)):
             name("receipt")
             self.receipt(receipt.receipt)
+        case .success(.jws(let jws)):
+            name("header")
+            compact(jws.header.span)
+            for part in jws.parts {
+                name(utf8: (part.kind?.rawValue ?? "payload").utf8Span.span)
+                part.write(to: &self)
+            }
         case .failure(let error):
             name("error")
             self.error(error, advice: advice?(error) ?? error.advice)

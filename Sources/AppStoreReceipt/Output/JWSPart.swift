@@ -28,6 +28,53 @@ package struct JWSPart: Sendable {
     package var fields: [JWSField] { payload.fields }
 }
 
+/// A payload that was decoded and not verified.
+package struct UnverifiedJWSPart: Sendable {
+    /// The kind; `nil` for a payload that is of no kind that this version knows.
+    package let kind: JWSPart.Kind?
+    private let payload: any JWSRecord
+
+    /// Decodes a payload of any kind. Its dates are read as dates if it has all that its kind requires.
+    init(_ text: [UInt8]) throws(JSONError) {
+        let (kind, type) = JWSKind(of: text).part
+        do throws(JSONError) {
+            payload = try type.init(decoding: text)
+            self.kind = kind
+        } catch {
+            payload = UnknownRecord(members: try JWSMembers(decoding: text))
+            self.kind = nil
+        }
+    }
+
+    /// The JWS in a notification, with the names of their members.
+    var signedParts: [(name: VerificationError.Part, text: [UInt8])] {
+        guard let notification = payload as? AppStoreNotification else { return [] }
+        let parts: [(VerificationError.Part, [UInt8]?)] = [
+            (.transactionInfo, notification.data?.members.bytes(.signedTransactionInfo)),
+            (.renewalInfo, notification.data?.members.bytes(.signedRenewalInfo)),
+            (.appTransactionInfo, notification.appData?.members.bytes(.signedAppTransactionInfo)),
+        ]
+        return parts.compactMap { part in part.1.map { (part.0, $0) } }
+    }
+
+    func write(to writer: inout JSONWriter) { payload.write(to: &writer) }
+
+    /// All fields, in their order.
+    package var fields: [JWSField] { payload.fields }
+}
+
+extension JWSKind {
+    fileprivate var part: (kind: JWSPart.Kind, type: any JWSClaims.Type) {
+        switch self {
+        case .transaction: (.transaction, TransactionInfo.self)
+        case .renewalInfo: (.renewalInfo, RenewalInfo.self)
+        case .appTransaction: (.appTransaction, AppTransaction.self)
+        case .notification: (.notification, AppStoreNotification.self)
+        case .realtimeRequest: (.realtimeRequest, RealtimeRequest.self)
+        }
+    }
+}
+
 /// A field of signed data, for people to read.
 package struct JWSField: Sendable {
     /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
@@ -94,7 +141,8 @@ extension JWSRecord {
         writer.endObject()
     }
 
-    fileprivate var fields: [JWSField] {
+    /// All fields, in their order, without what is signed apart.
+    var fields: [JWSField] {
         var fields: [JWSField] = []
         let text = members.text
         var cursor = JSONCursor(text.span, from: members.range.lowerBound)

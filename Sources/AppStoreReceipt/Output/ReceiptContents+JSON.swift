@@ -21,7 +21,7 @@ extension VerifiedReceipt {
 
 extension UnverifiedReceipt {
     /// The unverified receipt as one line of JSON: `{"verified":false,"receipt":{…}}`, with the object of ``Receipt/json``.
-    public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
+    public var json: String { JSONWriter.text { $0.decoding(.success(.receipt(self)), file: nil) } }
 }
 
 extension VerificationError {

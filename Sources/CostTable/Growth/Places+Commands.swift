@@ -100,7 +100,8 @@ private struct Commands {
         let signers = signers
         let commands = [
             ["verify", signersRoot, "%"], ["verify", signersRoot, "--format", "json", "%"],
-            ["batch", signersRoot, "%"], ["batch", "--brief", signersRoot, "%"],
+            ["batch", signersRoot, "%"], ["batch", "--brief", signersRoot, "%"], ["decode", "%"],
+            ["decode", "--format", "json", "%"], ["asn1", "%"],
         ]
         return [
             place("a member of a transaction", .jsonValue, commands) { filling in

@@ -9,12 +9,14 @@ struct ASN1Command: Command {
         summary: "Shows the structure of any BER or DER file, with the names of receipt attributes",
         operands: "[FILE|-]",
         maximumOperandCount: 1,
-        options: [],
+        options: Style.options,
         notes: """
             Each line has the offset of an element, the number of bytes of its header and of its content
             ('indef' for an indefinite length), its type, and its value. If a string contains such a
             structure, that is shown too.
-            The file is binary, PEM with any labels, base64, or JSON with 'receipt-data'.
+            The file is binary, PEM with any labels, base64, or JSON with 'receipt-data'. Of a JWS, the
+            certificates of its header are shown; 'receipt decode' shows the rest, which is JSON.
+
             Exit status: 0, 1 if the structure is malformed (the elements before the fault are shown),
             2 for wrong usage or an unreadable file.
             """)
@@ -35,7 +37,8 @@ struct ASN1Command: Command {
         }
         do throws(ASN1InputError) {
             var status = ExitStatus.passed
-            for (index, part) in try ASN1Input.parts(of: received).enumerated() {
+            let parts = if let parts = try certificates(received) { parts } else { try ASN1Input.parts(of: received) }
+            for (index, part) in parts.enumerated() {
                 if index > 0 { console.print() }
                 if let form = part.form {
                     console.print(console.style(.dim, "\(form.printable), offsets count from the decoded bytes"))
@@ -45,6 +48,19 @@ struct ASN1Command: Command {
             return status
         } catch {
             return refuse("\(error.code): \(error)", &console)
+        }
+    }
+
+    /// Returns the certificates in the header of a JWS; `nil` for anything else.
+    private func certificates(_ received: [UInt8]) throws(ASN1InputError) -> [ASN1Input.Part]? {
+        guard let text = try? UnverifiedJWS.text(in: received) else { return nil }
+        do throws(VerificationError) {
+            let certificates = try UnverifiedJWS(text).certificates()
+            return certificates.enumerated().map { index, bytes in
+                ASN1Input.Part(form: "x5c[\(index)] of a JWS", bytes: bytes)
+            }
+        } catch {
+            throw .jws(error)
         }
     }
 
@@ -117,6 +133,8 @@ enum ASN1InputError: Error, Hashable {
     case empty
     case pem(PEMError)
     case json(InputError)
+    /// A JWS without readable certificates.
+    case jws(VerificationError)
 }
 
 extension ASN1InputError: CustomStringConvertible {
@@ -125,6 +143,7 @@ extension ASN1InputError: CustomStringConvertible {
         case .empty: InputError.Kind.emptyInput.rawValue
         case .pem: InputError.Kind.invalidPEM.rawValue
         case .json(let error): error.kind.rawValue
+        case .jws(let error): error.code
         }
     }
 
@@ -133,6 +152,7 @@ extension ASN1InputError: CustomStringConvertible {
         case .empty: InputError.Kind.emptyInput.explanation
         case .pem(let error): error.description
         case .json(let error): error.description
+        case .jws(let error): "\(error); 'receipt decode' shows the header and the payload"
         }
     }
 }

@@ -13,21 +13,24 @@ struct BatchCommand: Command {
             .init(
                 name: "--brief", value: "",
                 help:
-                    "Print only the verdict, the bundle id, the environment and the transaction\nids, including those of expired and revoked purchases."
+                    "Print only the verdict, the bundle id, the environment and the transaction ids, including those of expired and revoked purchases."
             ),
             .init(
                 name: "--max-line", value: "BYTES",
                 help:
-                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs\nlimit the memory, whatever the length of the input."
+                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
             ),
+            .init(name: "--quiet", value: "", help: "Do not show the progress."),
         ],
         notes: """
             A line is a receipt in base64, a JWS, or a JSON object with 'receipt-data',
             'signedPayload', 'signedTransactionInfo', 'signedRenewalInfo' or
             'signedAppTransactionInfo', and any other members.
+
             Each line, including an empty one, results in one line of output, in the same order: the
             object of 'receipt verify --format json' without 'file'. The other members of the line
             are in its first member, such as "input":{"id":17}. Nothing in "input" is verified.
+
             SIGINT and SIGTERM end the work after a complete line, or within a line if the output is
             not read for a second. The exit status is then 130. It is 141 if the output is a pipe
             that was closed. Otherwise it is that of 'receipt verify'.
@@ -40,12 +43,14 @@ struct BatchCommand: Command {
     private let verifierOptions: VerifierOptions
     private let jobs: Int?
     private let isBrief: Bool
+    private let isQuiet: Bool
     private let maximumLineByteCount: Int
 
     init(_ arguments: Arguments) throws(UsageError) {
         verifierOptions = try VerifierOptions(arguments)
         jobs = try arguments.number("--jobs", in: 1...1024)
         isBrief = arguments["--brief"] != nil
+        isQuiet = arguments["--quiet"] != nil
         maximumLineByteCount =
             try arguments.number("--max-line", in: 1...(1 << 31)) ?? Self.defaultMaximumLineByteCount
         input = try arguments.inputs()[0]
@@ -61,19 +66,28 @@ struct BatchCommand: Command {
             return .unusable
         }
         let lines = LineBlocks(descriptor: descriptor, maximumLineByteCount: maximumLineByteCount)
-        let worker = BatchWorker(verifier: verifier, isBrief: isBrief, maximumLineByteCount: maximumLineByteCount)
+        let worker = BatchWorker(
+            verifier: verifier, given: verifierOptions.given, isBrief: isBrief,
+            maximumLineByteCount: maximumLineByteCount)
         let results = BatchSequence(lines, concurrency: jobs) { block in
             block.map { worker.work($0) }
         }.makeIterator()
 
         let interruption = Interruption(output: console.writeCounter, results.cancel)
         defer { interruption.end() }
-        var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor))
+        var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor), isHidden: isQuiet)
         var status = ExitStatus.passed
+        var isFirst = true
         while console.isOpen, !interruption.hasHappened, let result = results.next() {
             switch result {
             case .success(let block):
                 progress.makeRoom()
+                if isFirst, block.beginsBinary {
+                    console.report(
+                        "\(input.name.printable): this begins like a binary receipt, and 'receipt batch' reads one text a line. For a binary file, use 'receipt verify'."
+                    )
+                }
+                isFirst = false
                 for part in WholeLines(of: block.output) where !interruption.hasHappened { console.write(part) }
                 progress.advance(lineCount: block.lineCount, byteCount: block.byteCount)
                 status.formMaximum(block.status)
@@ -109,6 +123,7 @@ private struct WholeLines: Sequence, IteratorProtocol {
 /// Verifies the lines of a block.
 private struct BatchWorker: Sendable {
     let verifier: AppStoreVerifier
+    let given: GivenOptions
     let isBrief: Bool
     let maximumLineByteCount: Int
 
@@ -124,12 +139,13 @@ private struct BatchWorker: Sendable {
                 verdict = BatchVerdict(
                     .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
             }
-            writer.verdict(verdict, isBrief: isBrief)
+            writer.verdict(verdict, isBrief: isBrief, advice: { $0.commandAdvice(given) })
             status.formMaximum(ExitStatus(verdict.result))
             writer.endLine()
         }
         return Result(
-            output: writer.bytes, lineCount: block.lines.count, byteCount: block.receivedByteCount, status: status)
+            output: writer.bytes, lineCount: block.lines.count, byteCount: block.receivedByteCount, status: status,
+            beginsBinary: bytes.count > 1 && bytes[0] == 0x30 && bytes[1] >= 0x80)
     }
 
     struct Result: Sendable {
@@ -139,5 +155,7 @@ private struct BatchWorker: Sendable {
         /// The number of bytes that were read for it.
         let byteCount: Int
         let status: ExitStatus
+        /// Whether the block begins with the tag of a SEQUENCE and a length that is no character of a text.
+        let beginsBinary: Bool
     }
 }

@@ -53,8 +53,8 @@ struct TerminalProgress {
     private static let interval = Duration.milliseconds(100)
     private static let wipe = "\r\u{1B}[K"
 
-    init(totalByteCount: Int?) {
-        guard System.isTerminal(System.standardError) else { return }
+    init(totalByteCount: Int?, isHidden: Bool) {
+        guard !isHidden, System.isTerminal(System.standardError) else { return }
         let width = System.columnCount(of: System.standardError) ?? 80
         bar = ProgressBar(totalByteCount: totalByteCount, width: width, start: .now)
     }

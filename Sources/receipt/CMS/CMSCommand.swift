@@ -18,16 +18,16 @@ struct CMSCommand: Command {
             .init(
                 name: "--root", value: "FILE",
                 help:
-                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated.\nWithout it, nothing is verified.",
+                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated. Without it, nothing is verified.",
                 isRepeatable: true),
             .init(
                 name: "--intermediate", value: "FILE",
-                help: "Certificates that the message may not contain: of issuers, or of the\nsigner; may be repeated.",
+                help: "Certificates that the message may not contain: of issuers, or of the signer; may be repeated.",
                 isRepeatable: true),
             .init(
-                name: "--at", value: "DATE",
+                name: "--at", value: "now|signing|DATE",
                 help:
-                    "Validate the certificates 'now' (the default), at the time that each signer\nstates ('signing'), or at a date such as 2025-01-31T12:00:00Z."
+                    "Validate the certificates 'now' (the default), at the time that each signer states ('signing'), or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
             ),
             .init(
                 name: "--purpose", value: "email|code|time|OID",
@@ -35,17 +35,19 @@ struct CMSCommand: Command {
             .init(
                 name: "--crl", value: "FILE",
                 help:
-                    "Check the signer's certificate with the revocation lists in FILE (PEM or\nDER); may be repeated.",
+                    "Check the signer's certificate with the revocation lists in FILE (PEM or DER); may be repeated.",
                 isRepeatable: true),
             .init(
                 name: "--revocation", value: "signer|chain",
-                help: "The certificates that the lists must cover: the signer's (the default),\nor the whole chain."),
+                help: "The certificates that the lists must cover: the signer's (the default), or the whole chain."),
             .init(name: "--allow-sha1", value: "", help: "Accept SHA-1 signatures."),
             .init(name: "--out", value: "FILE", help: "Write the content to FILE if it is verified."),
             .init(name: "--format", value: "text|json", help: "'json' prints one line."),
-        ],
+            Style.quietOption,
+        ] + Style.options,
         notes: """
             The message is binary (DER or BER), PEM with any label, or base64. Every signer must pass.
+
             Exit status: 0 if the message was verified, 1 if it was refused or no root was given,
             2 for wrong usage, an unreadable file, or a host whose libcrypto cannot do the work.
             """)
@@ -61,6 +63,7 @@ struct CMSCommand: Command {
     private let allowsSHA1: Bool
     private let output: String?
     private let isJSON: Bool
+    private let isQuiet: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         content = arguments["--content"]
@@ -70,12 +73,7 @@ struct CMSCommand: Command {
         case "now": date = .date(.now)
         case "signing": date = .signingTime(latest: .now)
         case let text:
-            guard let given = Instant(rfc3339: text) else {
-                throw .invalidValue(
-                    option: "--at", value: text, expected: "now, signing, or a date such as 2025-01-31T12:00:00Z",
-                    suggestion: nearest(to: text, in: ["now", "signing"]))
-            }
-            date = .date(given)
+            date = .date(try Instant(option: "--at", text, orOneOf: ["now", "signing"]))
         }
         var purposes: Set<ASN1ObjectIdentifier> = []
         for text in arguments.all("--purpose") {
@@ -100,6 +98,7 @@ struct CMSCommand: Command {
         allowsSHA1 = arguments["--allow-sha1"] != nil
         output = arguments["--out"]
         isJSON = arguments["--format"] == "json"
+        isQuiet = arguments["--quiet"] != nil
         input = try arguments.inputs().first ?? .standardInput
     }
 
@@ -118,7 +117,9 @@ struct CMSCommand: Command {
         }
         let verdict = CMSReport.Verdict(verifier, message, content, date)
         let report = CMSReport(file: input.name, outline: CMSReport.outline(message), verdict: verdict)
-        if isJSON { console.print(utf8: report.json()) } else { report.print(to: &console) }
+        if !isQuiet || verdict.exitStatus != .passed {
+            if isJSON { console.print(utf8: report.json()) } else { report.print(to: &console) }
+        }
         if case .verified(let verified) = verdict, let output {
             do throws(SystemError) {
                 let content = verified.content

@@ -91,10 +91,16 @@ extension CMSReport {
             let next = list.nextUpdate.map { ", next by \($0.text)" } ?? ""
             fields.append(("Revocation list", "of \(list.issuer), \(list.thisUpdate.text)\(next)"))
         }
-        let width = fields.map(\.0.count).max() ?? 0
+        let style = console.style
+        let labelWidth = fields.map(\.0.count).max() ?? 0
         for (label, value) in fields {
             if label.first?.isUppercase == true, label != "Content" { console.print() }
-            console.print("  \(console.style(.dim, label.padded(to: width)))  \(value.printable)")
+            let head = "  \(style(.dim, label.padded(to: labelWidth)))  "
+            for line in value.printable.lines(
+                width: style.width, after: head, labelWidth + 4, indent: labelWidth + 4)
+            {
+                console.print(line)
+            }
         }
     }
 
@@ -189,7 +195,17 @@ extension CMSReport {
                 writer.integer(Int64(index))
             }
             writer.endObject()
-        case .unverified: writer.bool(false)
+        case .unverified:
+            writer.bool(false)
+            if case .failure(let error) = outline {
+                writer.name("error")
+                writer.beginObject()
+                writer.member("code", error.kind.rawValue)
+                writer.member("message", error.description)
+                writer.name("offset")
+                writer.integer(Int64(error.offset))
+                writer.endObject()
+            }
         }
         if case .success(let outline) = outline {
             writer.name("message")

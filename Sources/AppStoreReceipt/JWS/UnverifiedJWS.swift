@@ -1,0 +1,110 @@
+import StrictText
+
+/// Evidence that was decoded and not verified: anyone can have written it.
+package enum UnverifiedEvidence: Sendable {
+    case receipt(UnverifiedReceipt)
+    case jws(UnverifiedJWS)
+
+    /// Decodes evidence of any kind, in any form.
+    package init(decoding input: [UInt8]) throws(VerificationError) {
+        if let text = try UnverifiedJWS.text(in: input) {
+            self = .jws(try UnverifiedJWS(text))
+        } else {
+            self = .receipt(try UnverifiedReceipt(decoding: input))
+        }
+    }
+}
+
+/// A JWS that was decoded and not verified, and the signed parts of a notification.
+package struct UnverifiedJWS: Sendable {
+    /// The header, as JSON.
+    package let header: [UInt8]
+    /// What was signed, and then what was signed within it.
+    package let parts: [UnverifiedJWSPart]
+
+    /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
+    package init(_ text: [UInt8]) throws(VerificationError) {
+        let part: UnverifiedJWSPart
+        (header, part) = try Self.decode(text)
+        var parts = [part]
+        for (name, text) in part.signedParts {
+            do throws(VerificationError) {
+                parts.append(try Self.decode(text).part)
+            } catch {
+                throw error.within(name)
+            }
+        }
+        self.parts = parts
+    }
+
+    private static func decode(_ text: [UInt8]) throws(VerificationError) -> (header: [UInt8], part: UnverifiedJWSPart)
+    {
+        let (header, payload) = try CompactJWS.decodeUnverified(
+            text.span, maximumByteCount: VerificationLimits().maximumJWSByteCount)
+        do throws(JSONError) {
+            _ = try JOSEHeaderRecord(members: JWSMembers(decoding: header))
+        } catch {
+            throw VerificationError(.headerSyntax(error))
+        }
+        do throws(JSONError) {
+            return (header, try UnverifiedJWSPart(payload))
+        } catch {
+            throw VerificationError(.members(error))
+        }
+    }
+
+    /// The fields of the header, for people to read, without the certificates.
+    package var headerFields: [JWSField] {
+        do throws(JSONError) {
+            return try JOSEHeaderRecord(members: JWSMembers(decoding: header)).fields
+                .filter { !$0.name.hasSameBytes(as: "x5c") }
+        } catch {
+            // It was read before.
+            return []
+        }
+    }
+
+    /// Returns the certificates of the header (`x5c`), in DER. Nothing else of the header is read.
+    package func certificates() throws(VerificationError) -> [[UInt8]] {
+        try JOSEHeader.allCertificates(in: header, maximumCount: VerificationLimits().maximumCertificateCount)
+    }
+
+    /// Returns the text of the JWS in an input: all of it, or the member of a JSON object that is one; `nil` for other evidence.
+    package static func text(in input: [UInt8]) throws(VerificationError) -> [UInt8]? {
+        let span = input.span
+        switch try EvidenceInput(span, VerificationLimits()) {
+        case .receipt: return nil
+        case .jws: return input
+        case .object(let start):
+            let object = try EvidenceObject(span, from: start, keepsOtherMembers: false)
+            guard let (content, hasEscapes) = object.evidence else { return nil }
+            let text = JSONString(
+                span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes
+            ).bytes
+            return EvidenceInput.isJWS(text.span) ? text : nil
+        }
+    }
+}
+
+/// The header of a JWS, to be shown.
+struct JOSEHeaderRecord: JWSRecord {
+    enum Member: String, CaseIterable, Sendable { case alg, kid, typ }
+    let members: JWSMembers<Member>
+}
+
+extension JOSEHeaderRecord.Member: JWSMember {
+    static let names = JSONMembers<Self>()
+    var form: JWSForm { .string }
+}
+
+/// An object of no kind that this version knows.
+struct UnknownRecord: JWSRecord {
+    enum Member: JWSMember {
+        static let allCases: [Member] = []
+        static let names = JSONMembers<Member>()
+        init?(rawValue: String) { nil }
+        var rawValue: String { switch self {} }
+        var form: JWSForm { switch self {} }
+    }
+    let members: JWSMembers<Member>
+}

@@ -1,0 +1,178 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// A JWS to mint, read from JSON with the keys of `receipt decode --format json`: `{"transaction":{…}}`, or a notification with the parts that are signed within it,
+/// `{"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+///
+/// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id, environment and signing date of one object are the defaults of
+/// the others, because Apple's agree.
+package struct JWSSpecification: Sendable {
+    private let kind: JWSPart.Kind
+    private let objects: [JWSPart.Kind: [JWSSpecifiedMember]]
+    /// The members that Apple does not document. They are written as they are.
+    package let unknownMembers: [(name: String, offset: Int)]
+    /// The bundle id to write instead of the specified one.
+    package var bundleID: String?
+
+    /// What outputs have beside the payloads.
+    private static let ignoredNames = ["file", "verified", "header", "trust"]
+
+    /// Reads a specification.
+    ///
+    /// - Returns: `nil` for a JSON object that specifies no JWS.
+    package init?(json: [UInt8]) throws(ReceiptSpecificationError) {
+        var objects: [JWSPart.Kind: [JWSSpecifiedMember]] = [:]
+        var unknownMembers: [(name: String, offset: Int)] = []
+        var places: [(kind: JWSPart.Kind, offset: Int)] = []
+        var unknownNameOffset: Int?
+        do throws(JSONError) {
+            try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in
+                try cursor.readObject { (cursor, name) throws(JSONError) in
+                    guard let kind = JWSPart.Kind.allCases.first(where: { name == $0.rawValue }) else {
+                        let isOutput = Self.ignoredNames.contains { name == $0 }
+                        unknownNameOffset = unknownNameOffset ?? (isOutput ? nil : name.offset)
+                        return
+                    }
+                    guard objects[kind] == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
+                    places.append((kind, name.offset))
+                    objects[kind] = try kind.readMembers(&cursor, of: json, unknown: &unknownMembers)
+                }
+            }
+            guard let first = places.first else { return nil }
+            if let unknownNameOffset { throw JSONError(.unexpectedValue, offset: unknownNameOffset) }
+            kind = objects[.notification] == nil ? first.kind : .notification
+            // Only a notification has parts.
+            let parts: Set<JWSPart.Kind> =
+                kind == .notification ? [.transaction, .renewalInfo, .appTransaction, .notification] : [kind]
+            if let other = places.first(where: { !parts.contains($0.kind) }) {
+                throw JSONError(.unexpectedValue, offset: other.offset)
+            }
+        } catch {
+            if let offset = unknownNameOffset, error.offset == offset {
+                throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
+            }
+            throw ReceiptSpecificationError(error)
+        }
+        self.objects = objects
+        self.unknownMembers = unknownMembers
+    }
+
+    /// Returns the JWS in its compact form.
+    ///
+    /// - Throws: `unsuitable-key` for an authority whose leaf is not on P-256.
+    package func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {
+        try builder(kind, authority).signed(by: authority)
+    }
+
+    private func builder(
+        _ kind: JWSPart.Kind, _ authority: TestCertificateAuthority
+    ) throws(MintingError) -> JWSBuilder {
+        let members = objects[kind] ?? []
+        let product = text("productId", in: members) ?? "com.example.app.product"
+        let transaction = text("transactionId", in: members) ?? "200000000000001"
+        let original = text("originalTransactionId", in: members) ?? "200000000000001"
+        let bundleID = bundleID ?? text("bundleId") ?? "com.example.app"
+        let environment = text("environment") ?? text("receiptType") ?? "Production"
+        let date = date ?? JWSBuilder.defaultDate
+        var builder: JWSBuilder
+        switch kind {
+        case .transaction:
+            builder = .transaction(
+                bundleID: bundleID, productID: product, transactionID: transaction, environment: environment,
+                signedDate: date)
+        case .renewalInfo:
+            builder = .renewalInfo(
+                productID: product, originalTransactionID: original, environment: environment, signedDate: date)
+        case .appTransaction:
+            builder = .appTransaction(bundleID: bundleID, environment: environment, signedDate: date)
+        case .realtimeRequest:
+            builder = .realtimeRequest(
+                productID: product, originalTransactionID: original, environment: environment, signedDate: date)
+        case .notification:
+            // One of these is what it is about; about purchases, if the specification does not say.
+            let subjects = ["data", "appData", "summary", "externalPurchaseToken"]
+            let subject = members.first { member in subjects.contains { $0.hasSameBytes(as: member.name) } }?.name
+            let standard = JWSBuilder.notification(
+                "TEST", bundleID: bundleID, environment: environment, signedDate: date)
+            let about = subject ?? (objects[.appTransaction] == nil ? "data" : "appData")
+            builder = .notification("TEST", about: about, standard.payload["data"] ?? .object([]), signedDate: date)
+        }
+        builder.payload.overlay(members)
+        if let bundleID = self.bundleID { builder.payload.replaceBundleID(with: bundleID) }
+        guard kind == .notification else { return builder }
+        let parts: [(JWSPart.Kind, String, String)] = [
+            (.transaction, "data", "signedTransactionInfo"), (.renewalInfo, "data", "signedRenewalInfo"),
+            (.appTransaction, "appData", "signedAppTransactionInfo"),
+        ]
+        for (part, member, name) in parts where objects[part] != nil {
+            var object = builder.payload[member] ?? .object([])
+            object[name] = .string(try self.builder(part, authority).signed(by: authority))
+            builder.payload[member] = object
+        }
+        return builder
+    }
+
+    // MARK: Values in the specification
+
+    /// The date at which everything is signed, if the specification has one.
+    private var date: Instant? {
+        let texts = [
+            objects[kind].flatMap { value("signedDate", in: $0) }, value("signedDate"), value("receiptCreationDate"),
+        ]
+        return texts.lazy.compactMap { $0.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } }.first.map {
+            Instant(millisecondsSince1970: $0)
+        }
+    }
+
+    private func text(_ name: String, in members: [JWSSpecifiedMember]? = nil) -> String? {
+        guard let json = value(name, in: members) else { return nil }
+        return try? JSONCursor.decode(json.span) { (cursor) throws(JSONError) in try cursor.readString().value }
+    }
+
+    /// The first value of a member with a name, in some members or in all objects, at any depth.
+    private func value(_ name: String, in members: [JWSSpecifiedMember]? = nil) -> [UInt8]? {
+        guard let members else {
+            let kinds = [kind] + JWSPart.Kind.allCases
+            return kinds.lazy.compactMap { objects[$0] }.compactMap { value(name, in: $0) }.first
+        }
+        for member in members {
+            switch member.value {
+            case .json(let text) where member.name.hasSameBytes(as: name): return text
+            case .object(let inner): if let found = value(name, in: inner) { return found }
+            default: break
+            }
+        }
+        return nil
+    }
+}
+
+extension JSONValue {
+    fileprivate mutating func overlay(_ members: [JWSSpecifiedMember]) {
+        for member in members {
+            switch member.value {
+            case .null: self[member.name] = nil
+            case .json(let text): self[member.name] = .raw(String(decoding: text, as: UTF8.self))
+            case .object(let inner):
+                var object = JSONValue.object([])
+                if case .object(let members) = self[member.name] { object = .object(members) }
+                object.overlay(inner)
+                self[member.name] = object
+            }
+        }
+    }
+
+    /// Replaces the bundle ids of this object and of the objects in it.
+    fileprivate mutating func replaceBundleID(with bundleID: String) {
+        guard case .object(let members) = self else { return }
+        for member in members {
+            if member.name.hasSameBytes(as: "bundleId") {
+                self[member.name] = .string(bundleID)
+            } else if case .object = member.value {
+                var object = member.value
+                object.replaceBundleID(with: bundleID)
+                self[member.name] = object
+            }
+        }
+    }
+}

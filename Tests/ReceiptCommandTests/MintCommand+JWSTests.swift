@@ -1,0 +1,150 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import TestSupport
+import Testing
+
+@testable import receipt
+
+@Suite struct MintCommandJWSTests {
+    private let folder: TemporaryFolder
+    private var authority: String { folder.url.appending(path: "ec").path(percentEncoded: false) }
+    private var root: String { authority + "/root.der" }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let made = run("ca", "--key", "ec", "--out", authority)
+        #expect(made.status == 0 && made.output == "\(authority)/root.der is the root to trust in tests.\n")
+    }
+
+    private func mint(_ specification: String, _ options: String...) throws -> Run {
+        run(["mint", "--ca", authority] + options + [try folder.write("spec.json", specification)])
+    }
+
+    /// The file of a JWS that is minted.
+    private func minted(_ specification: String, _ options: String...) throws -> String {
+        let result = run(["mint", "--ca", authority] + options + [try folder.write("spec.json", specification)])
+        #expect(result.status == 0 && result.errorOutput.isEmpty, "\(result.errorOutput)")
+        return try folder.write("\(UUID().uuidString).jws", result.output)
+    }
+
+    private func verified(_ file: String) throws -> NSDictionary {
+        let result = run("verify", "--format", "json", "--root", root, "--app-apple-id", "1234567890", file)
+        #expect(result.status == 0, "\(result.output)")
+        return try result.objects().first ?? [:]
+    }
+
+    @Test func `an authority with EC keys signs receipts and JWS`() throws {
+        let receipt = try folder.write("r", run("mint", "--ca", authority, "--purchases", "2").output)
+        let transaction = try minted(#"{"transaction":{}}"#)
+        #expect(run("verify", "--root", root, receipt, transaction).status == 0)
+        let certificate = run("asn1", root).output
+        #expect(certificate.contains("P-384"))
+    }
+
+    @Test(arguments: ["transaction", "renewal_info", "app_transaction", "notification", "realtime_request"])
+    func `an empty specification of each kind is verified`(kind: String) throws {
+        let object = try verified(minted("{\"\(kind)\":{}}"))
+        #expect(object[kind] is NSDictionary)
+    }
+
+    @Test func `members are Apple's, with dates in RFC 3339 or milliseconds, and null leaves one out`() throws {
+        let file = try minted(
+            #"""
+            {"transaction":{"productId":"pro","transactionId":"7","purchaseDate":"2025-06-15T12:00:00Z","price":null,
+             "revocationDate":1749988800000,"commitmentInfo":{"commitmentExpiresDate":"2025-06-15T12:00:00Z"},
+             "advancedCommerceInfo":{"items":[{"SKU":"a","revocationDate":"2025-06-15T12:00:00Z"}]}}}
+            """#)
+        let jws = try String(contentsOf: URL(filePath: file), encoding: .utf8).split(separator: ".")
+        var base64 = jws[1].replacing("-", with: "+").replacing("_", with: "/")
+        while base64.count % 4 != 0 { base64 += "=" }
+        let bytes = try #require(Data(base64Encoded: String(base64)))
+        let payload = try #require(try JSONSerialization.jsonObject(with: bytes) as? NSDictionary)
+        #expect(payload["purchaseDate"] as? Int == 1_749_988_800_000)
+        #expect(payload["revocationDate"] as? Int == 1_749_988_800_000)
+        #expect(payload["price"] == nil && payload["originalTransactionId"] as? String == "7")
+        let commitment = payload["commitmentInfo"] as? NSDictionary
+        #expect(commitment?["commitmentExpiresDate"] as? Int == 1_749_988_800_000)
+        let items = (payload["advancedCommerceInfo"] as? NSDictionary)?["items"] as? [NSDictionary]
+        #expect(items?.first?["revocationDate"] as? Int == 1_749_988_800_000)
+        #expect((try verified(file)["transaction"] as? NSDictionary)?["productId"] as? String == "pro")
+    }
+
+    @Test(arguments: [
+        #"{"notification":{"notificationType":"REFUND"},"transaction":{"bundleId":"com.example.other"}}"#,
+        #"{"transaction":{"environment":"Sandbox"},"renewal_info":{},"notification":{"data":{"bundleVersion":"9"}}}"#,
+        #"{"notification":{"data":{"bundleId":"a.b","environment":"Sandbox"}},"transaction":{},"renewal_info":{}}"#,
+        #"{"notification":{},"app_transaction":{"bundleId":"a.b"}}"#,
+    ])
+    func `the parts of a notification are signed, and agree with it`(specification: String) throws {
+        let object = try verified(minted(specification))
+        let kinds = ["transaction", "renewal_info", "app_transaction"].filter { specification.contains("\"\($0)\"") }
+        for kind in ["notification"] + kinds { #expect(object[kind] is NSDictionary, "\(kind)") }
+    }
+
+    @Test(arguments: [
+        #"{"transaction":{"productId":"pro","expiresDate":"2030-01-01T00:00:00Z"}}"#,
+        #"{"notification":{"notificationType":"DID_RENEW"},"transaction":{},"renewal_info":{}}"#,
+        #"{"app_transaction":{}}"#,
+    ])
+    func `what decode and verify print is minted again`(specification: String) throws {
+        let file = try minted(specification)
+        let decoded = run("decode", "--format", "json", file)
+        let again = try minted(decoded.output)
+        #expect(run("decode", "--format", "json", again).output.replacing(again, with: file).utf8.count > 100)
+        let (first, second) = (try verified(file), try verified(again))
+        for kind in ["transaction", "renewal_info", "app_transaction", "notification"] {
+            #expect(first[kind] as? NSDictionary == second[kind] as? NSDictionary)
+        }
+        _ = try minted(run("verify", "--format", "json", "--root", root, file).output)
+    }
+
+    @Test func `a bundle id replaces that of every part`() throws {
+        let file = try minted(
+            #"{"notification":{"data":{"bundleId":"a.b"}},"transaction":{"bundleId":"c.d"}}"#, "--bundle-id", "x.y")
+        let object = try verified(file)
+        #expect((object["transaction"] as? NSDictionary)?["bundleId"] as? String == "x.y")
+        let data = (object["notification"] as? NSDictionary)?["data"] as? NSDictionary
+        #expect(data?["bundleId"] as? String == "x.y")
+    }
+
+    @Test func `a member that Apple does not document is written, and told`() throws {
+        let result = try mint(#"{"transaction":{"bundelId":"x"}}"#, "--out", folder.url.path + "/t.jws")
+        #expect(result.status == 0)
+        #expect(
+            result.errorOutput.contains(
+                "written as it is, but Apple documents no such member: 'bundelId' at byte 16"))
+        let object = try verified(folder.url.path + "/t.jws")["transaction"] as? NSDictionary
+        #expect(object?["bundelId"] as? String == "x" && object?["bundleId"] as? String == "com.example.app")
+    }
+
+    @Test(arguments: [
+        (#"{"transaction":{"productId":1}}"#, "a value that this key cannot have at byte 28: 1}}"),
+        (#"{"transaction":{"purchaseDate":"yesterday"}}"#, "a value that this key cannot have at byte 31"),
+        (#"{"transaction":{"quantity":"1"}}"#, "a value that this key cannot have at byte 27"),
+        (#"{"transaction":{"price":1,"price":2}}"#, "a key that is repeated at byte 26"),
+        (#"{"transaction":{},"transaction":{}}"#, "a key that is repeated at byte 18"),
+        (#"{"transaction":{},"renewal_info":{}}"#, "a value that this key cannot have at byte 18"),
+        (#"{"transaction":{},"renewel_info":{}}"#, "no receipt has this key at byte 18"),
+        (#"{"transaction":[]}"#, "a value that this key cannot have at byte 15"),
+        (#"{"transaction":{}"#, "the JSON is malformed at byte 17"),
+        ("", "the specification is empty"), (" \n", "the specification is empty"),
+    ])
+    func `what is wrong is said with its place`(specification: String, message: String) throws {
+        let result = try mint(specification)
+        #expect(result.status == 2 && result.output.isEmpty)
+        #expect(result.errorOutput.contains(message), "\(result.errorOutput)")
+    }
+
+    @Test func `what does not go with a JWS is said`() throws {
+        let format = try mint(#"{"transaction":{}}"#, "--format", "der")
+        #expect(format.status == 2 && format.errorOutput == "receipt: --format is for receipts: a JWS has one form\n")
+        let rsa = folder.url.path + "/rsa"
+        #expect(run("ca", "--key", "rsa", "--out", rsa).status == 0)
+        let result = run("mint", "--ca", rsa, try folder.write("s.json", #"{"transaction":{}}"#))
+        #expect(result.status == 2)
+        #expect(
+            result.errorOutput
+                == "receipt: cannot mint: unsuitable-key. 'receipt ca --key ec' makes an authority for JWS.\n")
+    }
+}
