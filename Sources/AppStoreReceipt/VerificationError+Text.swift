@@ -29,7 +29,9 @@ extension VerificationError: CustomStringConvertible {
         case .container(let error), .payload(let error): error.kind.explanation
         case .form(let fault, _): fault.explanation
         case .headerSyntax(let error), .members(let error): error.kind.explanation
-        case .header(let fault, _): fault.explanation
+        case .header(_, _, let count?):
+            "the JWS header must have \(count.expected) certificates in `x5c`, but has \(count.found)"
+        case .header(let fault, _, nil): fault.explanation
         case .signature(let error, _), .chain(let error, _): error.kind.explanation
         case .date(let fault, _): fault.explanation
         case .policy(let violation, _, _): violation.explanation

@@ -82,7 +82,7 @@ extension VerificationError {
         /// The header of a JWS is not JSON.
         case headerSyntax(JSONError)
         /// The header of a JWS is not one that Apple sends.
-        case header(HeaderFault, offset: Int)
+        case header(HeaderFault, offset: Int, CertificateCount? = nil)
         /// The signature is not valid, or is of a kind that is not accepted.
         case signature(SignatureTrustError, SignedForm)
         /// The payload does not have exactly one readable signing date.
@@ -130,6 +130,11 @@ package enum HeaderFault: String, Sendable, CaseIterable {
     case certificateCount = "certificate-count"
     /// A certificate in `x5c` is not base64, padded and without line breaks (RFC 7515, 4.1.6).
     case malformedCertificates = "malformed-certificates"
+}
+
+/// The number of certificates in a header, and the number that it must have.
+package struct CertificateCount: Hashable, Sendable {
+    let found, expected: Int
 }
 
 /// The faults of the signing date, at which the chain is validated.
@@ -278,7 +283,7 @@ extension VerificationError {
         case .container(let error), .payload(let error): error.kind.rawValue
         case .form(let fault, _): fault.rawValue
         case .headerSyntax(let error), .members(let error): error.kind.rawValue
-        case .header(let fault, _): fault.rawValue
+        case .header(let fault, _, _): fault.rawValue
         case .signature(let error, _), .chain(let error, _): error.kind.rawValue
         case .date(let fault, _): fault.rawValue
         case .policy(let violation, _, _): violation.rawValue
@@ -311,7 +316,7 @@ extension VerificationError {
         switch reason {
         case .input(let error): error.offset
         case .container(let error), .payload(let error): error.offset
-        case .form(_, let offset), .header(_, let offset): offset
+        case .form(_, let offset), .header(_, let offset, _): offset
         case .headerSyntax(let error), .members(let error): error.offset
         case .signature(let error, _), .chain(let error, _): error.offset
         case .date(_, let offset): offset

@@ -33,8 +33,7 @@ package struct Base64Error: Error, Hashable, Sendable {
 ///   character is a `+`, also next to a line break, and the text must not contain `+`, `-` or `_`.
 /// - If no space is inside a line, all spaces are whitespace. Spaces between lines are refused as ambiguous, unless a `+`, `-` or `_` in the text proves that it was not
 ///   form-decoded.
-/// - Spaces before the first and after the last character are whitespace. Only a single space at the end of a text that was form-decoded, and that would be incomplete
-///   without it, is a `+`.
+/// - Spaces before the first and after the last character are whitespace.
 /// - If spaces were skipped without such a proof, the number of characters including padding must be a multiple of four, because a `+` among the spaces would change it.
 ///   Otherwise, padding can be omitted.
 package enum Base64 {
@@ -164,12 +163,7 @@ package enum Base64 {
             syntax.contains(.formDecoded) && flags & (plusFlag | urlSafeFlag) == 0
             && spaces.map(\.areSkipped) == true
         if isInDoubt, let offset = spaces?.betweenLines { throw Base64Error(.ambiguousSpace, offset: offset) }
-        // Three characters whose last two bits are not zero are no end.
-        if sextets == 3, padding == 0, quantum & 0x3 != 0, let spaces, spaces.isFormDecoded, spaces.leading == 0,
-            spaces.trailing == 1
-        {
-            store(quantum << 6 | 62, into: &beginning.bytes, &count)
-        } else if sextets > 0 {
+        if sextets > 0 {
             if padding == 0 {
                 guard sextets > 1 else { throw Base64Error(.truncated, offset: lastOffset) }
                 guard syntax.contains(.unpadded), !isInDoubt else {
@@ -308,9 +302,8 @@ package enum Base64 {
 extension Base64 {
     /// The meaning of the spaces of a text, by the rules above. It is computed at the first space.
     private struct Spaces {
-        /// The numbers of spaces before the first and after the last character.
-        private(set) var leading = 0
-        private(set) var trailing = 0
+        /// Whether there are spaces before the first or after the last character.
+        private var areAround = false
         /// The first space inside a line, if there is one.
         private var inner: Int?
         /// The first space between the first and the last character.
@@ -321,11 +314,11 @@ extension Base64 {
             var start = 0
             var end = text.count
             while start < end, text[start].isWhitespace {
-                if text[start] == .space { leading += 1 }
+                if text[start] == .space { areAround = true }
                 start += 1
             }
             while start < end, text[end - 1].isWhitespace {
-                if text[end - 1] == .space { trailing += 1 }
+                if text[end - 1] == .space { areAround = true }
                 end -= 1
             }
             characters = start..<end
@@ -344,7 +337,7 @@ extension Base64 {
         var isFormDecoded: Bool { inner != nil }
         /// The first space between two lines, if they are whitespace.
         var betweenLines: Int? { isFormDecoded ? nil : edge }
-        var areSkipped: Bool { !isFormDecoded || leading + trailing > 0 }
+        var areSkipped: Bool { !isFormDecoded || areAround }
         func isPlus(at offset: Int) -> Bool { isFormDecoded && characters.contains(offset) }
         func isAllowed(in syntax: Syntax) -> Bool { syntax.contains(isFormDecoded ? .formDecoded : .whitespace) }
     }

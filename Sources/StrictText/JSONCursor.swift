@@ -19,6 +19,9 @@ package struct JSONCursor: ~Escapable {
         position = start
     }
 
+    /// Moves to the end of a value that a copy of this cursor has read.
+    package mutating func move(to offset: Int) { position = offset }
+
     /// Reads a whole text from byte `start`: one value, with whitespace around it.
     ///
     /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves anything except whitespace unread.

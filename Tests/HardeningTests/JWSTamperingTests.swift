@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: LongTests.parts(0..<8))
     func `a flipped bit is refused`(bit: Int) throws {
         let sample = try Sample()
         for offset in sample.text.indices {

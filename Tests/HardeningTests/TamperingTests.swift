@@ -106,7 +106,7 @@ import Testing
         return (try Sample(bytes), try Verifiers(authority, bytes))
     }
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: LongTests.parts(0..<8))
     func `a flipped bit is refused, or lies outside all that is signed`(bit: Int) throws {
         let (sample, verifiers) = try Self.sample()
         var row = TamperingRow("receipt: bit \(bit) of each byte flipped")
@@ -161,7 +161,7 @@ import Testing
     }
 
     /// Before every element, after the last, and after every header; inside OCTET STRINGs and BIT STRINGs too.
-    @Test(arguments: 0..<8)
+    @Test(arguments: LongTests.parts(0..<8))
     func `a byte inserted where elements begin or end is refused`(part: Int) throws {
         let (sample, verifiers) = try Self.sample()
         let boundaries = Self.boundaries(of: sample.bytes)

@@ -85,6 +85,7 @@ enum JOSEHeader {
         var fault: (kind: HeaderFault, offset: Int)?
         var hasAlgorithm = false
         var certificates: [[UInt8]]?
+        var certificateCount = 0
         do throws(JSONError) {
             try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
                 try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
@@ -95,7 +96,8 @@ enum JOSEHeader {
                         hasAlgorithm = true
                         let algorithm = try cursor.readString()
                         if !(algorithm == "ES256") { fault = (.unsupportedAlgorithm, offset) }
-                    case .x5c: certificates = try readCertificates(&cursor, &fault, maximumCount: count)
+                    case .x5c:
+                        certificates = try readCertificates(&cursor, &fault, &certificateCount, maximumCount: count)
                     case .crit, .b64: fault = (.criticalHeader, offset)
                     case .jku, .jwk, .x5u: fault = (.foreignKey, offset)
                     case .kid, .x5t, .x5tS256, .typ, .cty, .enc, .zip: break
@@ -105,10 +107,16 @@ enum JOSEHeader {
         } catch {
             throw VerificationError(.headerSyntax(error))
         }
-        if let fault { throw VerificationError(.header(fault.kind, offset: fault.offset)) }
+        let counts = CertificateCount(found: certificateCount, expected: count)
+        if let fault {
+            throw VerificationError(
+                .header(fault.kind, offset: fault.offset, fault.kind == .certificateCount ? counts : nil))
+        }
         guard hasAlgorithm else { throw VerificationError(.header(.missingAlgorithm, offset: 0)) }
         guard let certificates else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
-        guard certificates.count == count else { throw VerificationError(.header(.certificateCount, offset: 0)) }
+        guard certificates.count == count else {
+            throw VerificationError(.header(.certificateCount, offset: 0, counts))
+        }
         return CertificateSequence(certificates)
     }
 
@@ -116,28 +124,35 @@ enum JOSEHeader {
     static func allCertificates(in header: [UInt8], maximumCount: Int) throws(VerificationError) -> [[UInt8]] {
         var fault: (kind: HeaderFault, offset: Int)?
         var certificates: [[UInt8]] = []
+        var count = 0
         do throws(JSONError) {
             try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
                 try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
                     guard member == .x5c, fault == nil else { return }
-                    certificates = try readCertificates(&cursor, &fault, maximumCount: maximumCount)
+                    certificates = try readCertificates(&cursor, &fault, &count, maximumCount: maximumCount)
                 }
             }
         } catch {
             throw VerificationError(.headerSyntax(error))
         }
-        if let fault { throw VerificationError(.header(fault.kind, offset: fault.offset)) }
+        if let fault {
+            let counts = CertificateCount(found: count, expected: maximumCount)
+            throw VerificationError(
+                .header(fault.kind, offset: fault.offset, fault.kind == .certificateCount ? counts : nil))
+        }
         guard !certificates.isEmpty else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
         return certificates
     }
 
-    /// Reads `x5c`: strings of base64, no more than are accepted.
+    /// Reads `x5c`: strings of base64, no more than are accepted; those beyond are counted.
     private static func readCertificates(
-        _ cursor: inout JSONCursor, _ fault: inout (kind: HeaderFault, offset: Int)?, maximumCount: Int
+        _ cursor: inout JSONCursor, _ fault: inout (kind: HeaderFault, offset: Int)?, _ count: inout Int,
+        maximumCount: Int
     ) throws(JSONError) -> [[UInt8]] {
         var certificates: [[UInt8]] = []
         var found: (kind: HeaderFault, offset: Int)?
         try cursor.readArray { (cursor) throws(JSONError) in
+            count += 1
             guard found == nil else { return }
             guard certificates.count < maximumCount else {
                 found = (.certificateCount, cursor.offset)

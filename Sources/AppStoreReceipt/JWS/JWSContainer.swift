@@ -13,22 +13,30 @@ struct JWSContainer: Sendable {
     /// Verifies a JWS of any kind, by what its payload has.
     func verify(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedEvidence {
         let jws = try read(text)
-        return switch JWSKind(of: jws.payload) {
-        case .notification: .notification(try verifyNotification(jws, text))
-        case .realtimeRequest: .realtimeRequest(try verify(jws, text))
-        case .appTransaction: .appTransaction(try verify(jws, text))
-        case .renewalInfo: .renewalInfo(try verify(jws, text))
-        case .transaction: .transaction(try verify(jws, text))
+        let reading = JWSReading(jws.payload)
+        func verified<Payload: JWSClaims>(
+            _ draft: JWSDraft<Payload>
+        ) throws(VerificationError) -> Verified<Payload> {
+            try verify(
+                Result { () throws(JSONError) in try draft.payload(in: reading.object) }, of: jws, text)
+        }
+        return switch reading.kind {
+        case .notification: .notification(try withParts(verified(reading.notification)))
+        case .realtimeRequest: .realtimeRequest(try verified(reading.realtimeRequest))
+        case .appTransaction: .appTransaction(try verified(reading.appTransaction))
+        case .renewalInfo: .renewalInfo(try verified(reading.renewalInfo))
+        case .transaction: .transaction(try verified(reading.transaction))
         }
     }
 
     /// Verifies a JWS that must be of one kind.
     func verify<Payload: JWSClaims>(_ text: Span<UInt8>) throws(VerificationError) -> Verified<Payload> {
-        try verify(read(text), text)
+        let jws = try read(text)
+        return try verify(Result { () throws(JSONError) in try Payload(decoding: jws.payload) }, of: jws, text)
     }
 
     func verifyNotification(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedNotification {
-        try verifyNotification(read(text), text)
+        try withParts(verify(text))
     }
 
     private func read(_ text: Span<UInt8>) throws(VerificationError) -> CompactJWS {
@@ -39,10 +47,9 @@ struct JWSContainer: Sendable {
 
     // MARK: Notifications
 
-    private func verifyNotification(
-        _ jws: CompactJWS, _ text: Span<UInt8>
+    private func withParts(
+        _ notification: Verified<AppStoreNotification>
     ) throws(VerificationError) -> VerifiedNotification {
-        let notification: Verified<AppStoreNotification> = try verify(jws, text)
         let (data, appData) = (notification.payload.data, notification.payload.appData)
         return VerifiedNotification(
             notification: notification,
@@ -71,26 +78,28 @@ struct JWSContainer: Sendable {
     // MARK: One JWS
 
     /// One verdict an input, so in this order: signature, date, chain, payload, policy.
+    ///
+    /// - Parameter decoded: the payload, which is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and
+    ///   takes no memory but for the members known.
     private func verify<Payload: JWSClaims>(
-        _ jws: CompactJWS, _ text: Span<UInt8>
+        _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>
     ) throws(VerificationError) -> Verified<Payload> {
+        let key: SignerKey
         do throws(SignatureTrustError) {
-            try engine.verify(ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
+            key = try engine.verify(
+                ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
         } catch {
             throw .signature(error, of: .jws)
         }
-        // The payload is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and takes no memory
-        // but for the members known.
-        let decoded = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
         let date: Instant
         do throws(VerificationError) {
             date = try signingDate(decoded, jws.payload)
         } catch {
             // Without a date to judge by. Only of a trusted signer's payload may it be said that it cannot be read.
-            if case .members = error.reason { _ = try verification(jws.certificates, at: nil) }
+            if case .members = error.reason { _ = try verification(jws.certificates, key, at: nil) }
             throw error
         }
-        let verification = try verification(jws.certificates, at: policy.validationDate(signedAt: date))
+        let verification = try verification(jws.certificates, key, at: policy.validationDate(signedAt: date))
         let payload: Payload
         do throws(JSONError) {
             payload = try decoded.get()
@@ -103,11 +112,11 @@ struct JWSContainer: Sendable {
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func verification(
-        _ certificates: CertificateSequence, at date: Instant?
+        _ certificates: CertificateSequence, _ key: SignerKey, at date: Instant?
     ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
-            return try engine.verification(for: certificates, at: moment)
+            return try engine.verification(for: certificates, signedWith: key, at: moment)
         } catch {
             throw .chain(error, of: .jws)
         }
@@ -162,40 +171,12 @@ struct JWSContainer: Sendable {
     }
 }
 
-/// The kinds of payloads that Apple signs.
-enum JWSKind {
-    case transaction, renewalInfo, appTransaction, notification, realtimeRequest
-
-    /// The members that tell the kinds apart; each is required in its kind.
-    private enum Member: String, CaseIterable {
-        case notificationType, requestIdentifier, receiptType, transactionId, autoRenewStatus
-    }
-
-    private static let members = JSONMembers<Member>()
-
-    /// The kind of a payload; a transaction where it is of none, which fails as that.
-    init(of payload: [UInt8]) {
-        var found: Set<Member> = []
-        // What is wrong with it is said when it is read as its kind, once its signature holds.
-        try? JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
-            try cursor.readObject(of: Self.members) { (_, member) throws(JSONError) in found.insert(member) }
-        }
-        // Not by their order in the payload, which means nothing.
-        self =
-            switch Member.allCases.first(where: found.contains) {
-            case .notificationType: .notification
-            case .requestIdentifier: .realtimeRequest
-            case .receiptType: .appTransaction
-            case .autoRenewStatus: .renewalInfo
-            case .transactionId, nil: .transaction
-            }
-    }
-}
-
 extension JWSClaims {
     /// Decodes a payload that must be of this kind.
-    init(decoding text: [UInt8]) throws(JSONError) {
-        let members = try JWSMembers<Member>(decoding: text)
+    init(decoding text: [UInt8]) throws(JSONError) { try self.init(checking: JWSMembers(decoding: text)) }
+
+    /// - Throws: `missing-member` without one of the required members.
+    init(checking members: JWSMembers<Member>) throws(JSONError) {
         for member in Self.required where members.value(of: member) == nil {
             throw JSONError(.missingMember, offset: members.range.lowerBound)
         }

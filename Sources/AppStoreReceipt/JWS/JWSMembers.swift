@@ -121,6 +121,16 @@ enum JWSForm: Sendable {
     case strings
     case object(any JWSRecord.Type)
     case objects(any JWSRecord.Type)
+
+    /// Whether a value of one form is of the other, too; not told of objects.
+    func isSame(as other: JWSForm) -> Bool {
+        switch (self, other) {
+        case (.string, .string), (.string, .jws), (.jws, .string), (.jws, .jws), (.integer, .integer),
+            (.boolean, .boolean), (.date, .date), (.strings, .strings):
+            true
+        default: false
+        }
+    }
 }
 
 /// The names of the members of one kind of object, and what they must be.

@@ -36,13 +36,12 @@ package struct UnverifiedJWSPart: Sendable {
 
     /// Decodes a payload of any kind. Its dates are read as dates if it has all that its kind requires.
     init(_ text: [UInt8]) throws(JSONError) {
-        let (kind, type) = JWSKind(of: text).part
+        let reading = JWSReading(text)
         do throws(JSONError) {
-            payload = try type.init(decoding: text)
-            self.kind = kind
+            (kind, payload) = try reading.part
         } catch {
             payload = UnknownRecord(members: try JWSMembers(decoding: text))
-            self.kind = nil
+            kind = nil
         }
     }
 
@@ -63,14 +62,16 @@ package struct UnverifiedJWSPart: Sendable {
     package var fields: [JWSField] { payload.fields }
 }
 
-extension JWSKind {
-    fileprivate var part: (kind: JWSPart.Kind, type: any JWSClaims.Type) {
-        switch self {
-        case .transaction: (.transaction, TransactionInfo.self)
-        case .renewalInfo: (.renewalInfo, RenewalInfo.self)
-        case .appTransaction: (.appTransaction, AppTransaction.self)
-        case .notification: (.notification, AppStoreNotification.self)
-        case .realtimeRequest: (.realtimeRequest, RealtimeRequest.self)
+extension JWSReading {
+    fileprivate var part: (kind: JWSPart.Kind, payload: any JWSRecord) {
+        get throws(JSONError) {
+            switch kind {
+            case .transaction: (.transaction, try transaction.payload(in: object))
+            case .renewalInfo: (.renewalInfo, try renewalInfo.payload(in: object))
+            case .appTransaction: (.appTransaction, try appTransaction.payload(in: object))
+            case .notification: (.notification, try notification.payload(in: object))
+            case .realtimeRequest: (.realtimeRequest, try realtimeRequest.payload(in: object))
+            }
         }
     }
 }

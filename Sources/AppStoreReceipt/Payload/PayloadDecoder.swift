@@ -78,7 +78,7 @@ extension PayloadDecoder {
     private mutating func readOuter(from start: Int, to end: Int) throws(ASN1DecodingError) {
         var position = start
         while position < end {
-            if let record = longPurchase(at: position, end) {
+            if let record = Self.longPurchase(in: bytes, at: position, end) {
                 try readPurchase(record)
                 position = record.upperBound
                 continue
@@ -108,7 +108,9 @@ extension PayloadDecoder {
     /// The content of the SET of an attribute 17 whose lengths all take two octets, as they do from 256 bytes on.
     ///
     /// `30 82 LL LL  02 01 11  02 01 01  04 82 LL LL  31 82 LL LL`, where the lengths say the same end.
-    private func longPurchase(at position: Int, _ end: Int) -> Range<Int>? {
+    ///
+    /// Static, because the compiler copies `self` with its table for a method: 76 instructions for each purchase.
+    private static func longPurchase(in bytes: Span<UInt8>, at position: Int, _ end: Int) -> Range<Int>? {
         guard position &+ 24 <= bytes.count else { return nil }
         let window = bytes.extracting(position..<position &+ 24)
         let head = window.word(at: 0)

@@ -1,13 +1,9 @@
 import SpanASN1
 
-/// The time on the Pacific coast of the United States (America/Los_Angeles), by the rules of its daylight saving and in integers.
+/// The time on the Pacific coast of the United States (America/Los_Angeles), in integers.
 ///
-/// - from 2007: second Sunday in March to first Sunday in November (Energy Policy Act of 2005)
-/// - 1987–2006: first Sunday in April to last Sunday in October
-/// - 1967–1986: last Sunday in April to last Sunday in October (Uniform Time Act of 1966), but from 6 January in 1974 and from 23 February
-///   in 1975
-///
-/// Before 1967 it is standard time throughout: each place had its own rule then, and no receipt is that old.
+/// Daylight saving is from the second Sunday in March to the first Sunday in November (Energy Policy Act of 2005). That is the rule since 2007. It
+/// is applied to earlier dates too, which no receipt has: the App Store opened in 2008.
 struct PacificTime {
     private static let standardOffset = -8 * 3600
     private static let daylightOffset = -7 * 3600
@@ -28,16 +24,7 @@ struct PacificTime {
 
     /// The seconds since 1970 at which daylight saving applies.
     static func daylightSaving(in year: Int) -> Range<Int64> {
-        let (first, last) =
-            switch year {
-            case 2007...: (sunday(onOrAfter: 8, 3, year), sunday(onOrAfter: 1, 11, year))
-            case 1987...2006: (sunday(onOrAfter: 1, 4, year), sunday(onOrAfter: 25, 10, year))
-            case 1975: (sunday(onOrAfter: 23, 2, year), sunday(onOrAfter: 25, 10, year))
-            case 1974: (sunday(onOrAfter: 6, 1, year), sunday(onOrAfter: 25, 10, year))
-            case 1967...1986: (sunday(onOrAfter: 24, 4, year), sunday(onOrAfter: 25, 10, year))
-            default: (nil as Int64?, nil as Int64?)
-            }
-        guard let first, let last else { return 0..<0 }
+        guard let first = sunday(onOrAfter: 8, 3, year), let last = sunday(onOrAfter: 1, 11, year) else { return 0..<0 }
         // Both at 2 o'clock of the time that ends.
         return first + Int64(2 * 3600 - standardOffset)..<last + Int64(2 * 3600 - daylightOffset)
     }

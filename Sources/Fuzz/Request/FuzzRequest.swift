@@ -65,7 +65,7 @@ private func checkRoundTrips(_ input: [UInt8]) {
     json.string(utf8: text.span)
     json.endObject()
     let pem = Array("-----BEGIN PKCS7-----\n".utf8) + wrapped + Array("\n-----END PKCS7-----\n".utf8)
-    // A `+` at the very end leaves a space that says nothing, unless there are others.
+    // A `+` at the very end leaves a space that says nothing.
     let formDecoded =
         text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     for (form, encoded) in [
@@ -118,7 +118,7 @@ private func checkBase64(_ input: [UInt8]) {
 /// Decodes by the book, six bits after six; whitespace is skipped but for spaces between two characters, which are `+`.
 private func simpleDecode(_ input: [UInt8]) -> [UInt8]? {
     let isFormDecoded = hasInnerSpace(input)
-    let text = isFormDecoded ? trimmed(input, first: input.first, input) : input
+    let text = isFormDecoded ? trimmed(input) : input
     var bits: UInt32 = 0
     var bitCount = 0
     var output: [UInt8] = []
@@ -163,27 +163,11 @@ private func hasInnerSpace(_ input: [UInt8]) -> Bool {
     return false
 }
 
-/// Without whitespace around it; but one space at the very end stays where the text could not end before it.
-private func trimmed(_ input: [UInt8], first: UInt8?, _ whole: [UInt8]) -> [UInt8] {
+/// Without whitespace around it.
+private func trimmed(_ input: [UInt8]) -> [UInt8] {
     let start = input.firstIndex { !whitespace.contains($0) } ?? input.endIndex
     let end = (input.lastIndex { !whitespace.contains($0) } ?? -1) + 1
-    guard start < end else { return [] }
-    let inner = Array(input[start..<end])
-    let spaces = input[end...].count { $0 == UInt8(ascii: " ") }
-    let leading = input[..<start].count { $0 == UInt8(ascii: " ") }
-    let characters = inner.count { !["\\", "\r", "\n", "\t"].map { UInt8(ascii: $0) }.contains($0) }
-    if spaces == 1, leading == 0, characters % 4 == 3, !inner.contains(UInt8(ascii: "=")), endsInsideByte(inner) {
-        return inner + [UInt8(ascii: " ")]
-    }
-    return inner
-}
-
-/// Whether the third character of the last group has bits that no byte would hold.
-private func endsInsideByte(_ text: [UInt8]) -> Bool {
-    guard let last = text.last(where: { !whitespace.dropFirst().contains($0) }) else { return false }
-    let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-    let value = standard.firstIndex(of: last) ?? (last == UInt8(ascii: "_") ? 63 : 62)
-    return value & 3 != 0
+    return start < end ? Array(input[start..<end]) : []
 }
 
 // MARK: JSON

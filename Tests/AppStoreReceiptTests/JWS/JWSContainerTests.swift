@@ -118,6 +118,14 @@ import Testing
         try check(code, signed(header: header))
     }
 
+    @Test(arguments: [0, 1, 2, 4, 9])
+    func `a header with another number of certificates is refused with both numbers`(_ count: Int) throws {
+        let chain = Array(repeating: #""AA==""#, count: count).joined(separator: ",")
+        let error = try #require(try Minted.failure(signed(header: #"{"alg":"ES256","x5c":[\#(chain)]}"#)))
+        #expect(error.code == "certificate-count")
+        #expect(error.explanation == "the JWS header must have 3 certificates in `x5c`, but has \(count)")
+    }
+
     // MARK: The form
 
     @Test func `three parts are needed, in base64url's one spelling`() throws {

@@ -1,0 +1,129 @@
+import StrictText
+
+/// The payload of a JWS whose kind is not known before, read once.
+///
+/// The kind is known when all names are. Until then, each member is kept for the kinds that have it: they share few names.
+struct JWSReading {
+    /// The kinds of payloads that Apple signs.
+    enum Kind { case transaction, renewalInfo, appTransaction, notification, realtimeRequest }
+
+    /// The members that tell the kinds apart; each is required in its kind.
+    private enum Member: String, CaseIterable {
+        case notificationType, requestIdentifier, receiptType, transactionId, autoRenewStatus
+    }
+
+    private static let members = JSONMembers<Member>()
+
+    /// The kind; a transaction where it is of none, which fails as that.
+    let kind: Kind
+    private(set) var transaction = JWSDraft<TransactionInfo>()
+    private(set) var renewalInfo = JWSDraft<RenewalInfo>()
+    private(set) var appTransaction = JWSDraft<AppTransaction>()
+    private(set) var notification = JWSDraft<AppStoreNotification>()
+    private(set) var realtimeRequest = JWSDraft<RealtimeRequest>()
+    /// What all kinds know of the text.
+    let object: JWSDraftObject
+
+    init(_ text: [UInt8]) {
+        // Not by their order in the payload, which means nothing.
+        var found: Set<Member> = []
+        var isRepeated = false
+        var transaction = self.transaction
+        var renewalInfo = self.renewalInfo
+        var appTransaction = self.appTransaction
+        var notification = self.notification
+        var realtimeRequest = self.realtimeRequest
+        var start = 0
+        var end = 0
+        var fault: JSONError?
+        do throws(JSONError) {
+            try JSONCursor.decode(text.span) { (cursor) throws(JSONError) in
+                guard try cursor.peekType() == .object else {
+                    throw JSONError(.unexpectedType, offset: cursor.offset)
+                }
+                start = cursor.offset
+                try cursor.readObject { (cursor, name) throws(JSONError) in
+                    if !isRepeated, let member = Self.members.member(of: name) {
+                        isRepeated = !found.insert(member).inserted
+                    }
+                    var value = JWSDraftValue()
+                    transaction.read(name, cursor, &value)
+                    renewalInfo.read(name, cursor, &value)
+                    appTransaction.read(name, cursor, &value)
+                    notification.read(name, cursor, &value)
+                    realtimeRequest.read(name, cursor, &value)
+                    if let end = value.end { cursor.move(to: end) }
+                }
+                end = cursor.offset
+            }
+        } catch {
+            fault = error
+        }
+        object = JWSDraftObject(text: text, range: start..<max(start, end), fault: fault)
+        self.transaction = transaction
+        self.renewalInfo = renewalInfo
+        self.appTransaction = appTransaction
+        self.notification = notification
+        self.realtimeRequest = realtimeRequest
+        kind =
+            switch Member.allCases.first(where: found.contains) {
+            case .notificationType: .notification
+            case .requestIdentifier: .realtimeRequest
+            case .receiptType: .appTransaction
+            case .autoRenewStatus: .renewalInfo
+            case .transactionId, nil: .transaction
+            }
+    }
+}
+
+/// The object whose members are in drafts.
+struct JWSDraftObject {
+    let text: [UInt8]
+    let range: Range<Int>
+    /// What is wrong with the text, whatever its kind.
+    let fault: JSONError?
+}
+
+/// Where a value ends, once it is read, and the form it was read in.
+struct JWSDraftValue {
+    fileprivate(set) var end: Int?
+    fileprivate var form: JWSForm?
+}
+
+/// The members of an object as those of one kind, and the first fault that it has as that.
+struct JWSDraft<Payload: JWSClaims> {
+    private var entries: [JWSMembers<Payload.Member>.Entry] = []
+    private var seen: UInt64 = 0
+    private var fault: JSONError?
+
+    /// Reads the value at the cursor if this kind has a member of the name.
+    fileprivate mutating func read(_ name: borrowing JSONString, _ cursor: JSONCursor, _ value: inout JWSDraftValue) {
+        guard fault == nil, let index = Payload.Member.names.index(of: name) else { return }
+        do throws(JSONError) {
+            guard seen >> index & 1 == 0 else { throw JSONError(.duplicateMember, offset: name.offset) }
+            seen |= 1 << index
+            let member = Payload.Member.names[index]
+            var cursor = cursor
+            let isNull = try cursor.readIfNull()
+            let start = cursor.offset
+            if !isNull, let end = value.end, value.form?.isSame(as: member.form) == true {
+                entries.append(.init(member: member, value: ByteRange(start..<end)))
+                return
+            }
+            if !isNull {
+                try cursor.check(member.form)
+                entries.append(.init(member: member, value: ByteRange(start..<cursor.offset)))
+                value.form = member.form
+            }
+            value.end = cursor.offset
+        } catch {
+            fault = error
+        }
+    }
+
+    /// The payload, which must be of this kind.
+    func payload(in object: JWSDraftObject) throws(JSONError) -> Payload {
+        if let fault = fault ?? object.fault { throw fault }
+        return try Payload(checking: JWSMembers(text: object.text, range: object.range, entries: entries))
+    }
+}
