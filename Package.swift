@@ -102,6 +102,12 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
             path: "Tests/TestSupport", swiftSettings: settings),
+        // HardeningTests run it as a process of its own.
+        .target(name: "CFork", path: "Tests/CFork"),
+        .executableTarget(
+            name: "fork-trial",
+            dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "LibcryptoHandles", "TestSupport", "CFork"],
+            path: "Tests/ForkTrial", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
@@ -116,7 +122,7 @@ let package = Package(
             name: "HardeningTests",
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptFoundation",
-                "AppStoreReceiptTesting", "FuzzSupport", "TestSupport",
+                "AppStoreReceiptTesting", "FuzzSupport", "TestSupport", "fork-trial",
             ],
             swiftSettings: settings),
         .testTarget(

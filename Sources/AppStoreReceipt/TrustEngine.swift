@@ -72,7 +72,7 @@ extension TrustEngine {
 
     func verify(
         _ signature: ES256Signature, of signed: Span<UInt8>, by certificates: CertificateSequence
-    ) throws(SignatureTrustError) {
+    ) throws(SignatureTrustError) -> SignerKey {
         switch self {
         case .chain(let verifier, _): try verifier.verify(signature, of: signed, by: certificates)
         case .signer(let verifier): try verifier.verify(signature, of: signed, by: certificates)
@@ -80,11 +80,11 @@ extension TrustEngine {
     }
 
     func verification(
-        for certificates: CertificateSequence, at date: Instant
+        for certificates: CertificateSequence, key: SignerKey, at date: Instant
     ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
-            return Verification(authority, try verifier.chain(of: certificates, at: date), .sha256, date)
+            return Verification(authority, try verifier.chain(of: certificates, key: key, at: date), .sha256, date)
         case .signer(let verifier):
             return Verification(try verifier.signer(of: certificates, at: date), .sha256, date)
         }

@@ -78,18 +78,18 @@ package final class PinnedChainVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - anchor: the place of the only anchor that will do; `nil` for any.
-    ///   - known: a chain of this verifier's from `leaf`, to be tried before the cache is asked.
+    ///   - key: the key of the leaf, with the chain that is tried before the cache is asked.
     ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
     ///   - hasRival: whether among those is one with the name of the leaf's issuer beside a certificate, DER.
     ///   - candidates: all of those; asked for only when no known chain answers.
     package func chain(
-        from leaf: CertificateView, at date: Instant, to anchor: Int? = nil, known: PinnedChain? = nil,
+        from leaf: CertificateView, key: SignerKey, at date: Instant, to anchor: Int? = nil,
         isAtHand: (_ certificate: Span<UInt8>) -> Bool, hasRival: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
         let seconds = date.secondsSince1970
         if let known = cache.chain(
-            from: leaf.element.encoded, at: seconds, to: anchor, first: known, isAtHand: isAtHand)
+            from: leaf.element.encoded, at: seconds, to: anchor, first: key.chain, isAtHand: isAtHand)
         {
             // Over another certificate of the issuer's name, which may not be known yet, there may be a chain to an earlier anchor.
             let intermediate = known.intermediate
@@ -110,7 +110,7 @@ package final class PinnedChainVerifier: Sendable {
         for candidate in try candidates() where !tried.contains(candidate.der) {
             tried.append(candidate.der)
             do throws(SignatureTrustError) {
-                guard let chain = try validate(leaf, handle, candidate, seconds, to: anchor) else { continue }
+                guard let chain = try validate(leaf, handle, key.key, candidate, seconds, to: anchor) else { continue }
                 if chain.anchorIndex < found?.anchorIndex ?? .max { found = chain }
                 if anchor != nil || chain.anchorIndex == 0 { break }
             } catch {
@@ -131,8 +131,8 @@ package final class PinnedChainVerifier: Sendable {
 
     /// Validates the paths over one candidate, and remembers all that hold at some date; `nil` when the candidate is not the leaf's issuer by name.
     private func validate(
-        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ candidate: EmbeddedCertificate, _ seconds: Int64,
-        to anchor: Int?
+        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
+        _ candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
     ) throws(SignatureTrustError) -> PinnedChain? {
         let intermediate: CertificateView
         do throws(ASN1DecodingError) {
@@ -168,7 +168,7 @@ package final class PinnedChainVerifier: Sendable {
                 try PinnedChain(
                     leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
                     intermediateHandle: handle, anchor: policy.anchors[index], anchorIndex: index,
-                    anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leaf.publicKey(),
+                    anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leafKey,
                     leafExpiry: Instant(millisecondsSince1970: leaf.validSeconds().upperBound * 1000),
                     validSeconds: validSeconds(leaf, intermediate, index)))
         }

@@ -72,8 +72,9 @@ struct JWSContainer: Sendable {
     private func verify<Payload: JWSClaims>(
         _ jws: CompactJWS, _ text: Span<UInt8>
     ) throws(VerificationError) -> Verified<Payload> {
+        let key: SignerKey
         do throws(SignatureTrustError) {
-            try engine.verify(ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
+            key = try engine.verify(ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
         } catch {
             throw .signature(error, of: .jws)
         }
@@ -85,10 +86,10 @@ struct JWSContainer: Sendable {
             date = try signingDate(decoded, jws.payload)
         } catch {
             // Without a date to judge by. Only of a trusted signer's payload may it be said that it cannot be read.
-            if case .members = error.reason { _ = try verification(jws.certificates, at: nil) }
+            if case .members = error.reason { _ = try verification(jws.certificates, key, at: nil) }
             throw error
         }
-        let verification = try verification(jws.certificates, at: policy.validationDate(signedAt: date))
+        let verification = try verification(jws.certificates, key, at: policy.validationDate(signedAt: date))
         let payload: Payload
         do throws(JSONError) {
             payload = try decoded.get()
@@ -101,11 +102,11 @@ struct JWSContainer: Sendable {
 
     /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
     private func verification(
-        _ certificates: CertificateSequence, at date: Instant?
+        _ certificates: CertificateSequence, _ key: SignerKey, at date: Instant?
     ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
-            return try engine.verification(for: certificates, at: moment)
+            return try engine.verification(for: certificates, key: key, at: moment)
         } catch {
             throw .chain(error, of: .jws)
         }
