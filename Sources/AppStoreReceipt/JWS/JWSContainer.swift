@@ -74,7 +74,8 @@ struct JWSContainer: Sendable {
     ) throws(VerificationError) -> Verified<Payload> {
         let key: SignerKey
         do throws(SignatureTrustError) {
-            key = try engine.verify(ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
+            key = try engine.verify(
+                ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
         } catch {
             throw .signature(error, of: .jws)
         }
