@@ -1,9 +1,9 @@
 import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 extension AlgorithmPolicy {
     /// Checks what a certificate costs before libcrypto sees it: a large modulus or exponent makes one verification take seconds.
-    func checkKey(of certificate: CertificateView) throws(SignatureTrustError) {
+    package func checkKey(of certificate: Certificate) throws(SignatureTrustError) {
         // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
         guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
         let info = certificate.subjectPublicKeyInfo

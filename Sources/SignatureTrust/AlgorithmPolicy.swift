@@ -1,6 +1,6 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 /// The algorithms and keys that may sign a message and every certificate of its chain.
 ///
@@ -62,9 +62,9 @@ public struct AlgorithmPolicy: Hashable, Sendable {
 }
 
 /// What an `EVP_PKEY_verify` needs to know of a signature.
-struct SignatureAlgorithm: Equatable {
-    let digest: DigestAlgorithm
-    let scheme: SignatureScheme
+package struct SignatureAlgorithm: Equatable {
+    package let digest: DigestAlgorithm
+    package let scheme: SignatureScheme
 }
 
 extension AlgorithmPolicy {
@@ -96,7 +96,7 @@ extension AlgorithmPolicy {
 
     /// What an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
     /// ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
-    func signatureAlgorithm(
+    package func signatureAlgorithm(
         _ identifier: AlgorithmIdentifier
     ) throws(SignatureTrustError) -> SignatureAlgorithm {
         let offset = identifier.element.offset
@@ -151,7 +151,7 @@ extension AlgorithmPolicy {
 
     /// Checks a signer's two algorithms against each other: RFC 5652's bare `rsaEncryption` (RFC 3370, 3.2), or a signature algorithm
     /// that names the same digest. There is no bare form of ECDSA: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
-    func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
+    package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),
             signer.signatureAlgorithm.hasNullOrAbsentParameters

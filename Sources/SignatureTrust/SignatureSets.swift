@@ -1,4 +1,4 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 
 /// The digest algorithm of a signature.
 public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
@@ -13,7 +13,7 @@ public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
     /// SHA-512 (FIPS 180-4).
     case sha512 = "SHA-512"
 
-    init(_ algorithm: DigestAlgorithm) {
+    package init(_ algorithm: DigestAlgorithm) {
         self =
             switch algorithm {
             case .sha1: .sha1
@@ -55,7 +55,7 @@ public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
     /// ECDSA (FIPS 186-5, 6).
     case ecdsa = "ECDSA"
 
-    init(_ scheme: SignatureScheme) {
+    package init(_ scheme: SignatureScheme) {
         self =
             switch scheme {
             case .pkcs1: .rsaPKCS1

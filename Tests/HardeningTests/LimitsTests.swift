@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1

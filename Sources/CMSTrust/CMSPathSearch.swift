@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import SignatureTrust
 import SpanPKCS7
 
 /// An anchor that can end a path.

@@ -1,3 +1,4 @@
+public import SignatureTrust
 public import SpanASN1
 
 /// The conditions that a signed message must meet for ``CMSVerifier`` to verify it.

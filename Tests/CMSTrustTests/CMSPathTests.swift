@@ -1,7 +1,9 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// Which of the certificates at hand lead to an anchor: their order decides nothing, and strangers among them neither.

@@ -1,24 +1,9 @@
-import LibcryptoHandles
-import SpanASN1
+package import LibcryptoHandles
+package import SpanASN1
 package import SpanPKCS7
 
-// Two modules have a `Certificate`: the view into received bytes, and what libcrypto made of them.
-package typealias CertificateView = SpanPKCS7.Certificate
-typealias CertificateHandle = LibcryptoHandles.Certificate
-
-/// A certificate that came with a message, and where it begins in the received bytes.
-package struct EmbeddedCertificate: Sendable {
-    package let der: [UInt8]
-    package let offset: Int
-
-    package init(der: [UInt8], offset: Int) {
-        self.der = der
-        self.offset = offset
-    }
-}
-
-extension CertificateView {
-    func libcryptoHandle() throws(SignatureTrustError) -> CertificateHandle {
+extension Certificate {
+    package func libcryptoHandle() throws(SignatureTrustError) -> CertificateHandle {
         try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
             try CertificateHandle(der: element.encoded)
         }
@@ -27,7 +12,7 @@ extension CertificateView {
     /// The key, without the rest of the certificate. A key for RSASSA-PSS alone stays one, with what it restricts itself to.
     ///
     /// Whatever verifies a signature asks here, so that a key means the same whether or not it was seen before.
-    func publicKey() throws(SignatureTrustError) -> PublicKey {
+    package func publicKey() throws(SignatureTrustError) -> PublicKey {
         guard subjectPublicKeyInfo.algorithm.is(.rsaEncryption) else {
             return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
                 try PublicKey(subjectPublicKeyInfo: subjectPublicKeyInfo.element.encoded)
@@ -44,18 +29,18 @@ extension CertificateView {
         }
     }
 
-    func hasExtension(_ id: ASN1ObjectIdentifier) throws(SignatureTrustError) -> Bool {
+    package func hasExtension(_ id: ASN1ObjectIdentifier) throws(SignatureTrustError) -> Bool {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificateExtension(id) != nil }
     }
 
     /// The seconds since 1970 at which libcrypto calls the certificate valid: from `notBefore` up to, not including, `notAfter`.
-    func validSeconds() throws(SignatureTrustError) -> Range<Int64> {
+    package func validSeconds() throws(SignatureTrustError) -> Range<Int64> {
         let period = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }
         return period.lowerBound.secondsSince1970..<period.upperBound.secondsSince1970
     }
 
     /// Whether the certificate says that it may issue others: libcrypto also takes some that do not say so.
-    func isAuthority() throws(SignatureTrustError) -> Bool {
+    package func isAuthority() throws(SignatureTrustError) -> Bool {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) -> Bool in
             guard let constraints = try certificateExtension(.basicConstraints) else { return false }
             // BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER OPTIONAL }
@@ -69,7 +54,7 @@ extension CertificateView {
         }
     }
 
-    func error(_ kind: SignatureTrustError.Kind) -> SignatureTrustError {
+    package func error(_ kind: SignatureTrustError.Kind) -> SignatureTrustError {
         SignatureTrustError(kind, offset: element.offset, path: ASN1Path(.certificates))
     }
 }

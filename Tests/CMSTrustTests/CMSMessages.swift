@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import LibcryptoHandles
 import SignatureTrust
 import SpanASN1

@@ -1,8 +1,10 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// Which key may make which signature: one answer for every verifier, whether or not it has seen the key before.

@@ -1,3 +1,4 @@
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 

@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1
@@ -39,9 +40,9 @@ struct ExampleTests {
         #expect(error?.code == "invalid-extended-key-usage")
     }
 
-    @Test func `the documentation of SignatureTrust shows this code`() throws {
+    @Test func `the documentation of CMSTrust shows this code`() throws {
         let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let article = try Project.text("Sources/SignatureTrust/SignatureTrust.docc/SignatureTrust.md")
+        let article = try Project.text("Sources/CMSTrust/CMSTrust.docc/CMSTrust.md")
         let parts = article.components(separatedBy: "```swift\n").dropFirst()
         #expect(parts.count == 1)
         for part in parts { #expect(source.contains(part.components(separatedBy: "```\n")[0])) }

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -98,19 +99,6 @@ extension SignedData {
             throw SignatureTrustError(.unexpectedContentType, offset: content.offset, path: path)
         }
         return content.content
-    }
-
-    /// Whether `digestAlgorithms` lists a signer's algorithm (RFC 5652, 5.1: others may be refused; libcrypto refuses them).
-    func announces(_ algorithm: AlgorithmIdentifier) throws(SignatureTrustError) -> Bool {
-        do throws(ASN1DecodingError) {
-            var announced = digestAlgorithms
-            while let next = try announced.next() {
-                if next.algorithm.content.hasSameBytes(as: algorithm.algorithm.content) { return true }
-            }
-            return false
-        } catch {
-            throw SignatureTrustError(malformed: error)
-        }
     }
 
     /// Checks a content that is signed without signed attributes.

@@ -1,5 +1,7 @@
+import CMSTrust
 import SignatureTrust
 import SpanASN1
+import TestSupport
 import Testing
 
 /// Our verdicts beside those of `openssl cms -verify`, which `scripts/generate-openssl-messages` recorded.

@@ -1,25 +1,26 @@
-import AppStoreReceiptTesting
-import SignatureTrust
-import SpanASN1
+package import AppStoreReceiptTesting
+package import SignatureTrust
+package import SpanASN1
 import SpanPKCS7
-import TestSupport
 
 /// A chain to be varied, with the keys of the shared authority.
-struct MintedChain {
-    var shape = TestCertificateAuthority.Shape()
-    var rootKey: SigningKey
-    var intermediateKey: SigningKey
-    var leafKey: SigningKey
+package struct MintedChain {
+    package var shape = TestCertificateAuthority.Shape()
+    package var rootKey: SigningKey
+    package var intermediateKey: SigningKey
+    package var leafKey: SigningKey
 
-    static var strangerKey: SigningKey { get throws { try Minted.stranger.leaf.key } }
+    package static var strangerKey: SigningKey { get throws { try Minted.stranger.leaf.key } }
 
-    init() throws {
+    package init() throws {
         let authority = try Minted.authority
         (rootKey, intermediateKey, leafKey) = (authority.root.key, authority.intermediate.key, authority.leaf.key)
     }
 
     /// The chain, with a change before its certificates are issued.
-    static func authority(_ change: (inout MintedChain) throws -> Void = { _ in }) throws -> TestCertificateAuthority {
+    package static func authority(_ change: (inout MintedChain) throws -> Void = { _ in }) throws
+        -> TestCertificateAuthority
+    {
         var chain = try MintedChain()
         try change(&chain)
         return try TestCertificateAuthority(
@@ -27,12 +28,12 @@ struct MintedChain {
     }
 
     /// The same root for all tests.
-    static let genuine = Result { try authority() }
+    package static let genuine = Result { try authority() }
 }
 
 extension SignedDataBuilder {
     /// A message of Apple's shape by the authority's leaf.
-    init(by authority: TestCertificateAuthority, digest: SigningDigest = .sha256) {
+    package init(by authority: TestCertificateAuthority, digest: SigningDigest = .sha256) {
         self.init(
             content: Array("content".utf8), certificates: authority.certificates,
             signers: [Signer(authority.leaf, digest: digest)])
@@ -40,16 +41,16 @@ extension SignedDataBuilder {
 }
 
 /// What became of a message.
-enum Verdict: Hashable {
+package enum Verdict: Hashable {
     case accepted(leaf: [UInt8], intermediate: [UInt8], digest: SignatureDigest)
     case refused(SignatureTrustError.Kind)
     case malformed(ASN1DecodingError.Kind)
 
-    var isAccepted: Bool { if case .accepted = self { true } else { false } }
+    package var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }
 
 extension PinnedChainVerifier {
-    static func make(
+    package static func make(
         anchors: [[UInt8]], cacheCapacity: Int = 64, _ change: (inout PinnedChainPolicy) -> Void = { _ in }
     ) throws -> PinnedChainVerifier {
         var policy = PinnedChainPolicy(
@@ -59,7 +60,7 @@ extension PinnedChainVerifier {
         return try PinnedChainVerifier(policy: policy, cacheCapacity: cacheCapacity)
     }
 
-    func verdict(_ bytes: [UInt8], at date: Instant = .midsummer) -> Verdict {
+    package func verdict(_ bytes: [UInt8], at date: Instant = .midsummer) -> Verdict {
         let message: SignedData
         do throws(ASN1DecodingError) {
             message = try SignedData(ContentInfo(bytes.span), maximumCertificateCount: 16)
@@ -75,14 +76,14 @@ extension PinnedChainVerifier {
         }
     }
 
-    func verdict(_ builder: SignedDataBuilder, at date: Instant = .midsummer) throws -> Verdict {
+    package func verdict(_ builder: SignedDataBuilder, at date: Instant = .midsummer) throws -> Verdict {
         verdict(try builder.encoded(), at: date)
     }
 }
 
 extension Instant {
     /// 2024-07-01T00:00:00Z, within every minted certificate's validity.
-    static let midsummer = Instant(millisecondsSince1970: 1_719_792_000_000)
+    package static let midsummer = Instant(millisecondsSince1970: 1_719_792_000_000)
 
-    static func seconds(_ seconds: Int64) -> Instant { Instant(millisecondsSince1970: seconds * 1000) }
+    package static func seconds(_ seconds: Int64) -> Instant { Instant(millisecondsSince1970: seconds * 1000) }
 }

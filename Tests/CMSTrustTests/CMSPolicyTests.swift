@@ -1,7 +1,9 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 @Suite struct CMSPolicyTests {
@@ -205,5 +207,15 @@ import Testing
         #expect(try self.code(message) { $0 = all } == "weak-algorithm")
         message.signers[0].signatureAlgorithm = AlgorithmName(.rsaEncryption)
         #expect(try self.code(message) { $0 = all } == "weak-algorithm")
+    }
+
+    @Test func `an anchor that is not self-signed is refused, and the others are used`() throws {
+        let authority = try MintedChain.genuine.get()
+        var policy = CMSPolicy(
+            anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
+        #expect(try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .anchorNotSelfSigned])
+        policy.anchors.removeFirst()
+        let refusal = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(refusal?.kind == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
     }
 }

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -19,12 +20,12 @@ struct CertificatePool {
 
         /// Runs what looks into the certificate. A place in one that the message does not carry is no place in the message.
         func withView<Result>(
-            _ body: (CertificateView) throws(SignatureTrustError) -> Result
+            _ body: (Certificate) throws(SignatureTrustError) -> Result
         ) throws(SignatureTrustError) -> Result {
             do throws(SignatureTrustError) {
-                let view: CertificateView
+                let view: Certificate
                 do throws(ASN1DecodingError) {
-                    view = try CertificateView(der.span, baseOffset: offset ?? 0)
+                    view = try Certificate(der.span, baseOffset: offset ?? 0)
                 } catch {
                     throw SignatureTrustError(malformed: error)
                 }

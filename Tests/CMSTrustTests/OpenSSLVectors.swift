@@ -1,3 +1,4 @@
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+public import SignatureTrust
 public import SpanASN1
 public import SpanPKCS7
 

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -175,7 +176,7 @@ extension CMSChainValidator {
             anchorFingerprint: try Fingerprint(of: anchor.der.span))
     }
 
-    private func checkSigner(_ certificate: CertificateView) throws(SignatureTrustError) {
+    private func checkSigner(_ certificate: Certificate) throws(SignatureTrustError) {
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificate.keyUsage() }
         // RFC 8550, 4.4.2: either bit will do for a signature over a document.
         if let usage, usage.isDisjoint(with: [.digitalSignature, .contentCommitment]) {
@@ -186,12 +187,12 @@ extension CMSChainValidator {
         try checkPurposes(certificate)
     }
 
-    private func checkIntermediate(_ certificate: CertificateView) throws(SignatureTrustError) {
+    private func checkIntermediate(_ certificate: Certificate) throws(SignatureTrustError) {
         guard try certificate.isAuthority() else { throw certificate.error(.invalidIssuer) }
         if try certificate.hasExtension(.extendedKeyUsage) { try checkPurposes(certificate) }
     }
 
-    private func checkPurposes(_ certificate: CertificateView) throws(SignatureTrustError) {
+    private func checkPurposes(_ certificate: Certificate) throws(SignatureTrustError) {
         for purpose in policy.purposes {
             let isStated = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
                 try certificate.states(purpose: purpose)

@@ -1,7 +1,9 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 @Suite struct CMSVerifierTests {

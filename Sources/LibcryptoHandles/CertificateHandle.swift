@@ -1,7 +1,7 @@
 import CLibcryptoShims
 
 /// A certificate as libcrypto reads it (RFC 5280, 4.1), for chain validation.
-package final class Certificate: Sendable {
+package final class CertificateHandle: Sendable {
     let certificate: Owned<CertificateObject>
 
     /// - Throws: `malformedCertificate`, also for bytes after the certificate.
@@ -18,7 +18,7 @@ package final class Certificate: Sendable {
     }
 
     /// Whether names, key identifiers and kinds of key allow that `issuer` has issued this certificate. No signature is checked.
-    package func mayBeIssued(by issuer: Certificate) -> Bool {
+    package func mayBeIssued(by issuer: CertificateHandle) -> Bool {
         defer { ERR_clear_error() }
         let code = unsafe X509_check_issued(issuer.certificate.pointer, certificate.pointer)
         // A key that may not sign certificates can have signed this one all the same. Path validation says so.
@@ -26,7 +26,7 @@ package final class Certificate: Sendable {
     }
 
     /// Whether this certificate was signed with the key of `issuer`.
-    package func isSigned(by issuer: Certificate) throws(LibcryptoError) -> Bool {
+    package func isSigned(by issuer: CertificateHandle) throws(LibcryptoError) -> Bool {
         if let key = unsafe X509_get0_pubkey(issuer.certificate.pointer),
             unsafe X509_verify(certificate.pointer, key) == 1
         {

@@ -1,8 +1,10 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// RSASSA-PSS by its parameters (RFC 4055, 3); messages as OpenSSL writes them are in `CMSOpenSSLTests`.
