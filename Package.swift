@@ -92,7 +92,7 @@ let package = Package(
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
         fuzz("FuzzRequest", ["AppStoreReceipt", "StrictText"]),
-        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
+        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(

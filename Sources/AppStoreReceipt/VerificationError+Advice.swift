@@ -55,7 +55,8 @@ extension VerificationError {
         if let element = try? cursor.read(), strings.contains(element.tag) {
             return [UInt8](copying: element.content)[...].quoted(limit: 32)
         }
-        return rest.isEmpty ? nil : rest.prefix(8).hexadecimal + (rest.count > 8 ? "…" : "")
+        return rest.isEmpty
+            ? nil : Hexadecimal.text(Array(rest.prefix(8)).span, separator: " ") + (rest.count > 8 ? "…" : "")
     }
 }
 
@@ -67,10 +68,6 @@ extension ArraySlice<UInt8> {
         let text = String(decoding: prefix(limit), as: UTF8.self).unicodeScalars.map { $0.escaped(asASCII: true) }
             .joined()
         return "\"" + text + (count > limit ? "…\"" : "\"")
-    }
-
-    fileprivate var hexadecimal: String {
-        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
     }
 }
 

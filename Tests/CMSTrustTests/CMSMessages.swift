@@ -28,7 +28,7 @@ enum CMSMessages {
 
     static func signer(
         _ identity: SigningIdentity, _ attributes: [SignedDataBuilder.SignedAttribute]? = .required,
-        digest: SigningDigest = .sha256
+        digest: SignatureDigest = .sha256
     ) -> SignedDataBuilder.Signer {
         var signer = SignedDataBuilder.Signer(identity, digest: digest)
         signer.signatureAlgorithm = nil

@@ -181,7 +181,7 @@ import Testing
         #expect(receipts.allowsSHA1 && receipts.sha1Kinds == .rsaPKCS1)
         let rsa = try CMSMessages.rsaAuthority.get()
         let policy = try CMSMessages.policy(authority, rsa)
-        func code(_ authority: TestCertificateAuthority, _ digest: SigningDigest, _ isBare: Bool = false) throws
+        func code(_ authority: TestCertificateAuthority, _ digest: SignatureDigest, _ isBare: Bool = false) throws
             -> String?
         {
             var message = CMSMessages.builder(authority)

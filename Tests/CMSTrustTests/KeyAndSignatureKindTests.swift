@@ -16,7 +16,7 @@ import Testing
     struct Signature: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let algorithm: AlgorithmName
-        var digest = SigningDigest.sha256
+        var digest = SignatureDigest.sha256
         var scheme: SignatureScheme
         let allowed: Set<Key>
     }
@@ -38,7 +38,7 @@ import Testing
     ]
 
     private static func pss(
-        _ name: String, _ digest: SigningDigest, _ mask: SigningDigest, _ salt: Int, _ allowed: Set<Key>
+        _ name: String, _ digest: SignatureDigest, _ mask: SignatureDigest, _ salt: Int, _ allowed: Set<Key>
     ) -> Signature {
         let parameters = RSAPSSTests.parameters(
             hash: digest.objectIdentifier, mask: mask.objectIdentifier, salt: salt)

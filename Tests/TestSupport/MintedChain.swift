@@ -33,7 +33,7 @@ package struct MintedChain {
 
 extension SignedDataBuilder {
     /// A message of Apple's shape by the authority's leaf.
-    package init(by authority: TestCertificateAuthority, digest: SigningDigest = .sha256) {
+    package init(by authority: TestCertificateAuthority, digest: SignatureDigest = .sha256) {
         self.init(
             content: Array("content".utf8), certificates: authority.certificates,
             signers: [Signer(authority.leaf, digest: digest)])
