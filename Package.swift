@@ -44,6 +44,7 @@ let package = Package(
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
         .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
+        .library(name: "CMSTrust", targets: ["CMSTrust"]),
         .executable(name: "receipt", targets: ["receipt"]),
     ],
     targets: [
@@ -55,6 +56,7 @@ let package = Package(
         target("StrictText", ["SpanASN1"]),
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
+        target("CMSTrust", ["SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
         target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
@@ -64,20 +66,21 @@ let package = Package(
         .executableTarget(
             name: "receipt",
             dependencies: [
-                "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "SpanPKCS7", "StrictText",
+                "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "CMSTrust", "SpanASN1", "SpanPKCS7",
+                "StrictText",
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "generate-vectors",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles", "AppStoreReceipt",
-                "AppStoreReceiptTesting",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "LibcryptoHandles",
+                "AppStoreReceipt", "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
             name: "cost-table",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
-                "FuzzSupport",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
+                "AppStoreReceiptTesting", "FuzzSupport",
             ],
             path: "Sources/CostTable", swiftSettings: settings),
         fuzz(
@@ -89,34 +92,42 @@ let package = Package(
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
         fuzz("FuzzRequest", ["AppStoreReceipt", "StrictText"]),
-        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
+        fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",
             [
-                "SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
+                "SpanASN1", "SpanPKCS7", "SignatureTrust", "CMSTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
                 "CLibcryptoOracle",
             ]),
         .target(
             name: "TestSupport",
             dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
             path: "Tests/TestSupport", swiftSettings: settings),
+        // HardeningTests run it as a process of its own.
+        .target(name: "CFork", path: "Tests/CFork"),
+        .executableTarget(
+            name: "fork-trial",
+            dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "LibcryptoHandles", "TestSupport", "CFork"],
+            path: "Tests/ForkTrial", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
         tests(of: "LibcryptoHandles", ["AppStoreReceiptTesting"]),
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
+        tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors", "StrictText"]),
         .testTarget(
-            name: "CompilationTests", dependencies: ["AppStoreReceipt"], exclude: ["Snippets"], swiftSettings: settings),
+            name: "CompilationTests", dependencies: ["AppStoreReceipt", "CMSTrust"], exclude: ["Snippets"],
+            swiftSettings: settings),
         .testTarget(
             name: "HardeningTests",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptFoundation",
-                "AppStoreReceiptTesting", "FuzzSupport", "TestSupport",
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
+                "AppStoreReceiptFoundation", "AppStoreReceiptTesting", "FuzzSupport", "TestSupport", "fork-trial",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -1,4 +1,3 @@
-import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 import StrictText
@@ -23,7 +22,7 @@ public final class AppStoreVerifier: Sendable {
     public let trust: AppStoreTrust
     let receipts: ReceiptContainer
     let jws: JWSContainer
-    let counters: VerifierCounters
+    let counters = VerifierCounters()
 
     /// Creates a verifier for one app.
     ///
@@ -66,11 +65,6 @@ public final class AppStoreVerifier: Sendable {
             if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
             let place = (error.path.index ?? 0) + 1
             throw .configuration(.unusableTrustAnchor, found: "certificate \(place): \(error.kind.explanation)")
-        }
-        do throws(LibcryptoError) {
-            counters = try VerifierCounters()
-        } catch {
-            throw .host(error)
         }
         receipts = ReceiptContainer(policy: policy, trust: engines.receipts)
         jws = JWSContainer(policy: policy, engine: engines.jws)

@@ -80,12 +80,11 @@ extension TrustEngine {
     }
 
     func verification(
-        for certificates: CertificateSequence, signedWith key: SignerKey, at date: Instant
+        for certificates: CertificateSequence, key: SignerKey, at date: Instant
     ) throws(SignatureTrustError) -> Verification {
         switch self {
         case .chain(let verifier, let authority):
-            let chain = try verifier.chain(of: certificates, signedWith: key, at: date)
-            return Verification(authority, chain, .sha256, date)
+            return Verification(authority, try verifier.chain(of: certificates, key: key, at: date), .sha256, date)
         case .signer(let verifier):
             return Verification(try verifier.signer(of: certificates, at: date), .sha256, date)
         }

@@ -70,7 +70,7 @@ extension ArraySlice<UInt8> {
     package var excerpt: String? { isText ? quoted(limit: Self.excerptByteCount) : hexadecimalExcerpt }
 
     fileprivate var hexadecimalExcerpt: String? {
-        isEmpty ? nil : prefix(8).hexadecimal + (count > 8 ? "…" : "")
+        isEmpty ? nil : Hexadecimal.text(Array(prefix(8)).span, separator: " ") + (count > 8 ? "…" : "")
     }
 
     private static var excerptByteCount: Int { 32 }
@@ -93,10 +93,6 @@ extension ArraySlice<UInt8> {
         let text = String(decoding: prefix(limit), as: UTF8.self).unicodeScalars.map { $0.escaped(asASCII: true) }
             .joined()
         return "\"" + text + (count > limit ? "…\"" : "\"")
-    }
-
-    fileprivate var hexadecimal: String {
-        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
     }
 }
 

@@ -1,4 +1,3 @@
-import LibcryptoHandles
 import Synchronization
 
 /// The numbers of inputs that a verifier has verified and refused since it was made, for metrics. See ``AppStoreVerifier/counts``.
@@ -15,12 +14,10 @@ public struct VerifierCounts: Hashable, Sendable {
     public var chainCacheEvictions: UInt64 = 0
 }
 
-/// The counters of one verifier, shared by all threads.
+/// The counters of one verifier, shared by all threads. They have no lock, which a child of `fork()` could find taken.
 final class VerifierCounters: Sendable {
     private let verified = Atomic<UInt64>(0)
-    private let refused: Locked<[String: UInt64]>
-
-    init() throws(LibcryptoError) { refused = try Locked([:]) }
+    private let refused = RefusalCount(code: "")
 
     /// Runs `body` and counts its result.
     func counting<Value>(_ body: () throws(VerificationError) -> Value) throws(VerificationError) -> Value {
@@ -28,7 +25,7 @@ final class VerifierCounters: Sendable {
         do throws(VerificationError) {
             value = try body()
         } catch {
-            refused.withLock { $0[error.code, default: 0] += 1 }
+            refused.count(error.code)
             throw error
         }
         verified.add(1, ordering: .relaxed)
@@ -37,11 +34,41 @@ final class VerifierCounters: Sendable {
 
     func counts(of engines: [TrustEngine]) -> VerifierCounts {
         var counts = VerifierCounts(
-            verified: verified.load(ordering: .relaxed), refused: refused.withReadLock { copy $0 })
+            verified: verified.load(ordering: .relaxed), refused: refused.counts)
         for cache in engines.compactMap(\.cacheCounts) {
             counts.chainCacheHits += cache.hits
             counts.chainCacheMisses += cache.misses
             counts.chainCacheEvictions += cache.evictions
+        }
+        return counts
+    }
+}
+
+/// The counter of one code, in a list with those of the others. The first has no code. Each code is added once, at the end, and stays.
+private final class RefusalCount: Sendable {
+    private let code: String
+    private let value = Atomic<UInt64>(0)
+    private let next = AtomicLazyReference<RefusalCount>()
+
+    init(code: String) { self.code = code }
+
+    func count(_ code: String) {
+        var last = self
+        while !last.code.utf8.elementsEqual(code.utf8) {
+            // If another thread adds a code first, that one is returned.
+            last = last.next.load() ?? last.next.storeIfNil(RefusalCount(code: code))
+        }
+        last.value.add(1, ordering: .relaxed)
+    }
+
+    /// The counts, by code.
+    var counts: [String: UInt64] {
+        var counts: [String: UInt64] = [:]
+        var current = next.load()
+        while let count = current {
+            let value = count.value.load(ordering: .relaxed)
+            if value > 0 { counts[count.code] = value }
+            current = count.next.load()
         }
         return counts
     }

@@ -1,5 +1,5 @@
 public import SpanASN1
-import SpanPKCS7
+public import SpanPKCS7
 
 extension CertificateSpecification {
     /// A certificate extension (RFC 5280, 4.1.2.9).
@@ -43,9 +43,10 @@ extension CertificateSpecification.Extension {
     }
 
     /// Returns a critical `KeyUsage` extension (RFC 5280, 4.2.1.3). Without usages, its BIT STRING is empty.
-    public static func keyUsage(_ usages: CertificateSpecification.KeyUsage...) -> Self {
+    public static func keyUsage(_ usages: KeyUsage...) -> Self {
+        let usage = usages.reduce(into: KeyUsage()) { $0.formUnion($1) }
         var bits: UInt16 = 0
-        for usage in usages { bits |= 0x8000 >> UInt16(usage.rawValue) }
+        for index in 0..<16 where usage.rawValue >> index & 1 == 1 { bits |= 0x8000 >> index }
         // X.690, 11.2.2: named bits are written without trailing zeros.
         let count = bits == 0 ? 0 : 16 - bits.trailingZeroBitCount
         let octets = [UInt8(bits >> 8), UInt8(bits & 0xFF)].prefix((count + 7) / 8)
@@ -78,27 +79,6 @@ extension CertificateSpecification.Extension {
 }
 
 extension CertificateSpecification {
-    /// The uses of a key. The raw values are the bits in `KeyUsage` (RFC 5280, 4.2.1.3).
-    public enum KeyUsage: Int, Hashable, Sendable, CaseIterable {
-        /// Signing data, such as receipts.
-        case digitalSignature
-        /// Signing data to which the signer is committed.
-        case nonRepudiation
-        /// Encrypting keys.
-        case keyEncipherment
-        /// Encrypting data directly.
-        case dataEncipherment
-        /// Key agreement.
-        case keyAgreement
-        /// Signing certificates.
-        case keyCertSign
-        /// Signing revocation lists.
-        case cRLSign
-        /// With ``keyAgreement``, encrypting only.
-        case encipherOnly
-        /// With ``keyAgreement``, decrypting only.
-        case decipherOnly
-    }
 }
 
 extension ASN1ObjectIdentifier {

@@ -1,3 +1,4 @@
+public import SignatureTrust
 public import SpanASN1
 import SpanPKCS7
 
@@ -10,7 +11,7 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// The content octets of the serial number.
     public var serialNumber: [UInt8]
     /// The digest algorithm of the issuer's signature.
-    public var digest = SigningDigest.sha256
+    public var digest = SignatureDigest.sha256
     /// The signature algorithm in the signed part; `nil` for the algorithm of the signature.
     public var innerSignatureAlgorithm: AlgorithmName?
     /// The signature algorithm before the signature; `nil` for the algorithm of the signature.
@@ -141,7 +142,7 @@ extension CertificateSpecification {
     ///   - key: The issuer's key.
     /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public static func certificate(
-        tbsCertificate: [UInt8], algorithm: AlgorithmName, digest: SigningDigest, key: SigningKey
+        tbsCertificate: [UInt8], algorithm: AlgorithmName, digest: SignatureDigest, key: SigningKey
     ) throws(MintingError) -> [UInt8] {
         let signature = try key.sign(tbsCertificate, digest: digest)
         return ASN1Writer.encode { writer in

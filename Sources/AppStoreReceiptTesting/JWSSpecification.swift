@@ -73,7 +73,9 @@ package struct JWSSpecification: Sendable {
         let transaction = text("transactionId", in: members) ?? "200000000000001"
         let original = text("originalTransactionId", in: members) ?? "200000000000001"
         let bundleID = bundleID ?? text("bundleId") ?? "com.example.app"
-        let environment = text("environment") ?? text("receiptType") ?? "Production"
+        // The members of the specification come after: a name that is unknown stands where it was written.
+        let environment =
+            (text("environment") ?? text("receiptType")).flatMap(AppStoreEnvironment.init(signedName:)) ?? .production
         let date = date ?? JWSBuilder.defaultDate
         var builder: JWSBuilder
         switch kind {
@@ -94,9 +96,9 @@ package struct JWSSpecification: Sendable {
             let subjects = ["data", "appData", "summary", "externalPurchaseToken"]
             let subject = members.first { member in subjects.contains { $0.hasSameBytes(as: member.name) } }?.name
             let standard = JWSBuilder.notification(
-                "TEST", bundleID: bundleID, environment: environment, signedDate: date)
+                .test, bundleID: bundleID, environment: environment, signedDate: date)
             let about = subject ?? (objects[.appTransaction] == nil ? "data" : "appData")
-            builder = .notification("TEST", about: about, standard.payload["data"] ?? .object([]), signedDate: date)
+            builder = .notification(.test, about: about, standard.payload["data"] ?? .object([]), signedDate: date)
         }
         builder.payload.overlay(members)
         if let bundleID = self.bundleID { builder.payload.replaceBundleID(with: bundleID) }

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import SpanASN1
 import StrictText
 
 /// The reason a JSON text does not specify a receipt, and the place of the fault.
@@ -171,12 +172,8 @@ private struct SpecificationReader {
     private static func octets(_ cursor: inout JSONCursor) throws(JSONError) -> [UInt8] {
         let string = try cursor.readString()
         let digits = string.bytes
-        var octets: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard index + 1 < digits.count, let high = Character(Unicode.Scalar(digits[index])).hexDigitValue,
-                let low = Character(Unicode.Scalar(digits[index + 1])).hexDigitValue
-            else { throw JSONError(.unexpectedValue, offset: string.offset) }
-            octets.append(UInt8(high << 4 | low))
+        guard let octets = Hexadecimal.bytes(digits.span) else {
+            throw JSONError(.unexpectedValue, offset: string.offset)
         }
         return octets
     }

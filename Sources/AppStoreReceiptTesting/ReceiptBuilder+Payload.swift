@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import SignatureTrust
 import SpanASN1
 import StrictText
 
@@ -55,7 +56,7 @@ extension ReceiptBuilder {
     /// SHA-1(device identifier ‖ opaque value ‖ encoded bundle id), as Apple documents it.
     private func deviceHash() throws(MintingError) -> [UInt8]? {
         guard let deviceIdentifier, let opaqueValue, let bundleID else { return nil }
-        return try SigningDigest.sha1.digest(
+        return try SignatureDigest.sha1.digest(
             of: deviceIdentifier + opaqueValue + Attribute.utf8String(.bundleID, bundleID).value)
     }
 

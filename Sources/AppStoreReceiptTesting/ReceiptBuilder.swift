@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+public import SignatureTrust
 public import SpanASN1
 
 /// A builder that mints App Store receipts for tests.
@@ -71,7 +72,7 @@ public struct ReceiptBuilder: Sendable {
     // MARK: Container
 
     /// The digest algorithm of the signature. Apple has used SHA-1 and, since 2023, SHA-256.
-    public var digest = SigningDigest.sha256
+    public var digest = SignatureDigest.sha256
     /// The encoding: DER, as Apple writes it, or BER, as Xcode does.
     public var encoding = SignedDataBuilder.Encoding.der
     /// A Boolean value that indicates whether to embed the root besides the leaf and the intermediate, as Apple does.

@@ -30,7 +30,7 @@ struct RecordWriter {
         let count = text.utf8.count
         add(type, valueCount: Self.elementCount(count)) { bytes in
             bytes.append(tag)
-            Self.append(length: count, to: &bytes)
+            bytes.append(length: count)
             bytes.append(contentsOf: text.utf8)
         }
     }
@@ -73,13 +73,12 @@ struct RecordWriter {
     ) {
         let start = bytes.count
         bytes.append(0x30)
-        Self.append(
-            length: Self.integerCount(type.rawValue) + Self.integerCount(version) + Self.elementCount(valueCount),
-            to: &bytes)
+        bytes.append(
+            length: Self.integerCount(type.rawValue) + Self.integerCount(version) + Self.elementCount(valueCount))
         Self.append(integer: type.rawValue, to: &bytes)
         Self.append(integer: version, to: &bytes)
         bytes.append(0x04)
-        Self.append(length: valueCount, to: &bytes)
+        bytes.append(length: valueCount)
         writeValue(&bytes)
         attributes.append(start..<bytes.count)
     }
@@ -89,7 +88,7 @@ struct RecordWriter {
     /// Appends the SET.
     func write(to output: inout [UInt8], order: ReceiptBuilder.AttributeOrder) {
         output.append(0x31)
-        Self.append(length: bytes.count, to: &output)
+        output.append(length: bytes.count)
         var ordered = attributes
         switch order {
         case .asGiven:
@@ -117,14 +116,7 @@ struct RecordWriter {
     // MARK: Octets
 
     private static func elementCount(_ contentCount: Int) -> Int {
-        contentCount + (contentCount < 0x80 ? 2 : 2 + (Int.bitWidth - contentCount.leadingZeroBitCount + 7) / 8)
-    }
-
-    private static func append(length: Int, to bytes: inout [UInt8]) {
-        guard length >= 0x80 else { return bytes.append(UInt8(length)) }
-        let count = (Int.bitWidth - length.leadingZeroBitCount + 7) / 8
-        bytes.append(0x80 | UInt8(count))
-        for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: length >> (index * 8))) }
+        1 + [UInt8].lengthOctetCount(contentCount) + contentCount
     }
 
     private static func octetCount(_ integer: Int64) -> Int {
@@ -142,8 +134,7 @@ struct RecordWriter {
 
     private static func append(digits value: Int, followedBy separator: Unicode.Scalar? = nil, to bytes: inout [UInt8])
     {
-        bytes.append(0x30 + UInt8(value / 10))
-        bytes.append(0x30 + UInt8(value % 10))
+        bytes.append(digits: value, 2)
         if let separator { bytes.append(UInt8(truncatingIfNeeded: separator.value)) }
     }
 }

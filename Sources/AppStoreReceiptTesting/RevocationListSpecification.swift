@@ -1,3 +1,4 @@
+package import SignatureTrust
 package import SpanASN1
 
 /// A certificate revocation list to be issued (RFC 5280, 5.1). Every part can be set, and set wrong on purpose.
@@ -16,7 +17,7 @@ package struct RevocationListSpecification: Hashable, Sendable {
     }
 
     /// The digest that the issuer signs over.
-    package var digest = SigningDigest.sha256
+    package var digest = SignatureDigest.sha256
     /// When the list is issued, and from when on its entries are revoked; whole seconds.
     package var thisUpdate: Instant
     /// When the next list is due; whole seconds.

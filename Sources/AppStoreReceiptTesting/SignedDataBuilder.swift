@@ -1,3 +1,4 @@
+public import SignatureTrust
 public import SpanASN1
 import SpanPKCS7
 
@@ -61,7 +62,7 @@ public struct SignedDataBuilder: Sendable {
         /// The key that signs, and its certificate.
         public var identity: SigningIdentity
         /// The digest algorithm of the signature.
-        public var digest: SigningDigest
+        public var digest: SignatureDigest
         /// The version; `nil` for 1, or for 3 with a key identifier.
         public var version: Int?
         /// The identifier of the signer's certificate; by default its issuer and serial number.
@@ -80,7 +81,7 @@ public struct SignedDataBuilder: Sendable {
         public var signature: [UInt8]?
 
         /// Creates a signer like Apple's: identified by issuer and serial number, with `rsaEncryption` and without attributes.
-        public init(_ identity: SigningIdentity, digest: SigningDigest = .sha256) {
+        public init(_ identity: SigningIdentity, digest: SignatureDigest = .sha256) {
             self.identity = identity
             self.digest = digest
         }

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+public import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -63,7 +64,7 @@ public struct SigningKey: Sendable {
                 }
             }
         }
-        return try SigningDigest.sha1.digest(of: key)
+        return try SignatureDigest.sha1.digest(of: key)
     }
 }
 
@@ -78,7 +79,7 @@ extension SigningKey {
     ///   - bytes: The bytes to sign.
     ///   - digest: The digest algorithm.
     /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm.
-    public func sign(_ bytes: [UInt8], digest: SigningDigest) throws(MintingError) -> [UInt8] {
+    public func sign(_ bytes: [UInt8], digest: SignatureDigest) throws(MintingError) -> [UInt8] {
         guard let algorithm = digest.algorithm else {
             return try sign(digestInfo: SigningKey.digestInfo(digest, digest.digest(of: bytes)))
         }
@@ -95,7 +96,7 @@ extension SigningKey {
     /// Returns a `DigestInfo`.
     ///
     /// `DigestInfo ::= SEQUENCE { digestAlgorithm AlgorithmIdentifier, digest OCTET STRING }`
-    public static func digestInfo(_ algorithm: SigningDigest, _ digest: [UInt8]) -> [UInt8] {
+    public static func digestInfo(_ algorithm: SignatureDigest, _ digest: [UInt8]) -> [UInt8] {
         ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in
                 writer.write(AlgorithmName(algorithm.objectIdentifier))
@@ -107,7 +108,7 @@ extension SigningKey {
     /// Returns the signature algorithm of this key with a digest algorithm.
     ///
     /// - Throws: `unsuitable-key` for an EC key and MD5.
-    public func signatureAlgorithm(_ digest: SigningDigest) throws(MintingError) -> AlgorithmName {
+    public func signatureAlgorithm(_ digest: SignatureDigest) throws(MintingError) -> AlgorithmName {
         if isRSA { return AlgorithmName(digest.rsaSignatureIdentifier) }
         guard let identifier = digest.ecdsaSignatureIdentifier else { throw .unsuitableKey }
         return AlgorithmName(identifier, parameters: nil)

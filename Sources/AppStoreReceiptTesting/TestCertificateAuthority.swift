@@ -80,7 +80,7 @@ extension TestCertificateAuthority {
         /// Creates a shape with RSA-2048 and one digest algorithm, by default SHA-256, and with Apple's marker extensions, key usages and path length.
         ///
         /// Unlike Apple's, the certificates are valid for long: the root from 2006 to 2049, the intermediate and the leaf from 2010 to 2045.
-        public init(digest: SigningDigest = .sha256) {
+        public init(digest: SignatureDigest = .sha256) {
             root = CertificateSpecification(
                 subject: DistinguishedName(
                     .country("US"), .organization("Test Inc."), .organizationalUnit("Test Certification Authority"),

@@ -258,14 +258,9 @@ private func nested(_ n: Int) -> [UInt8] {
 }
 
 private func length(_ count: Int) -> [UInt8] {
-    guard count >= 0x80 else { return [UInt8(count)] }
     var octets: [UInt8] = []
-    var rest = count
-    while rest > 0 {
-        octets.append(UInt8(rest & 0xFF))
-        rest >>= 8
-    }
-    return [0x80 | UInt8(octets.count)] + octets.reversed()
+    octets.append(length: count)
+    return octets
 }
 
 private func hugeArc(_ n: Int) -> [UInt8] { [0x2A] + [UInt8](repeating: 0xFF, count: n) + [0x7F] }

@@ -7,7 +7,7 @@ package final class ChainValidator: Sendable {
     /// Which certificates of a path must be covered by a revocation list.
     package enum RevocationScope: Sendable { case leaf, chain }
 
-    private let anchor: Certificate
+    private let anchor: CertificateHandle
     private let isStrict: Bool
     private let store: Owned<StoreObject>
 
@@ -15,7 +15,7 @@ package final class ChainValidator: Sendable {
     ///
     /// - Parameter isStrict: whether certificates must also keep the profile's lesser rules (RFC 5280, 4.2: key identifiers, which
     ///   extensions are critical). All chains that Apple signed do; home-made ones often do not.
-    package init(anchor: Certificate, isStrict: Bool = false) throws(LibcryptoError) {
+    package init(anchor: CertificateHandle, isStrict: Bool = false) throws(LibcryptoError) {
         let store = try unsafe Owned<StoreObject>(X509_STORE_new())
         guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
             throw LibcryptoError(.operationFailed)
@@ -35,7 +35,7 @@ package final class ChainValidator: Sendable {
     ///   - revocationLists: none means that revocation is not checked.
     ///   - maximumIntermediates: how many certificates may stand between leaf and anchor; at most 100.
     package func validate(
-        leaf: Certificate, untrusted: [Certificate], secondsSince1970: Int64,
+        leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
         maximumIntermediates: Int
     ) throws(LibcryptoError) -> ChainResult {
@@ -94,7 +94,7 @@ package final class ChainValidator: Sendable {
 
     /// The path that libcrypto found holds the very objects it was given.
     private func path(
-        in context: borrowing Owned<StoreContextObject>, _ leaf: Certificate, _ untrusted: [Certificate]
+        in context: borrowing Owned<StoreContextObject>, _ leaf: CertificateHandle, _ untrusted: [CertificateHandle]
     ) throws(LibcryptoError) -> [ChainLink] {
         defer { ERR_clear_error() }
         let chain = unsafe X509_STORE_CTX_get0_chain(context.pointer)

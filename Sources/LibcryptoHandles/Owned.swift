@@ -27,10 +27,6 @@ enum BigNumber: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe BN_free(pointer) }
 }
 
-enum DigestMethod: LibcryptoObject {
-    static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_free(pointer) }
-}
-
 enum MemoryStream: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe BIO_free(pointer) }
 }

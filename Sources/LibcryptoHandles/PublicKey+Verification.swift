@@ -9,27 +9,14 @@ extension PublicKey {
         signature: Span<UInt8>, digest: DigestValue, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Bool {
         let context: VerificationContext
-        if let idle = takeContext(digest.algorithm, scheme) {
+        if let idle = contexts.take(digest.algorithm, scheme) {
             context = idle
         } else {
             context = try VerificationContext(key: self, digest.algorithm, scheme)
         }
         let isValid = try context.verify(signature, digest)
-        keep(context)
+        contexts.keep(context)
         return isValid
-    }
-
-    private func takeContext(_ algorithm: DigestAlgorithm, _ scheme: SignatureScheme) -> VerificationContext? {
-        contexts.withLock { idle in
-            idle.lastIndex { $0.algorithm == algorithm && $0.scheme == scheme }.map { idle.remove(at: $0) }
-        }
-    }
-
-    private func keep(_ context: VerificationContext) {
-        contexts.withLock { idle in
-            if idle.count == 8 { idle.removeFirst() }
-            idle.append(context)
-        }
     }
 
     /// The digest in a PKCS#1 v1.5 signature by this key; `nil` unless it is a well-formed one over some digest of this algorithm.

@@ -20,7 +20,7 @@ package final class PublicKey: Sendable {
     /// The size of the modulus or of the curve's order, in bits.
     package let bits: Int
     let key: Owned<KeyObject>
-    let contexts: Locked<[VerificationContext]>
+    let contexts = IdleContexts()
 
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
     ///
@@ -45,7 +45,6 @@ package final class PublicKey: Sendable {
 
     init(_ key: consuming Owned<KeyObject>) throws(LibcryptoError) {
         defer { ERR_clear_error() }
-        contexts = try Locked([])
         kind = Self.kind(of: key)
         bits = unsafe Int(EVP_PKEY_get_bits(key.pointer))
         self.key = key

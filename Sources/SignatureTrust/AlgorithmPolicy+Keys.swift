@@ -1,9 +1,9 @@
 import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 extension AlgorithmPolicy {
     /// Checks what a certificate costs before libcrypto sees it: a large modulus or exponent makes one verification take seconds.
-    func checkKey(of certificate: CertificateView) throws(SignatureTrustError) {
+    package func checkKey(of certificate: Certificate) throws(SignatureTrustError) {
         // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
         guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
         let info = certificate.subjectPublicKeyInfo
@@ -28,21 +28,16 @@ extension AlgorithmPolicy {
         else { throw SignatureTrustError(.weakKey, offset: info.element.offset) }
     }
 
+    private static let namedCurves: [(curve: EllipticCurves, identifier: ASN1ObjectIdentifier, fieldByteCount: Int)] = [
+        (.p256, .p256, 32), (.p384, .p384, 48), (.p521, .p521, 66),
+    ]
+
     private func checkECKey(_ info: SubjectPublicKeyInfo) throws(SignatureTrustError) {
         let error = SignatureTrustError(.unsupportedKey, offset: info.element.offset)
-        let curve: EllipticCurves
-        let fieldByteCount: Int
         // RFC 5480, 2.1.1: parameters in place of a name are forbidden; explicit ones cost time, and can be chosen to deceive.
-        guard let parameters = info.algorithm.parameters else { throw error }
-        if parameters.matches(.p256) {
-            (curve, fieldByteCount) = (.p256, 32)
-        } else if parameters.matches(.p384) {
-            (curve, fieldByteCount) = (.p384, 48)
-        } else if parameters.matches(.p521) {
-            (curve, fieldByteCount) = (.p521, 66)
-        } else {
-            throw error
-        }
+        guard let parameters = info.algorithm.parameters,
+            let (curve, _, fieldByteCount) = Self.namedCurves.first(where: { parameters.matches($0.identifier) })
+        else { throw error }
         // RFC 5480, 2.2: uncompressed or compressed; the hybrid form is forbidden.
         let isWellFormed = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
             let point = try info.subjectPublicKey.bitString().bytes

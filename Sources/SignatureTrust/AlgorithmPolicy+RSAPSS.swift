@@ -1,6 +1,6 @@
 import LibcryptoHandles
 import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 // RSASSA-PSS, whose parameters say everything.
 extension AlgorithmPolicy {
@@ -41,7 +41,7 @@ extension AlgorithmPolicy {
     /// Checks that a key may make such a signature.
     ///
     /// A key for RSASSA-PSS alone can also say with which digests, and the salt's least length (RFC 4055, 3.3).
-    func check(_ algorithm: SignatureAlgorithm, suits certificate: CertificateView) throws(SignatureTrustError) {
+    package func check(_ algorithm: SignatureAlgorithm, suits certificate: Certificate) throws(SignatureTrustError) {
         let key = certificate.subjectPublicKeyInfo.algorithm
         let isSuitable: Bool
         switch algorithm.scheme {

@@ -1,6 +1,6 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 /// The algorithms and keys that may sign a message and every certificate of its chain.
 ///
@@ -62,9 +62,9 @@ public struct AlgorithmPolicy: Hashable, Sendable {
 }
 
 /// What an `EVP_PKEY_verify` needs to know of a signature.
-struct SignatureAlgorithm: Equatable {
-    let digest: DigestAlgorithm
-    let scheme: SignatureScheme
+package struct SignatureAlgorithm: Equatable {
+    package let digest: DigestAlgorithm
+    package let scheme: SignatureScheme
 }
 
 extension AlgorithmPolicy {
@@ -76,64 +76,41 @@ extension AlgorithmPolicy {
         guard identifier.hasNullOrAbsentParameters else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
         }
-        let digest: DigestAlgorithm
-        if identifier.is(.sha256) {
-            digest = .sha256
-        } else if identifier.is(.sha1) {
-            digest = .sha1
-        } else if identifier.is(.sha384) {
-            digest = .sha384
-        } else if identifier.is(.sha512) {
-            digest = .sha512
-        } else if identifier.is(.sha224) {
-            digest = .sha224
-        } else {
-            throw SignatureTrustError(identifier.is(.md5) ? .weakAlgorithm : .unsupportedAlgorithm, offset: offset)
+        for row in SignatureDigest.rows where identifier.is(row.identifier) {
+            guard let digest = row.algorithm else { throw SignatureTrustError(.weakAlgorithm, offset: offset) }
+            try check(digest, offset)
+            return digest
         }
-        try check(digest, offset)
-        return digest
+        throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
     }
 
     /// What an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
     /// ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
-    func signatureAlgorithm(
+    package func signatureAlgorithm(
         _ identifier: AlgorithmIdentifier
     ) throws(SignatureTrustError) -> SignatureAlgorithm {
         let offset = identifier.element.offset
-        let digest: DigestAlgorithm
-        let kind: SignatureKinds
-        if identifier.is(.sha256WithRSAEncryption) {
-            (digest, kind) = (.sha256, .rsaPKCS1)
-        } else if identifier.is(.sha1WithRSAEncryption) {
-            (digest, kind) = (.sha1, .rsaPKCS1)
-        } else if identifier.is(.sha384WithRSAEncryption) {
-            (digest, kind) = (.sha384, .rsaPKCS1)
-        } else if identifier.is(.sha512WithRSAEncryption) {
-            (digest, kind) = (.sha512, .rsaPKCS1)
-        } else if identifier.is(.sha224WithRSAEncryption) {
-            (digest, kind) = (.sha224, .rsaPKCS1)
-        } else if identifier.is(.ecdsaWithSHA256) {
-            (digest, kind) = (.sha256, .ecdsa)
-        } else if identifier.is(.ecdsaWithSHA384) {
-            (digest, kind) = (.sha384, .ecdsa)
-        } else if identifier.is(.ecdsaWithSHA512) {
-            (digest, kind) = (.sha512, .ecdsa)
-        } else if identifier.is(.ecdsaWithSHA224) {
-            (digest, kind) = (.sha224, .ecdsa)
-        } else if identifier.is(.ecdsaWithSHA1) {
-            (digest, kind) = (.sha1, .ecdsa)
-        } else if identifier.is(.rsaPSS), kinds.contains(.rsaPSS) {
-            return try pssAlgorithm(identifier)
-        } else {
-            let isMD5 = identifier.is(.md5WithRSAEncryption)
-            throw SignatureTrustError(isMD5 ? .weakAlgorithm : .unsupportedAlgorithm, offset: offset)
+        for row in SignatureDigest.rows {
+            let kind: SignatureKinds
+            if identifier.is(row.rsa) {
+                kind = .rsaPKCS1
+            } else if let ecdsa = row.ecdsa, identifier.is(ecdsa) {
+                kind = .ecdsa
+            } else {
+                continue
+            }
+            guard let digest = row.algorithm else { throw SignatureTrustError(.weakAlgorithm, offset: offset) }
+            // RFC 5758, 3.2: ECDSA has no parameters, not even NULL.
+            guard kinds.contains(kind),
+                kind == .ecdsa ? identifier.parameters == nil : identifier.hasNullOrAbsentParameters
+            else { throw SignatureTrustError(.unsupportedAlgorithm, offset: offset) }
+            try check(digest, for: kind, offset)
+            return SignatureAlgorithm(digest: digest, scheme: kind == .ecdsa ? .ecdsa : .pkcs1)
         }
-        // RFC 5758, 3.2: ECDSA has no parameters, not even NULL.
-        guard kinds.contains(kind),
-            kind == .ecdsa ? identifier.parameters == nil : identifier.hasNullOrAbsentParameters
-        else { throw SignatureTrustError(.unsupportedAlgorithm, offset: offset) }
-        try check(digest, for: kind, offset)
-        return SignatureAlgorithm(digest: digest, scheme: kind == .ecdsa ? .ecdsa : .pkcs1)
+        guard identifier.is(.rsaPSS), kinds.contains(.rsaPSS) else {
+            throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
+        }
+        return try pssAlgorithm(identifier)
     }
 
     func check(_ digest: DigestAlgorithm, for kind: SignatureKinds, _ offset: Int) throws(SignatureTrustError) {
@@ -151,7 +128,7 @@ extension AlgorithmPolicy {
 
     /// Checks a signer's two algorithms against each other: RFC 5652's bare `rsaEncryption` (RFC 3370, 3.2), or a signature algorithm
     /// that names the same digest. There is no bare form of ECDSA: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
-    func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
+    package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),
             signer.signatureAlgorithm.hasNullOrAbsentParameters

@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import SpanASN1
 
 /// The SHA-256 of a certificate's DER, or of signed content.
 public struct Fingerprint: Hashable, Sendable {
@@ -16,18 +17,12 @@ public struct Fingerprint: Hashable, Sendable {
 
     /// Creates a fingerprint from 64 hexadecimal digits, with or without colons between the bytes; returns `nil` for anything else.
     public init?(hex: String) {
-        let text = Array(hex.utf8)
-        guard text.count == 64 || text.count == 95 else { return nil }
-        let stride = text.count == 64 ? 2 : 3
-        var bytes: [UInt8] = []
-        for index in 0..<32 {
-            let start = index * stride
-            guard stride == 2 || index == 0 || text[start - 1] == UInt8(ascii: ":"),
-                let high = Character(Unicode.Scalar(text[start])).hexDigitValue,
-                let low = Character(Unicode.Scalar(text[start + 1])).hexDigitValue
-            else { return nil }
-            bytes.append(UInt8(high << 4 | low))
+        var digits = Array(hex.utf8)
+        if digits.count == 95 {
+            guard stride(from: 2, to: 95, by: 3).allSatisfy({ digits[$0] == UInt8(ascii: ":") }) else { return nil }
+            digits = digits.indices.compactMap { $0 % 3 == 2 ? nil : digits[$0] }
         }
+        guard let bytes = Hexadecimal.bytes(digits.span), bytes.count == 32 else { return nil }
         words = Self.words(bytes.span)
     }
 
@@ -45,11 +40,5 @@ public struct Fingerprint: Hashable, Sendable {
 
 extension Fingerprint: CustomStringConvertible {
     /// The fingerprint as 64 lowercase hexadecimal digits.
-    public var description: String {
-        var digits: [UInt8] = []
-        for octet in bytes {
-            for nibble in [octet >> 4, octet & 0xF] { digits.append(nibble < 10 ? nibble + 0x30 : nibble + 0x57) }
-        }
-        return String(decoding: digits, as: UTF8.self)
-    }
+    public var description: String { Hexadecimal.text(bytes.span) }
 }

@@ -1,6 +1,6 @@
 import LibcryptoHandles
 package import SpanASN1
-import SpanPKCS7
+package import SpanPKCS7
 
 /// What a chain must be to be trusted: who is at its end, and what its certificates are marked for.
 package struct PinnedChainPolicy: Sendable {
@@ -63,7 +63,7 @@ package final class PinnedChainVerifier: Sendable {
     package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
 
     /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
-    package func key(of leaf: CertificateView) throws(SignatureTrustError) -> SignerKey {
+    package func key(of leaf: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let chain = cache.chain(from: leaf.element.encoded) {
             return SignerKey(key: chain.leafKey, isKnown: true, chain: chain)
         }
@@ -78,12 +78,12 @@ package final class PinnedChainVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - anchor: the place of the only anchor that will do; `nil` for any.
-    ///   - key: that of `leaf`, from ``key(of:)``. A chain that came with it is tried before the cache is asked.
+    ///   - key: the key of the leaf, with the chain that is tried before the cache is asked.
     ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
     ///   - hasRival: whether among those is one with the name of the leaf's issuer beside a certificate, DER.
     ///   - candidates: all of those; asked for only when no known chain answers.
     package func chain(
-        from leaf: CertificateView, _ key: SignerKey, at date: Instant, to anchor: Int? = nil,
+        from leaf: Certificate, key: SignerKey, at date: Instant, to anchor: Int? = nil,
         isAtHand: (_ certificate: Span<UInt8>) -> Bool, hasRival: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
@@ -101,6 +101,7 @@ package final class PinnedChainVerifier: Sendable {
         }
 
         try checkTrusted(leaf)
+        try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
         // Whichever candidate got furthest explains best; ranked, so that the order of the certificates does not show.
         var best = leaf.error(.untrustedChain)
@@ -121,7 +122,7 @@ package final class PinnedChainVerifier: Sendable {
         return found
     }
 
-    private func checkTrusted(_ certificate: CertificateView) throws(SignatureTrustError) {
+    private func checkTrusted(_ certificate: Certificate) throws(SignatureTrustError) {
         guard !policy.distrusted.isEmpty else { return }
         guard try !policy.distrusted.contains(Fingerprint(of: certificate.element.encoded)) else {
             throw certificate.error(.distrustedCertificate)
@@ -130,12 +131,12 @@ package final class PinnedChainVerifier: Sendable {
 
     /// Validates the paths over one candidate, and remembers all that hold at some date; `nil` when the candidate is not the leaf's issuer by name.
     private func validate(
-        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
+        _ leaf: Certificate, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
         _ candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
     ) throws(SignatureTrustError) -> PinnedChain? {
-        let intermediate: CertificateView
+        let intermediate: Certificate
         do throws(ASN1DecodingError) {
-            intermediate = try CertificateView(candidate.der.span, baseOffset: candidate.offset)
+            intermediate = try Certificate(candidate.der.span, baseOffset: candidate.offset)
         } catch {
             throw SignatureTrustError(malformed: error)
         }
@@ -179,14 +180,14 @@ package final class PinnedChainVerifier: Sendable {
 
     /// The seconds at which all three certificates are valid.
     private func validSeconds(
-        _ leaf: CertificateView, _ intermediate: CertificateView, _ anchor: Int
+        _ leaf: Certificate, _ intermediate: Certificate, _ anchor: Int
     ) throws(SignatureTrustError) -> Range<Int64> {
         try leaf.validSeconds().clamped(to: intermediate.validSeconds()).clamped(to: anchorFacts[anchor].validSeconds)
     }
 
     /// Whether a path holds at any date.
     private func isValid(
-        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ intermediate: CertificateView,
+        _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int
     ) throws(SignatureTrustError) -> Bool {
         do throws(SignatureTrustError) {
@@ -202,7 +203,7 @@ package final class PinnedChainVerifier: Sendable {
 
     /// Validates the one path to one anchor at a date.
     private func validate(
-        _ leaf: CertificateView, _ leafHandle: CertificateHandle, _ intermediate: CertificateView,
+        _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int, _ seconds: Int64
     ) throws(SignatureTrustError) {
         let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
@@ -222,7 +223,7 @@ package final class PinnedChainVerifier: Sendable {
 extension PinnedChainVerifier {
     /// What libcrypto leaves open, of a path that it found good: a certificate under a stranger's root is untrusted before it is anything else.
     private func checkPurposes(
-        _ leaf: CertificateView, _ intermediate: CertificateView
+        _ leaf: Certificate, _ intermediate: Certificate
     ) throws(SignatureTrustError) {
         _ = try policy.algorithms.signatureAlgorithm(leaf.signatureAlgorithm)
         _ = try policy.algorithms.signatureAlgorithm(intermediate.signatureAlgorithm)
@@ -233,24 +234,5 @@ extension PinnedChainVerifier {
         guard try intermediate.hasExtension(policy.intermediateMarker) else {
             throw intermediate.error(.missingIntermediateMarker)
         }
-    }
-}
-
-extension SignatureTrustError.Kind {
-    init(_ fault: ChainFault) {
-        self =
-            switch fault {
-            case .expired: .certificateExpired
-            case .notYetValid: .certificateNotYetValid
-            case .noIssuer: .untrustedChain
-            case .badSignature: .invalidCertificateSignature
-            case .invalidCA, .pathLengthExceeded: .invalidIssuer
-            case .unknownCriticalExtension: .unknownCriticalExtension
-            case .chainTooLong: .invalidChainLength
-            case .weakAlgorithm: .weakAlgorithm
-            case .revoked: .revokedCertificate
-            case .noRevocationList, .unusableRevocationList: .missingRevocationList
-            case .other: .untrustedChain
-            }
     }
 }

@@ -37,7 +37,7 @@ package final class PinnedSignerVerifier: Sendable {
     }
 
     /// The key of a certificate, whose cost is checked before libcrypto reads it, and whether it is one of those given.
-    func key(of signer: CertificateView) throws(SignatureTrustError) -> SignerKey {
+    func key(of signer: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let index = index(of: signer) { return SignerKey(key: keys[index], isKnown: true) }
         try algorithms.checkKey(of: signer)
         return SignerKey(key: try signer.publicKey(), isKnown: false)
@@ -51,7 +51,7 @@ package final class PinnedSignerVerifier: Sendable {
     }
 
     /// Checks that a certificate is one of those given, and valid at a date.
-    func check(_ signer: CertificateView, at date: Instant) throws(SignatureTrustError) -> PinnedSigner {
+    func check(_ signer: Certificate, at date: Instant) throws(SignatureTrustError) -> PinnedSigner {
         guard index(of: signer) != nil else { throw signer.error(.untrustedChain) }
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.keyUsage() }
         if let usage, !usage.contains(.digitalSignature) { throw signer.error(.invalidKeyUsage) }
@@ -64,8 +64,29 @@ package final class PinnedSignerVerifier: Sendable {
             expiry: Instant(millisecondsSince1970: valid.upperBound * 1000))
     }
 
-    private func index(of signer: CertificateView) -> Int? {
+    private func index(of signer: Certificate) -> Int? {
         certificates.firstIndex { $0.der.span.hasSameBytes(as: signer.element.encoded) }
+    }
+}
+
+extension PinnedSignerVerifier {
+    /// The first step: the signature, with the key of the one certificate. No trust is implied.
+    package func verify(
+        _ signature: ES256Signature, of signed: Span<UInt8>, by sequence: CertificateSequence
+    ) throws(SignatureTrustError) -> SignerKey {
+        try sequence.withView(at: 0) { (signer) throws(SignatureTrustError) in
+            let key = try key(of: signer)
+            try signature.verify(of: signed, key: key.key, certificate: signer)
+            return key
+        }
+    }
+
+    /// The second step: that there is one certificate, one of those given, and valid at a date.
+    package func signer(
+        of sequence: CertificateSequence, at date: Instant
+    ) throws(SignatureTrustError) -> PinnedSigner {
+        guard sequence.certificates.count == 1 else { throw SignatureTrustError(.invalidChainLength) }
+        return try sequence.withView(at: 0) { (signer) throws(SignatureTrustError) in try check(signer, at: date) }
     }
 }
 

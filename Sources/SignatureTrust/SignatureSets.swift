@@ -1,7 +1,9 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 
 /// The digest algorithm of a signature.
 public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
+    /// MD5 (RFC 1321), which is broken. No verifier accepts it; test authorities sign with it.
+    case md5 = "MD5"
     /// SHA-1 (FIPS 180-4). Collisions can be computed, and second preimages cannot. Apple signed receipts with it until at least 2024.
     case sha1 = "SHA-1"
     /// SHA-224 (FIPS 180-4).
@@ -12,17 +14,6 @@ public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
     case sha384 = "SHA-384"
     /// SHA-512 (FIPS 180-4).
     case sha512 = "SHA-512"
-
-    init(_ algorithm: DigestAlgorithm) {
-        self =
-            switch algorithm {
-            case .sha1: .sha1
-            case .sha224: .sha224
-            case .sha256: .sha256
-            case .sha384: .sha384
-            case .sha512: .sha512
-            }
-    }
 }
 
 /// A set of digest algorithms.
@@ -55,7 +46,7 @@ public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
     /// ECDSA (FIPS 186-5, 6).
     case ecdsa = "ECDSA"
 
-    init(_ scheme: SignatureScheme) {
+    package init(_ scheme: SignatureScheme) {
         self =
             switch scheme {
             case .pkcs1: .rsaPKCS1

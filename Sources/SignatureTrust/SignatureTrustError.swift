@@ -1,4 +1,4 @@
-import LibcryptoHandles
+package import LibcryptoHandles
 public import SpanASN1
 
 /// The reason a signature or its certificate chain is not trusted.
@@ -6,7 +6,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
     public enum Kind: String, Sendable, CaseIterable {
         // The message
-        /// A receipt does not have exactly one signer; or another message has none, or more than ``CMSLimits/maximumSignerCount``.
+        /// A receipt does not have exactly one signer; or another message has none, or more than `CMSLimits.maximumSignerCount`.
         case signerCount = "signer-count"
         /// The message is detached, and no content was given for it.
         case missingContent = "missing-content"
@@ -14,7 +14,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case unexpectedContent = "unexpected-content"
         /// The content is not an OCTET STRING, or the content of a receipt does not have the type `id-data`.
         case unexpectedContentType = "unexpected-content-type"
-        /// No signer has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
+        /// No signer has the certificate of `CMSVerifier.SignerSelection.certificate`.
         case missingSigner = "missing-signer"
         /// The signer's certificate is neither in the message nor in the policy.
         case missingSignerCertificate = "missing-signer-certificate"
@@ -35,7 +35,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case missingSignedAttributes = "missing-signed-attributes"
         /// The content has the form of another message's signed attributes. The signature may have been made for those.
         case signedAttributesAsContent = "signed-attributes-as-content"
-        /// A signer has more attributes than ``CMSLimits/maximumAttributeCount``.
+        /// A signer has more attributes than `CMSLimits.maximumAttributeCount`.
         case tooManyAttributes = "too-many-attributes"
         /// The chain is validated at the signing time, and the signer does not state one.
         case missingSigningTime = "missing-signing-time"
@@ -48,11 +48,11 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         /// The signature does not verify with the key of the signer's certificate: another key made it, or the signed bytes were changed.
         case invalidSignature = "invalid-signature"
         // The chain
-        /// No chain of certificates leads from the signer's to an anchor, or ``CMSVerifier`` has no usable anchor.
+        /// No chain of certificates leads from the signer's to an anchor, or `CMSVerifier` has no usable anchor.
         case untrustedChain = "untrusted-chain"
         /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
         case invalidChainLength = "invalid-chain-length"
-        /// The certificates form more paths than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount`` allow to try.
+        /// The certificates form more paths than `CMSLimits.maximumIssuerCheckCount` and `CMSLimits.maximumPathCount` allow to try.
         case tooManyPaths = "too-many-paths"
         /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
@@ -64,7 +64,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case invalidIssuer = "invalid-issuer"
         /// The key usage of a certificate does not include the use of its key (RFC 5280, 4.2.1.3).
         case invalidKeyUsage = "invalid-key-usage"
-        /// A certificate does not state the purposes of ``CMSPolicy/purposes``.
+        /// A certificate does not state the purposes of `CMSPolicy.purposes`.
         case invalidExtendedKeyUsage = "invalid-extended-key-usage"
         /// A certificate has a critical extension that libcrypto does not know (RFC 5280, 4.2).
         case unknownCriticalExtension = "unknown-critical-extension"
@@ -76,7 +76,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case distrustedCertificate = "distrusted-certificate"
         /// A revocation list of the policy lists a certificate of the chain.
         case revokedCertificate = "revoked-certificate"
-        /// No current revocation list covers a certificate that ``CMSPolicy/revocation`` requires to be checked.
+        /// No current revocation list covers a certificate that `CMSPolicy.revocation` requires to be checked.
         case missingRevocationList = "missing-revocation-list"
         /// A revocation list of the policy cannot be read, or is not a valid full list.
         case malformedRevocationList = "malformed-revocation-list"
@@ -106,7 +106,7 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
     /// The field of the structure; empty if it is not known. The index is that of the signer or the certificate.
     public let path: ASN1Path
 
-    init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
+    package init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
         self.kind = kind
         self.offset = offset
         self.path = path
@@ -120,7 +120,7 @@ extension SignatureTrustError {
     }
 
     /// Runs a closure that reads a part of a certificate, and rethrows its error as `malformed-certificate`.
-    static func reading<Result>(
+    package static func reading<Result>(
         _ body: () throws(ASN1DecodingError) -> Result
     ) throws(SignatureTrustError) -> Result {
         do throws(ASN1DecodingError) {
@@ -130,12 +130,12 @@ extension SignatureTrustError {
         }
     }
 
-    init(malformed error: ASN1DecodingError) {
+    package init(malformed error: ASN1DecodingError) {
         self.init(.malformedCertificate, offset: error.offset, path: error.path)
     }
 
     /// Runs a closure that calls libcrypto. An error gets the offset of the certificate, unless the host is at fault.
-    static func calling<Result>(
+    package static func calling<Result>(
         at offset: Int? = nil, _ body: () throws(LibcryptoError) -> Result
     ) throws(SignatureTrustError) -> Result {
         do throws(LibcryptoError) {
@@ -175,7 +175,7 @@ extension SignatureTrustError.Kind {
     }
 
     /// Whether a chain got further that failed so; of two that got as far, always the same one counts.
-    func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
+    package func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
         (progress, rawValue) > (other.progress, other.rawValue)
     }
 
@@ -245,6 +245,25 @@ extension SignatureTrustError.Kind {
         case .outOfMemory: "libcrypto could not allocate memory"
         case .libcryptoFailure: "libcrypto failed for a reason other than the input"
         }
+    }
+}
+
+extension SignatureTrustError.Kind {
+    package init(_ fault: ChainFault) {
+        self =
+            switch fault {
+            case .expired: .certificateExpired
+            case .notYetValid: .certificateNotYetValid
+            case .noIssuer: .untrustedChain
+            case .badSignature: .invalidCertificateSignature
+            case .invalidCA, .pathLengthExceeded: .invalidIssuer
+            case .unknownCriticalExtension: .unknownCriticalExtension
+            case .chainTooLong: .invalidChainLength
+            case .weakAlgorithm: .weakAlgorithm
+            case .revoked: .revokedCertificate
+            case .noRevocationList, .unusableRevocationList: .missingRevocationList
+            case .other: .untrustedChain
+            }
     }
 }
 

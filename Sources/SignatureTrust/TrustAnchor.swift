@@ -39,9 +39,9 @@ public struct TrustAnchor: Hashable, Sendable {
     }
 
     @_lifetime(borrow self)
-    func view() throws(SignatureTrustError) -> CertificateView {
+    func view() throws(SignatureTrustError) -> Certificate {
         do throws(ASN1DecodingError) {
-            return try CertificateView(der.span)
+            return try Certificate(der.span)
         } catch {
             throw SignatureTrustError(malformed: error)
         }

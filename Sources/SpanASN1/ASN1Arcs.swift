@@ -92,10 +92,9 @@ enum ASN1Arcs {
             borrow = wraps ? 1 : 0
         }
         while octets.last == 0 { octets.removeLast() }
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for octet in octets.reversed() { text += [digits[Int(octet >> 4)], digits[Int(octet & 15)]] }
-        return "0x" + String(decoding: text.first == digits[0] ? text.dropFirst() : text[...], as: UTF8.self)
+        octets.reverse()
+        let text = Hexadecimal.text(octets.span)
+        return "0x" + (text.utf8.first == UInt8(ascii: "0") ? text.dropFirst() : text[...])
     }
 
     /// The content octets for dotted decimal; `nil` where it is malformed, or no OBJECT IDENTIFIER where one is asked for.

@@ -243,13 +243,4 @@ extension ASN1Writer {
         append(digits: parts.minute, 2)
         append(digits: parts.second, 2)
     }
-
-    private mutating func append(digits value: Int, _ count: Int) {
-        var power = 1
-        for _ in 1..<count { power *= 10 }
-        while power > 0 {
-            append(0x30 + UInt8(value / power % 10))
-            power /= 10
-        }
-    }
 }

@@ -138,7 +138,7 @@ public struct ASN1Writer: ~Copyable {
             lengths.removeLast()
         } else {
             lengths[index].value = count
-            missingCount += Self.octetCount(count)
+            missingCount += [UInt8].lengthOctetCount(count) - 1
         }
     }
 
@@ -189,27 +189,12 @@ public struct ASN1Writer: ~Copyable {
     }
 
     @usableFromInline
-    mutating func append(_ tag: ASN1Tag) {
-        let lead = UInt8(truncatingIfNeeded: tag.rawValue >> 24) & 0xE0
-        let number = tag.number
-        guard number >= 31 else { return bytes.append(lead | UInt8(number)) }
-        bytes.append(lead | 0x1F)
-        for shift in stride(from: 21 as UInt32, through: 0, by: -7) where number >> shift > 0 {
-            bytes.append(UInt8(truncatingIfNeeded: number >> shift) & 0x7F | (shift > 0 ? 0x80 : 0))
-        }
-    }
+    mutating func append(_ tag: ASN1Tag) { bytes.append(tag) }
 
     @usableFromInline
-    mutating func append(length: Int) {
-        guard length >= 0x80 else { return bytes.append(UInt8(length)) }
-        let count = Self.octetCount(length)
-        bytes.append(0x80 | UInt8(count))
-        for shift in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: length >> (shift * 8))) }
-    }
+    mutating func append(length: Int) { bytes.append(length: length) }
 
-    private static func octetCount(_ length: Int) -> Int {
-        (Int.bitWidth - length.leadingZeroBitCount + 7) / 8
-    }
+    mutating func append(digits value: Int, _ count: Int) { bytes.append(digits: value, count) }
 
     private mutating func makeRoom(forLengthsFrom first: Int) {
         guard first < lengths.count else { return }
@@ -239,7 +224,7 @@ public struct ASN1Writer: ~Copyable {
             }
             source -= 1
             target -= 1
-            span[target] = 0x80 | UInt8(octetCount(length.value))
+            span[target] = 0x80 | UInt8([UInt8].lengthOctetCount(length.value) - 1)
         }
     }
 

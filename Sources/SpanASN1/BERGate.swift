@@ -46,7 +46,9 @@ public struct BERGate: Sendable {
         var counts = measure.counts[...]
         try walk(bytes) { (event) throws(ASN1DecodingError) in
             switch event {
-            case .open(let tag, _): Self.append(tag, counts.popFirst() ?? 0, to: &output)
+            case .open(let tag, _):
+                output.append(tag)
+                output.append(length: counts.popFirst() ?? 0)
             case .copy(let range):
                 let copied = bytes.extracting(range)
                 for index in copied.indices { output.append(copied[index]) }
@@ -186,8 +188,7 @@ extension BERGate {
     }
 
     private static func headerCount(_ tag: ASN1Tag, _ count: Int) -> Int {
-        var octets = 2
-        if count >= 0x80 { octets += (Int.bitWidth - count.leadingZeroBitCount + 7) / 8 }
+        var octets = 1 + [UInt8].lengthOctetCount(count)
         var number = tag.number
         if number >= 31 {
             repeat {
@@ -196,26 +197,5 @@ extension BERGate {
             } while number > 0
         }
         return octets
-    }
-
-    private static func append(_ tag: ASN1Tag, _ count: Int, to output: inout [UInt8]) {
-        let lead = UInt8(tag.rawValue >> 24 & 0xE0)
-        if tag.number < 31 {
-            output.append(lead | UInt8(tag.number))
-        } else {
-            output.append(lead | 0x1F)
-            for shift in stride(from: 21, through: 0, by: -7) where tag.number >> shift > 0 {
-                output.append(UInt8(tag.number >> shift & 0x7F) | (shift > 0 ? 0x80 : 0))
-            }
-        }
-        if count < 0x80 {
-            output.append(UInt8(count))
-        } else {
-            let octets = (Int.bitWidth - count.leadingZeroBitCount + 7) / 8
-            output.append(0x80 | UInt8(octets))
-            for shift in stride(from: (octets - 1) * 8, through: 0, by: -8) {
-                output.append(UInt8(truncatingIfNeeded: count >> shift))
-            }
-        }
     }
 }

@@ -34,12 +34,7 @@ extension ASN1Element {
             do throws(ASN1DecodingError) {
                 Self.appendEscaped(try value.string(), to: &text)
             } catch {
-                text += "#"
-                let encoded = value.encoded
-                for index in encoded.indices {
-                    if encoded[index] < 16 { text += "0" }
-                    text += String(encoded[index], radix: 16)
-                }
+                text += "#" + Hexadecimal.text(value.encoded)
             }
             return text
         }

@@ -7,7 +7,7 @@ public import SpanASN1
 ///   algorithm OBJECT IDENTIFIER,
 ///   parameters ANY DEFINED BY algorithm OPTIONAL }   -- RFC 5280, 4.1.1.2
 /// ```
-public struct AlgorithmIdentifier: ~Escapable {
+public struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
     /// The whole structure.
     public let element: ASN1Element
     /// The algorithm, an OBJECT IDENTIFIER.
@@ -15,8 +15,9 @@ public struct AlgorithmIdentifier: ~Escapable {
     /// The parameters of the algorithm; `nil` if the field is missing, which is not the same as NULL.
     public let parameters: ASN1Element?
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         try self.init(cursor.read(.sequence))
     }
 

@@ -2,10 +2,7 @@ public import SpanASN1
 
 /// The signed or unsigned attributes of a signer, as received.
 ///
-/// `SET SIZE (1..MAX) OF Attribute`, implicitly tagged, where
-/// An attribute of a signer.
-///
-/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3).
+/// `SET SIZE (1..MAX) OF Attribute`, implicitly tagged (RFC 5652, 5.3).
 public struct AttributeSet: ~Escapable {
     /// The whole set, with its implicit tag.
     public let element: ASN1Element
@@ -18,7 +15,7 @@ public struct AttributeSet: ~Escapable {
     @_lifetime(copy element)
     public init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
-        var attributes = AttributeIterator(cursor: element.contents)
+        var attributes = ASN1Members<Attribute>(of: element)
         var count = 0
         while try attributes.next() != nil { count += 1 }
         guard count > 0 else { throw element.error(.missingElement) }
@@ -26,9 +23,9 @@ public struct AttributeSet: ~Escapable {
     }
 
     /// The attributes, in the order received.
-    public var attributes: AttributeIterator {
+    public var attributes: ASN1Members<Attribute> {
         @_lifetime(copy self)
-        get { AttributeIterator(cursor: element.contents) }
+        get { ASN1Members(of: element) }
     }
 
     /// Returns the value of an attribute that may occur only once and has one value; `nil` if there is no such attribute.
@@ -66,30 +63,18 @@ public struct AttributeSet: ~Escapable {
 /// An attribute of a signer.
 ///
 /// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3)
-public struct Attribute: ~Escapable {
+public struct Attribute: ~Escapable, ASN1Decodable {
     /// `attrType`, an OBJECT IDENTIFIER.
     public let type: ASN1Element
     /// `attrValues`, a SET.
     public let values: ASN1Element
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         type = try fields.read(.objectIdentifier)
         values = try fields.read(.set)
         try fields.finish()
-    }
-}
-
-/// An iterator over attributes: `while let attribute = try attributes.next() { … }`.
-public struct AttributeIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> Attribute? {
-        cursor.isAtEnd ? nil : try Attribute(&cursor)
     }
 }

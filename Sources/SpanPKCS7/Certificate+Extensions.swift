@@ -3,7 +3,7 @@ public import SpanASN1
 /// An extension of a certificate or of a revocation list.
 ///
 /// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }` (RFC 5280, 4.1)
-public struct CertificateExtension: ~Escapable {
+public struct CertificateExtension: ~Escapable, ASN1Decodable {
     /// `extnID`, an OBJECT IDENTIFIER.
     public let id: ASN1Element
     /// A Boolean value that indicates whether software that does not know the extension must refuse the certificate.
@@ -11,26 +11,14 @@ public struct CertificateExtension: ~Escapable {
     /// `extnValue`, an OCTET STRING whose content is DER.
     public let value: ASN1Element
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         id = try fields.read(.objectIdentifier)
         isCritical = try fields.readIfPresent(.boolean)?.boolean() ?? false
         value = try fields.read(.octetString)
         try fields.finish()
-    }
-}
-
-/// An iterator over extensions: `while let next = try extensions.next() { … }`.
-public struct CertificateExtensionIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> CertificateExtension? {
-        cursor.isAtEnd ? nil : try CertificateExtension(&cursor)
     }
 }
 
@@ -72,29 +60,13 @@ public struct BasicConstraints: Hashable, Sendable {
     public let pathLength: UInt64?
 }
 
-/// An iterator over elements.
-public struct ElementIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> ASN1Element? {
-        cursor.isAtEnd ? nil : try cursor.read()
-    }
-}
-
 extension Certificate {
     /// The extensions, in the order received.
     ///
     /// An extension may be repeated, which ``certificateExtension(_:)`` refuses.
-    public var extensions: CertificateExtensionIterator {
+    public var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
-        get {
-            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
-            return CertificateExtensionIterator(cursor: extensionList.contents)
-        }
+        get { ASN1Members(of: extensionList) }
     }
 
     /// Returns the extension with an identifier; `nil` if the certificate does not have it.
@@ -161,13 +133,13 @@ extension Certificate {
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; `missing-element` for an empty list; an error of the syntax of its value.
     @_lifetime(copy self)
-    public func extendedKeyUsage() throws(ASN1DecodingError) -> ElementIterator? {
+    public func extendedKeyUsage() throws(ASN1DecodingError) -> ASN1Members<ASN1Element>? {
         guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }
         var content = found.value.contents
         let list = try content.read(.sequence)
         try content.finish()
         guard list.contentCount > 0 else { throw list.error(.missingElement) }
-        return ElementIterator(cursor: list.contents)
+        return ASN1Members(of: list)
     }
 
     /// Returns whether the extended key usage lists a purpose.

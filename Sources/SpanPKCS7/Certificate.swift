@@ -47,13 +47,10 @@ public struct Certificate: ~Escapable {
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
-        var parts = element.contents
-        tbsCertificate = try parts.read(.sequence)
-        signatureAlgorithm = try AlgorithmIdentifier(&parts)
-        signatureValue = try parts.read(.bitString)
-        // A signature is a whole number of octets.
-        guard try signatureValue.bitString().unusedBitCount == 0 else { throw signatureValue.error(.invalidBitString) }
-        try parts.finish()
+        let signed = try SignedObject(element)
+        tbsCertificate = signed.toBeSigned
+        signatureAlgorithm = signed.signatureAlgorithm
+        signatureValue = signed.signatureValue
 
         var fields = tbsCertificate.contents
         if let wrapper = try fields.readIfPresent(.context(0)) {
@@ -68,11 +65,7 @@ public struct Certificate: ~Escapable {
         }
         serialNumber = try fields.read(.integer)
         _ = try serialNumber.integerBytes()
-        let signature = try AlgorithmIdentifier(&fields)
-        // RFC 5280, 4.1.1.2: both must be the same; only the inner one is signed.
-        guard signature.element.encoded.hasSameBytes(as: signatureAlgorithm.element.encoded) else {
-            throw signatureAlgorithm.element.error(.unexpectedValue)
-        }
+        try signed.readAlgorithm(&fields)
         issuer = try fields.read(.sequence)
         validityElement = try fields.read(.sequence)
         subject = try fields.read(.sequence)
@@ -83,14 +76,7 @@ public struct Certificate: ~Escapable {
         }
         _ = try fields.readIfPresent(.context(1, constructed: false))
         _ = try fields.readIfPresent(.context(2, constructed: false))
-        if let wrapper = try fields.readIfPresent(.context(3)) {
-            var inner = wrapper.contents
-            let list = try inner.read(.sequence)
-            try inner.finish()
-            extensionList = list
-        } else {
-            extensionList = nil
-        }
+        extensionList = try fields.readExtensionsIfPresent(3)
         try fields.finish()
     }
 

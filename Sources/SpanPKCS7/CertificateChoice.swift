@@ -1,7 +1,7 @@
 public import SpanASN1
 
 /// A member of `certificates`: an X.509 certificate, or a certificate of another kind (RFC 5652, 10.2.2).
-public struct CertificateChoice: ~Escapable {
+public struct CertificateChoice: ~Escapable, ASN1Decodable {
     /// The kinds of certificates. The raw values are the names in RFC 5652.
     public enum Kind: String, Sendable {
         /// An X.509 certificate.
@@ -21,8 +21,9 @@ public struct CertificateChoice: ~Escapable {
     /// The whole member, as received.
     public let element: ASN1Element
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         element = try cursor.read()
         switch element.tag {
         case .sequence: kind = .certificate

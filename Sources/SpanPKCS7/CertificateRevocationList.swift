@@ -44,12 +44,10 @@ public struct CertificateRevocationList: ~Escapable {
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
-        var parts = element.contents
-        tbsCertList = try parts.read(.sequence)
-        signatureAlgorithm = try AlgorithmIdentifier(&parts)
-        signatureValue = try parts.read(.bitString)
-        guard try signatureValue.bitString().unusedBitCount == 0 else { throw signatureValue.error(.invalidBitString) }
-        try parts.finish()
+        let signed = try SignedObject(element)
+        tbsCertList = signed.toBeSigned
+        signatureAlgorithm = signed.signatureAlgorithm
+        signatureValue = signed.signatureValue
 
         var fields = tbsCertList.contents
         if let element = try fields.readIfPresent(.integer) {
@@ -59,11 +57,7 @@ public struct CertificateRevocationList: ~Escapable {
         } else {
             version = 1
         }
-        let signature = try AlgorithmIdentifier(&fields)
-        // RFC 5280, 5.1.1.2: both must be the same; only the inner one is signed.
-        guard signature.element.encoded.hasSameBytes(as: signatureAlgorithm.element.encoded) else {
-            throw signatureAlgorithm.element.error(.unexpectedValue)
-        }
+        try signed.readAlgorithm(&fields)
         issuer = try fields.read(.sequence)
         thisUpdate = try fields.read().time()
         if let tag = fields.peekTag(), tag == .utcTime || tag == .generalizedTime {
@@ -72,46 +66,34 @@ public struct CertificateRevocationList: ~Escapable {
             nextUpdate = nil
         }
         entryList = try fields.readIfPresent(.sequence)
-        if let wrapper = try fields.readIfPresent(.context(0)) {
-            var inner = wrapper.contents
-            let list = try inner.read(.sequence)
-            try inner.finish()
-            extensionList = list
-        } else {
-            extensionList = nil
-        }
+        extensionList = try fields.readExtensionsIfPresent(0)
         try fields.finish()
     }
 
     /// The revoked certificates. They are read one by one, because a list can have a million.
-    public var entries: RevokedCertificateIterator {
+    public var entries: ASN1Members<RevokedCertificate> {
         @_lifetime(copy self)
-        get {
-            guard let entryList else { return RevokedCertificateIterator(cursor: ASN1Cursor(Span())) }
-            return RevokedCertificateIterator(cursor: entryList.contents)
-        }
+        get { ASN1Members(of: entryList) }
     }
 
     /// The extensions of the list, in the order received.
-    public var extensions: CertificateExtensionIterator {
+    public var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
-        get {
-            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
-            return CertificateExtensionIterator(cursor: extensionList.contents)
-        }
+        get { ASN1Members(of: extensionList) }
     }
 }
 
 /// An entry of a revocation list: a certificate that its issuer revoked.
-public struct RevokedCertificate: ~Escapable {
+public struct RevokedCertificate: ~Escapable, ASN1Decodable {
     /// The serial number of the certificate (`userCertificate`), an INTEGER of any size.
     public let serialNumber: ASN1Element
     /// The date from which the certificate is revoked.
     public let revocationDate: Instant
     private let extensionList: ASN1Element?
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         serialNumber = try fields.read(.integer)
         _ = try serialNumber.integerBytes()
@@ -121,32 +103,16 @@ public struct RevokedCertificate: ~Escapable {
     }
 
     /// The extensions of the entry, such as the reason, in the order received.
-    public var extensions: CertificateExtensionIterator {
+    public var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
-        get {
-            guard let extensionList else { return CertificateExtensionIterator(cursor: ASN1Cursor(Span())) }
-            return CertificateExtensionIterator(cursor: extensionList.contents)
-        }
-    }
-}
-
-/// An iterator over the entries of a revocation list: `while let entry = try entries.next() { … }`.
-public struct RevokedCertificateIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> RevokedCertificate? {
-        cursor.isAtEnd ? nil : try RevokedCertificate(&cursor)
+        get { ASN1Members(of: extensionList) }
     }
 }
 
 /// A member of `crls`: a revocation list, or other revocation information.
 ///
 /// `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
-public struct RevocationInfoChoice: ~Escapable {
+public struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
     /// The kinds of revocation information. The raw values are the names in RFC 5652.
     public enum Kind: String, Sendable {
         /// An X.509 revocation list.
@@ -160,8 +126,9 @@ public struct RevocationInfoChoice: ~Escapable {
     /// The whole member, as received.
     public let element: ASN1Element
 
+    /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         element = try cursor.read()
         switch element.tag {
         case .sequence: kind = .crl
@@ -176,18 +143,5 @@ public struct RevocationInfoChoice: ~Escapable {
     @_lifetime(copy self)
     public func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
         kind == .crl ? try CertificateRevocationList(element) : nil
-    }
-}
-
-/// An iterator over revocation information: `while let info = try infos.next() { … }`.
-public struct RevocationInfoChoiceIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> RevocationInfoChoice? {
-        cursor.isAtEnd ? nil : try RevocationInfoChoice(&cursor)
     }
 }

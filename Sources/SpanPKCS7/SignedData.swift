@@ -164,9 +164,9 @@ public struct SignedData: ~Escapable {
 
 extension SignedData {
     /// The algorithms in `digestAlgorithms`. They may differ from those that the signers used, which are in ``SignerInfo/digestAlgorithm``.
-    public var digestAlgorithms: AlgorithmIdentifierIterator {
+    public var digestAlgorithms: ASN1Members<AlgorithmIdentifier> {
         @_lifetime(copy self)
-        get { AlgorithmIdentifierIterator(cursor: digestAlgorithmSet.contents) }
+        get { ASN1Members(of: digestAlgorithmSet) }
     }
 
     /// The X.509 certificates, in the order received.
@@ -176,22 +176,15 @@ extension SignedData {
     }
 
     /// The certificates of every kind, in the order received.
-    public var certificateChoices: CertificateChoiceIterator {
+    public var certificateChoices: ASN1Members<CertificateChoice> {
         @_lifetime(copy self)
-        get { CertificateChoiceIterator(cursor: Self.members(of: certificateSet)) }
+        get { ASN1Members(of: certificateSet) }
     }
 
     /// The certificate revocation lists and other revocation information, in the order received.
-    public var revocationInfos: RevocationInfoChoiceIterator {
+    public var revocationInfos: ASN1Members<RevocationInfoChoice> {
         @_lifetime(copy self)
-        get { RevocationInfoChoiceIterator(cursor: Self.members(of: crlSet)) }
-    }
-
-    /// Returns a cursor over an optional set; without a set, it is at its end.
-    @_lifetime(copy set)
-    private static func members(of set: ASN1Element?) -> ASN1Cursor {
-        guard let set else { return ASN1Cursor(Span()) }
-        return set.contents
+        get { ASN1Members(of: crlSet) }
     }
 
     /// The signers, in the order received.
@@ -200,9 +193,6 @@ extension SignedData {
         get { SignerInfoIterator(cursor: signerSet.contents, relaxations: relaxations) }
     }
 }
-
-// The members of a set are read one after the other: `while let signer = try signers.next() { … }`. `Sequence` cannot be had for
-// views that must not outlive the bytes.
 
 /// An iterator over signers: `while let signer = try signers.next() { … }`.
 public struct SignerInfoIterator: ~Escapable {
@@ -221,38 +211,12 @@ public struct SignerInfoIterator: ~Escapable {
     }
 }
 
-/// An iterator over algorithms: `while let algorithm = try algorithms.next() { … }`.
-public struct AlgorithmIdentifierIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> AlgorithmIdentifier? {
-        cursor.isAtEnd ? nil : try AlgorithmIdentifier(&cursor)
-    }
-}
-
-/// An iterator over certificates of every kind: `while let choice = try choices.next() { … }`.
-public struct CertificateChoiceIterator: ~Escapable {
-    var cursor: ASN1Cursor
-
-    @_lifetime(copy cursor)
-    init(cursor: ASN1Cursor) { self.cursor = cursor }
-
-    @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> CertificateChoice? {
-        cursor.isAtEnd ? nil : try CertificateChoice(&cursor)
-    }
-}
-
 /// An iterator over X.509 certificates: `while let certificate = try certificates.next() { … }`.
 public struct CertificateIterator: ~Escapable {
-    var choices: CertificateChoiceIterator
+    var choices: ASN1Members<CertificateChoice>
 
     @_lifetime(copy choices)
-    init(choices: CertificateChoiceIterator) { self.choices = choices }
+    init(choices: ASN1Members<CertificateChoice>) { self.choices = choices }
 
     /// Returns the next X.509 certificate. Certificates of other kinds are skipped.
     @_lifetime(copy self)

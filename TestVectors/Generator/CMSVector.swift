@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import SignatureTrust
 
 /// One change on the way from keys to a JWS. Changes are applied in the order of the way, whatever their order in the recipe.
 enum JWSStep: Sendable {
@@ -185,7 +186,7 @@ extension JWSStep {
 
 /// HMAC-SHA256 (RFC 2104), with a key longer than a block.
 func hmac(_ message: [UInt8], key: [UInt8]) throws -> [UInt8] {
-    let digest = SigningDigest.sha256
+    let digest = SignatureDigest.sha256
     let block = try digest.digest(of: key) + [UInt8](repeating: 0, count: 32)
     let inner = try digest.digest(of: block.map { $0 ^ 0x36 } + message)
     return try digest.digest(of: block.map { $0 ^ 0x5C } + inner)

@@ -1,3 +1,4 @@
+import SpanASN1
 /// An element of BER taken apart, to be put together again right or wrong.
 ///
 /// Only for what the generator has minted itself: it reads recursively.
@@ -53,10 +54,9 @@ struct Node: Sendable {
 
     /// The length octets that DER wants.
     static func minimalLength(_ count: Int) -> [UInt8] {
-        guard count >= 0x80 else { return [UInt8(count)] }
-        let octets = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: count >> $0) }
-            .drop { $0 == 0 }
-        return [0x80 | UInt8(octets.count)] + octets
+        var octets: [UInt8] = []
+        octets.append(length: count)
+        return octets
     }
 
     var content: [UInt8] {

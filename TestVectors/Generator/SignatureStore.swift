@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import SignatureTrust
 import Synchronization
 
 /// ECDSA signatures differ each time they are made. Each is made once, and kept in `jws/signatures.json` by the SHA-256 of key and message.
@@ -14,7 +15,7 @@ final class SignatureStore: Sendable {
 
     /// The kept signature of a message, or the one that `make` makes.
     func signature(of message: [UInt8], by key: SigningKey, _ make: () throws -> [UInt8]) throws -> [UInt8] {
-        let digest = try SigningDigest.sha256.digest(of: key.subjectPublicKeyInfo() + message)
+        let digest = try SignatureDigest.sha256.digest(of: key.subjectPublicKeyInfo() + message)
         let name = base64(digest)
         let kept = used.withLock { $0[name] } ?? known[name]
         if let kept = kept.flatMap({ Data(base64Encoded: $0) }) {

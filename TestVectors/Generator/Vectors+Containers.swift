@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -10,7 +11,7 @@ extension Vector {
     private static func revocationList(by minting: Minting) throws -> [UInt8] {
         let issuer = minting.authority.intermediate
         let algorithm = Node(
-            0x30, nodes: [Node(0x06, SigningDigest.sha256.rsaSignatureIdentifier.content), Node(0x05, [])])
+            0x30, nodes: [Node(0x06, SignatureDigest.sha256.rsaSignatureIdentifier.content), Node(0x05, [])])
         let list = Node(
             0x30,
             nodes: [
@@ -58,7 +59,7 @@ extension Vector {
             "pkcs7/digest-algorithms-of-another.der", "11", .signature, "algorithm-mismatch",
             .node(Path.signer + [2]), "The set lists another digest than the signer's.",
             .container { container, _ in
-                container.digestAlgorithms = [.init(SigningDigest.sha1.objectIdentifier)]
+                container.digestAlgorithms = [.init(SignatureDigest.sha1.objectIdentifier)]
             }),
         accepted(
             "pkcs7/digest-algorithms-with-another.der", "11",
@@ -332,7 +333,7 @@ extension Vector {
             "pkcs7/digest-info-names-another-digest.der", "11", .signature, "invalid-signature",
             .node(Path.signer + [4]), "The padding inside the signature names SHA-1, the signer SHA-256.",
             .container { container, _ in
-                let digest = try SigningDigest.sha1.digest(of: container.content ?? [])
+                let digest = try SignatureDigest.sha1.digest(of: container.content ?? [])
                 container.signers[0].signature = try container.signers[0].identity.key.sign(
                     digestInfo: SigningKey.digestInfo(.sha1, digest))
             }),
@@ -340,7 +341,7 @@ extension Vector {
             "pkcs7/digest-info-with-trailing-bytes.der", "11", .signature, "invalid-signature",
             .node(Path.signer + [4]), "Bytes after the digest inside the signature, as in Bleichenbacher's forgery.",
             .container { container, _ in
-                let digest = try SigningDigest.sha256.digest(of: container.content ?? [])
+                let digest = try SignatureDigest.sha256.digest(of: container.content ?? [])
                 container.signers[0].signature = try container.signers[0].identity.key.sign(
                     digestInfo: SigningKey.digestInfo(.sha256, digest) + [1, 2, 3, 4])
             }),
@@ -349,7 +350,7 @@ extension Vector {
             .node(Path.signer + [4]), "The bare digest inside the signature does not say which digest it is.",
             .container { container, _ in
                 container.signers[0].signature = try container.signers[0].identity.key.sign(
-                    digestInfo: SigningDigest.sha256.digest(of: container.content ?? []))
+                    digestInfo: SignatureDigest.sha256.digest(of: container.content ?? []))
             }),
     ]
 }

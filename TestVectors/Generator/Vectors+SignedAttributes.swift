@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -67,7 +68,7 @@ extension Vector {
             "pkcs7/signed-attributes-message-digest-with-two-values.der", "7", .signature, "invalid-signed-attributes",
             .node(attributes + [1, 1, 1]), "One message digest with two values.", base: base,
             .container { container, _ in
-                let digest = try SigningDigest.sha256.digest(of: container.content ?? [])
+                let digest = try SignatureDigest.sha256.digest(of: container.content ?? [])
                 container.signers[0].signedAttributes = [
                     .contentType(nil),
                     .other(

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import SignatureTrust
 import StrictText
 import TestSupport
 import Testing
@@ -174,8 +175,8 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
         }
     }
 
-    @Test(arguments: [SigningDigest.sha1, .sha224, .sha256, .sha384, .sha512])
-    func `a receipt is signed with the digest asked for`(_ digest: SigningDigest) throws {
+    @Test(arguments: [SignatureDigest.sha1, .sha224, .sha256, .sha384, .sha512])
+    func `a receipt is signed with the digest asked for`(_ digest: SignatureDigest) throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
         let receipt = try Minted.verifier(environments: [.production]).verifyReceipt(

@@ -265,7 +265,7 @@ extension AppStoreVerifier {
     }
 
     @Test func `a verified receipt says what it was verified by`() throws {
-        for digest in [SigningDigest.sha1, .sha256, .sha512] {
+        for digest in [SignatureDigest.sha1, .sha256, .sha512] {
             let received = try ReceiptDraft.received { $0.builder.digest = digest }
             let verification = try Self.verifier().verifyReceipt(received).verification
             let authority = try Minted.authority

@@ -43,7 +43,7 @@ import Testing
     private static let manifests = examples(in: ["README.md"] + articles.map { "Sources/" + $0 }).filter(\.isManifest)
 
     @Test func `the README and every front page have an example`() {
-        #expect(Self.documents.count == 6)
+        #expect(Self.documents.count == 7)
         for document in Self.documents { #expect(Self.examples.contains { $0.document == document }, "\(document)") }
         #expect(Self.manifests.map(\.document) == ["README.md", Self.gettingStarted])
     }
@@ -53,7 +53,8 @@ import Testing
         try withTemporaryFolder { folder in
             let file = folder.appending(path: "main.swift")
             let imports =
-                example.code.contains("import ") ? "" : "import SignatureTrust; import SpanASN1; import SpanPKCS7; "
+                example.code.contains("import ")
+                ? "" : "import CMSTrust; import SignatureTrust; import SpanASN1; import SpanPKCS7; "
             try (imports + example.code).write(to: file, atomically: true, encoding: .utf8)
             let outcome = try Compiler.compile(file)
             #expect(outcome.status == 0 && outcome.output == "", "\(outcome.output)")

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptFoundation
 import AppStoreReceiptTesting
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1

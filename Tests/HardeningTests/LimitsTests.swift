@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import CMSTrust
 import Foundation
 import SignatureTrust
 import SpanASN1
@@ -118,7 +119,7 @@ import Testing
         }
 
         var builder = SignedDataBuilder(content: [1], certificates: authority.certificates, signers: [])
-        builder.signers = [SigningDigest.sha256, .sha384].map { .init(authority.leaf, digest: $0) }
+        builder.signers = [SignatureDigest.sha256, .sha384].map { .init(authority.leaf, digest: $0) }
         builder.signers[0].unsignedAttributes = (1...3).map {
             [0x30, 0x08, 0x06, 0x02, 0x2A, $0, 0x31, 0x02, 0x05, 0x00]
         }

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import CMSTrust
 import SignatureTrust
 import Testing
 

@@ -16,8 +16,9 @@ struct CertificateTests {
         // The same name, another key; and a key that may not sign certificates.
         var impostor = chain.intermediate
         impostor.extensions = [CertificateRequest.digitalSignature]
-        let other = try Certificate(impostor.der(signedBy: TestKeys.root.get(), for: TestKeys.p256.get().publicKey))
-        let same = try Certificate(
+        let other = try CertificateHandle(
+            impostor.der(signedBy: TestKeys.root.get(), for: TestKeys.p256.get().publicKey))
+        let same = try CertificateHandle(
             impostor.der(signedBy: TestKeys.root.get(), for: TestKeys.stranger.get().publicKey))
         #expect(!leaf.mayBeIssued(by: other))
         #expect(leaf.mayBeIssued(by: same))
@@ -28,13 +29,13 @@ struct CertificateTests {
     @Test func `what is not a whole certificate is refused`() throws {
         let der = try TestChain().leafDER()
         for count in [0, 1, 2, 100, der.count - 1] {
-            expectError(.malformedCertificate) { try Certificate(Array(der.prefix(count))) }
+            expectError(.malformedCertificate) { try CertificateHandle(Array(der.prefix(count))) }
         }
-        expectError(.malformedCertificate) { try Certificate(der + [0]) }
-        expectError(.malformedCertificate) { try Certificate([0x30, 0x80, 0, 0]) }
-        expectError(.malformedCertificate) { try Certificate([UInt8](repeating: 0x30, count: 100_000)) }
+        expectError(.malformedCertificate) { try CertificateHandle(der + [0]) }
+        expectError(.malformedCertificate) { try CertificateHandle([0x30, 0x80, 0, 0]) }
+        expectError(.malformedCertificate) { try CertificateHandle([UInt8](repeating: 0x30, count: 100_000)) }
         expectError(.malformedCertificate) {
-            try Certificate((0..<100_000).map { $0.isMultiple(of: 2) ? 0x30 : 0x80 })
+            try CertificateHandle((0..<100_000).map { $0.isMultiple(of: 2) ? 0x30 : 0x80 })
         }
     }
 
@@ -45,7 +46,7 @@ struct CertificateTests {
         var altered = der
         // The tag of the modulus (RFC 8017, A.1.1), after the header of the BIT STRING.
         altered[start + 28] = 0x04
-        let certificate = try Certificate(altered)
+        let certificate = try CertificateHandle(altered)
         #expect(try !certificate.isSigned(by: certificate))
         #expect(LibcryptoError.isQueueEmpty)
     }
@@ -62,7 +63,7 @@ struct CertificateTests {
                         in: 0...255, using: &generator)
                 }
                 do {
-                    let certificate = try Certificate(altered)
+                    let certificate = try CertificateHandle(altered)
                     _ = try certificate.isSigned(by: certificate)
                 } catch let error as LibcryptoError {
                     #expect(error.kind == .malformedCertificate, "\(hex(altered))")

@@ -87,7 +87,8 @@ struct ChainValidatorTests {
 
     @Test func `a signature by another key is bad`() throws {
         let chain = TestChain()
-        let leaf = try Certificate(chain.leaf.der(signedBy: TestKeys.root.get(), for: TestKeys.leaf.get().publicKey))
+        let leaf = try CertificateHandle(
+            chain.leaf.der(signedBy: TestKeys.root.get(), for: TestKeys.leaf.get().publicKey))
         let result = try ChainValidator(anchor: chain.rootCertificate()).validate(
             leaf: leaf, untrusted: [chain.intermediateCertificate()], secondsSince1970: date, maximumIntermediates: 1)
         #expect(result == .invalid(.badSignature, depth: 0))
@@ -113,8 +114,8 @@ struct ChainValidatorTests {
         }
     }
 
-    private static func stranger() throws -> Certificate {
-        try Certificate(
+    private static func stranger() throws -> CertificateHandle {
+        try CertificateHandle(
             CertificateRequest(issuer: "stranger", subject: "stranger").der(
                 signedBy: TestKeys.stranger.get(), for: TestKeys.stranger.get().publicKey))
     }
@@ -125,7 +126,7 @@ struct ChainValidatorTests {
         let (root, intermediate, leaf) = try (
             chain.rootCertificate(), chain.intermediateCertificate(), chain.leafCertificate()
         )
-        func validate(anchor: Certificate, untrusted: [Certificate]) throws -> ChainResult {
+        func validate(anchor: CertificateHandle, untrusted: [CertificateHandle]) throws -> ChainResult {
             try ChainValidator(anchor: anchor).validate(
                 leaf: leaf, untrusted: untrusted, secondsSince1970: date, maximumIntermediates: 1)
         }
@@ -134,7 +135,7 @@ struct ChainValidatorTests {
         // An intermediate that is pinned does not end a path.
         #expect(try validate(anchor: intermediate, untrusted: []) == .invalid(.noIssuer, depth: 1))
         // A root of the same name with another key.
-        let impostor = try Certificate(
+        let impostor = try CertificateHandle(
             chain.root.der(signedBy: TestKeys.leaf.get(), for: TestKeys.leaf.get().publicKey))
         #expect(try validate(anchor: impostor, untrusted: [intermediate, root]) != Self.path)
         #expect(
@@ -147,7 +148,7 @@ struct ChainValidatorTests {
         let request = CertificateRequest(issuer: "self", subject: "self")
         let key = try TestKeys.leaf.get()
         let der = try request.der(signedBy: key, for: key.publicKey)
-        let (leaf, anchor) = try (Certificate(der), Certificate(der))
+        let (leaf, anchor) = try (CertificateHandle(der), CertificateHandle(der))
         #expect(
             try ChainValidator(anchor: anchor).validate(
                 leaf: leaf, untrusted: [], secondsSince1970: date, maximumIntermediates: 0)
@@ -180,7 +181,7 @@ struct ChainValidatorTests {
         let chain = TestChain()
         var forged = CertificateRequest(issuer: "leaf", subject: "forged", serial: 4)
         forged.extensions = [CertificateRequest.digitalSignature]
-        let forgery = try Certificate(
+        let forgery = try CertificateHandle(
             forged.der(signedBy: TestKeys.leaf.get(), for: TestKeys.stranger.get().publicKey))
         func validate(_ chain: TestChain) throws -> ChainResult {
             try ChainValidator(anchor: chain.rootCertificate()).validate(

@@ -29,7 +29,7 @@ extension PrivateKey {
     static func pem(_ bytes: [UInt8]) throws -> PrivateKey { try PrivateKey(pem: bytes.span) }
 }
 
-extension Certificate {
+extension CertificateHandle {
     convenience init(_ bytes: [UInt8]) throws { try self.init(der: bytes.span) }
 }
 

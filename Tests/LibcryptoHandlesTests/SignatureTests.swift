@@ -1,4 +1,6 @@
+import AppStoreReceiptTesting
 import LibcryptoHandles
+import SignatureTrust
 import Testing
 
 struct SignatureTests {
@@ -117,7 +119,7 @@ struct SignatureTests {
         let signature = try key.signPKCS1(digestInfo: info.span)
         #expect(try signature == key.sign(digest, scheme: .pkcs1))
 
-        let md5 = try TestVectorMD5.digest(of: Array("signed".utf8).span)
+        let md5 = try SignatureDigest.md5.digest(of: Array("signed".utf8))
         let weak = DER.sequence(
             DER.sequence([6, 8, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 2, 5], [5, 0]), DER.element(4, md5))
         let weakSignature = try key.signPKCS1(digestInfo: weak.span)

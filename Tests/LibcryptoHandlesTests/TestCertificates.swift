@@ -81,19 +81,20 @@ struct TestChain {
     var leaf = CertificateRequest(
         issuer: "intermediate", subject: "leaf", serial: 3, extensions: [CertificateRequest.digitalSignature])
 
-    func rootCertificate() throws -> Certificate {
-        try Certificate(root.der(signedBy: TestKeys.root.get(), for: TestKeys.root.get().publicKey))
+    func rootCertificate() throws -> CertificateHandle {
+        try CertificateHandle(root.der(signedBy: TestKeys.root.get(), for: TestKeys.root.get().publicKey))
     }
 
-    func intermediateCertificate() throws -> Certificate {
-        try Certificate(intermediate.der(signedBy: TestKeys.root.get(), for: TestKeys.intermediate.get().publicKey))
+    func intermediateCertificate() throws -> CertificateHandle {
+        try CertificateHandle(
+            intermediate.der(signedBy: TestKeys.root.get(), for: TestKeys.intermediate.get().publicKey))
     }
 
     func leafDER() throws -> [UInt8] {
         try leaf.der(signedBy: TestKeys.intermediate.get(), for: TestKeys.leaf.get().publicKey)
     }
 
-    func leafCertificate() throws -> Certificate { try Certificate(leafDER()) }
+    func leafCertificate() throws -> CertificateHandle { try CertificateHandle(leafDER()) }
 
     /// A revocation list (RFC 5280, 5.1) by an issuer of that name.
     static func revocationList(

@@ -50,7 +50,7 @@ import Testing
 
     @Test func `the signed parts of a notification are shown, whoever sent it and in whichever form`() throws {
         let notification = try JWSBuilder.notification(
-            "DID_RENEW", bundleID: "com.example.app", transaction: transaction.signed(by: authority),
+            .didRenew, bundleID: "com.example.app", transaction: transaction.signed(by: authority),
             renewalInfo: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1000").signed(by: authority))
         let file = try file(notification)
         let body = try folder.write("body.json", #"{"signedPayload":"\#(notification.signed(by: authority))"}"#)
@@ -60,7 +60,7 @@ import Testing
             for part in ["notification", "transaction", "renewal information"] {
                 #expect(text.output.contains("\n\n  \(part)\n"), "\(part)")
             }
-            let object = try #require(try run("decode", "--format", "json", file).objects().first)
+            let object = try #require(run("decode", "--format", "json", file).objects().first)
             #expect((object["transaction"] as? NSDictionary)?["productId"] as? String == "pro")
             #expect((object["renewal_info"] as? NSDictionary)?["autoRenewStatus"] as? Int == 1)
         }
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func `a part that cannot be decoded is named`() throws {
-        let file = try file(.notification("TEST", bundleID: "com.example.app", transaction: "e30.e30"))
+        let file = try file(.notification(.test, bundleID: "com.example.app", transaction: "e30.e30"))
         let result = run("decode", file)
         #expect(result.status == 1 && result.output.contains("in signedTransactionInfo"))
     }

@@ -54,7 +54,7 @@ import Testing
         let part = JWSBuilder.transaction(bundleID: "com.example.other", productID: "pro", transactionID: "1")
         let file = try folder.write(
             "n.jws",
-            JWSBuilder.notification("REFUND", bundleID: "com.example.app", transaction: part.signed(by: signers))
+            JWSBuilder.notification(.refund, bundleID: "com.example.app", transaction: part.signed(by: signers))
                 .signed(by: signers))
         let result = run("verify", "--root", transactionRoot, file)
         #expect(result.output.hasPrefix("REFUSED  \(file): part-mismatch\n"))

@@ -27,7 +27,7 @@ import Testing
                 purchaseDate: date, expiresDate: date + .seconds(86_400 * 30))
         }
         purchases[1].revocationDate = date
-        purchases[1].revocationReason = 1
+        purchases[1].revocationReason = .appIssue
         purchases[1].promotionalOfferID = "summer"
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: purchases)
         receipt = try folder.write("receipt.der", try builder.signed(by: authority))

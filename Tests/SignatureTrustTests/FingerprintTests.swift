@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SignatureTrust
+import TestSupport
 import Testing
 
 @Suite struct FingerprintTests {

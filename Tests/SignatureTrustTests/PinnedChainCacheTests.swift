@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// PITFALLS 20a: what a verifier has seen must not change what it answers.

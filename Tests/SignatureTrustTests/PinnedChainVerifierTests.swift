@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// The second step: a chain of exactly three, from the signer's certificate to a pinned root.
@@ -160,7 +161,7 @@ import Testing
         let unknown = ASN1ObjectIdentifier(content: [0x2A, 0x03, 0x04])
         let rows: [(SignatureTrustError.Kind?, (inout MintedChain) -> Void)] = [
             (.invalidKeyUsage, { $0.shape.leaf.replaceExtension(.keyUsage(.keyEncipherment)) }),
-            (.invalidKeyUsage, { $0.shape.leaf.replaceExtension(.keyUsage(.nonRepudiation)) }),
+            (.invalidKeyUsage, { $0.shape.leaf.replaceExtension(.keyUsage(.contentCommitment)) }),
             // libcrypto does not read such a certificate at all.
             (.untrustedChain, { $0.shape.leaf.replaceExtension(.keyUsage()) }),
             (nil, { $0.shape.leaf.removeExtensions(.keyUsage) }),
@@ -195,11 +196,11 @@ import Testing
 
     /// PITFALLS 15.
     @Test func `SHA-1 and SHA-2 may sign certificates, MD5 may not, and SHA-1 can be switched off`() throws {
-        for digest in [SigningDigest.sha1, .sha224, .sha256, .sha384, .sha512] {
+        for digest in [SignatureDigest.sha1, .sha224, .sha256, .sha384, .sha512] {
             #expect(try verdict { $0.shape = TestCertificateAuthority.Shape(digest: digest) }.isAccepted)
         }
         let strict = AlgorithmPolicy(allowsSHA1: false)
-        for (digest, policy) in [(SigningDigest.md5, AlgorithmPolicy()), (.sha1, strict)] {
+        for (digest, policy) in [(SignatureDigest.md5, AlgorithmPolicy()), (.sha1, strict)] {
             #expect(try verdict(algorithms: policy) { $0.shape.leaf.digest = digest } == .refused(.weakAlgorithm))
             #expect(
                 try verdict(algorithms: policy) { $0.shape.intermediate.digest = digest } == .refused(.weakAlgorithm))

@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 @Suite struct PinnedSignerVerifierTests {

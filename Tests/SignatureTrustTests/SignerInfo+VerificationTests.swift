@@ -2,12 +2,13 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 /// The first step: the message's signature, whoever made it.
 @Suite struct SignerInfoVerificationTests {
     private func verdict(
-        digest: SigningDigest = .sha256, algorithms: AlgorithmPolicy = AlgorithmPolicy(),
+        digest: SignatureDigest = .sha256, algorithms: AlgorithmPolicy = AlgorithmPolicy(),
         _ change: (inout SignedDataBuilder) throws -> Void
     ) throws -> Verdict {
         let authority = try MintedChain.genuine.get()
@@ -17,8 +18,8 @@ import Testing
             .verdict(builder)
     }
 
-    @Test(arguments: [SigningDigest.sha1, .sha224, .sha256, .sha384, .sha512])
-    func `a signature over SHA-1 or SHA-2 holds, named barely or with its digest`(digest: SigningDigest) throws {
+    @Test(arguments: [SignatureDigest.sha1, .sha224, .sha256, .sha384, .sha512])
+    func `a signature over SHA-1 or SHA-2 holds, named barely or with its digest`(digest: SignatureDigest) throws {
         for attributes in [nil, SignedDataBuilder.SignedAttribute.required] {
             for name in [AlgorithmName(.rsaEncryption), AlgorithmName(.rsaEncryption, parameters: nil), nil] {
                 let verdict = try verdict(digest: digest) {
@@ -36,7 +37,7 @@ import Testing
 
     /// PITFALLS 11.
     @Test func `weak, unknown and contradictory algorithms are refused`() throws {
-        let rows: [(SignatureTrustError.Kind, SigningDigest, (inout SignedDataBuilder.Signer) -> Void)] = [
+        let rows: [(SignatureTrustError.Kind, SignatureDigest, (inout SignedDataBuilder.Signer) -> Void)] = [
             (.weakAlgorithm, .md5, { _ in }),
             (.weakAlgorithm, .md5, { $0.signatureAlgorithm = nil }),
             (.weakAlgorithm, .sha256, { $0.signatureAlgorithm = AlgorithmName(.md5WithRSAEncryption) }),
@@ -106,7 +107,7 @@ import Testing
         let authority = try MintedChain.genuine.get()
         let content = Array("content".utf8)
         let right = try authority.leaf.key.sign(content, digest: .sha256)
-        let digest = try SigningDigest.sha256.digest(of: content)
+        let digest = try SignatureDigest.sha256.digest(of: content)
         let info = SigningKey.digestInfo(.sha256, digest)
         let wrong: [[UInt8]] = [
             [], [0], Array(right.dropLast()), right + [0], [0] + right, [UInt8](repeating: 0, count: 256),

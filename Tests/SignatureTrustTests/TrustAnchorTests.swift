@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
+import TestSupport
 import Testing
 
 @Suite struct TrustAnchorTests {
@@ -44,13 +45,6 @@ import Testing
             try PinnedChainVerifier.make(anchors: [authority.root.certificate, authority.intermediate.certificate])
         }
         #expect(error?.kind == .anchorNotSelfSigned && error?.path == ASN1Path(.certificates, index: 1))
-        // A general verifier goes by those that it can use.
-        var policy = CMSPolicy(
-            anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
-        #expect(try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .anchorNotSelfSigned])
-        policy.anchors.removeFirst()
-        let refusal = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
-        #expect(refusal?.kind == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
     }
 
     @Test func `this host verifies what receipts need`() {

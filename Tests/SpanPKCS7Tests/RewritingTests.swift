@@ -68,7 +68,7 @@ extension ASN1Writer {
         end()
     }
 
-    private mutating func write(_ extensions: CertificateExtensionIterator) throws(ASN1DecodingError) {
+    private mutating func write(_ extensions: ASN1Members<CertificateExtension>) throws(ASN1DecodingError) {
         var extensions = extensions
         var isOpen = false
         while let next = try extensions.next() {

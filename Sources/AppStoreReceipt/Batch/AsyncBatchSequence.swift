@@ -1,5 +1,3 @@
-import LibcryptoHandles
-
 /// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verifyAll(_:concurrency:)`` returns.
 ///
 /// Each iteration reads `Base` ahead of the consumer, up to a maximum number of elements that are being worked on, or are done and not yet consumed. The

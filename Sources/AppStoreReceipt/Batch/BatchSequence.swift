@@ -1,5 +1,4 @@
 import Dispatch
-import LibcryptoHandles
 import Synchronization
 
 /// The results of work on the elements of a sequence, in their order, done on several threads.

@@ -116,7 +116,7 @@ struct JWSContainer: Sendable {
     ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
-            return try engine.verification(for: certificates, signedWith: key, at: moment)
+            return try engine.verification(for: certificates, key: key, at: moment)
         } catch {
             throw .chain(error, of: .jws)
         }

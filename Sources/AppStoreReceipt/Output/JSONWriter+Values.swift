@@ -31,15 +31,11 @@ extension JSONWriter {
         string(capacity: prefix.utf8.count + octets.count * 2) { output in
             for character in prefix.utf8 { output.append(character) }
             for index in octets.indices {
-                output.append(hexadecimalDigit(octets[index] >> 4))
-                output.append(hexadecimalDigit(octets[index] & 0xF))
+                output.append(Hexadecimal.digit(octets[index] >> 4))
+                output.append(Hexadecimal.digit(octets[index] & 0xF))
             }
         }
     }
-}
-
-private func hexadecimalDigit(_ nibble: UInt8) -> UInt8 {
-    nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble
 }
 
 extension OutputSpan<UInt8> {

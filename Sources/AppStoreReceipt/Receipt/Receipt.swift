@@ -188,7 +188,7 @@ extension Receipt: Hashable {
         let left = lhs.storage, right = rhs.storage
         guard left.payload.count == right.payload.count else { return false }
         let leftBytes = left.bytes, rightBytes = right.bytes
-        return leftBytes.span.extracting(left.payload).isIdentical(to: rightBytes.span.extracting(right.payload))
+        return leftBytes.span.extracting(left.payload).hasSameBytes(as: rightBytes.span.extracting(right.payload))
     }
 
     /// Hashes the whole payload, once for a value and its copies.

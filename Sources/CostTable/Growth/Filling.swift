@@ -296,19 +296,8 @@ extension Filling {
     private static func nestedSequences(_ n: Int) -> [UInt8] {
         var reversed: [UInt8] = []
         while reversed.count < n || reversed.isEmpty {
-            var count = reversed.count
             var header: [UInt8] = [0x30]
-            if count < 0x80 {
-                header.append(UInt8(count))
-            } else {
-                var octets: [UInt8] = []
-                while count > 0 {
-                    octets.append(UInt8(count & 0xFF))
-                    count >>= 8
-                }
-                header.append(0x80 | UInt8(octets.count))
-                header += octets.reversed()
-            }
+            header.append(length: reversed.count)
             reversed += header.reversed()
         }
         return reversed.reversed()

@@ -57,7 +57,7 @@ enum Exceptions {
         return isReadable(list.element) ? nil : "value in a revocation list"
     }
 
-    private static func areExtensions(_ extensions: consuming CertificateExtensionIterator) -> Bool {
+    private static func areExtensions(_ extensions: consuming ASN1Members<CertificateExtension>) -> Bool {
         var extensions = extensions
         do throws(ASN1DecodingError) {
             while try extensions.next() != nil {}

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
+import SignatureTrust
 import StrictText
 
 // A receipt in any form: decoded, verified by a verifier that knows the chain and by one that has never seen any, signed again as it is
@@ -28,7 +29,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private let warmVerifier = FuzzAuthority.made {
     let verifier = FuzzAuthority.verifier()
-    for digest in [SigningDigest.sha1, .sha256] {
+    for digest in [SignatureDigest.sha1, .sha256] {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.digest = digest
         _ = try verifier.verifyReceipt(builder.signed(by: FuzzAuthority.authority))

@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
@@ -78,8 +79,8 @@ public enum Resigner {
         return patches
     }
 
-    private static func digest(_ algorithm: borrowing AlgorithmIdentifier) -> SigningDigest? {
-        for digest in SigningDigest.allCases where algorithm.is(digest.objectIdentifier) { return digest }
+    private static func digest(_ algorithm: borrowing AlgorithmIdentifier) -> SignatureDigest? {
+        for digest in SignatureDigest.allCases where algorithm.is(digest.objectIdentifier) { return digest }
         return nil
     }
 }

@@ -1,3 +1,5 @@
+import SpanASN1
+
 /// Edits BER by its structure, so that a change deep inside leaves the lengths around it right.
 ///
 /// It has a reader of its own, laxer than the ones under test, which also looks into OCTET STRINGs and BIT STRINGs.
@@ -56,18 +58,9 @@ public struct TLVEditor {
     }
 
     public static func element(_ tag: [UInt8], _ content: [UInt8]) -> [UInt8] {
-        var length: [UInt8] = []
-        if content.count < 0x80 {
-            length = [UInt8(content.count)]
-        } else {
-            var rest = content.count
-            while rest > 0 {
-                length.insert(UInt8(truncatingIfNeeded: rest), at: 0)
-                rest >>= 8
-            }
-            length.insert(0x80 | UInt8(length.count), at: 0)
-        }
-        return tag + length + content
+        var element = tag
+        element.append(length: content.count)
+        return element + content
     }
 
     // MARK: Reading

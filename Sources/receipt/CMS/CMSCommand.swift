@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import CMSTrust
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7

@@ -1,0 +1,208 @@
+import LibcryptoHandles
+import SignatureTrust
+import SpanPKCS7
+
+/// An anchor that can end a path.
+struct CMSAnchor: Sendable {
+    let der: [UInt8]
+    let handle: CertificateHandle
+    let validator: ChainValidator
+}
+
+/// The ways from signers' certificates to anchors among the certificates at hand for one message.
+///
+/// The order of the certificates decides nothing: copies count once, and the rest are taken in the order of their bytes. Who has issued whom is
+/// settled by signatures, from the anchors down, before a path is built. So a certificate that no anchor stands behind costs one check for each
+/// genuine issuer of the name that it gives, and is part of no path, whatever it calls itself.
+///
+/// The work is bounded for a message as a whole: by ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount``.
+struct CMSPathSearch {
+    /// Certificates from a signer's to the last below the anchor, and the anchor, by their places in ``certificates`` and ``anchors``.
+    struct Path {
+        let certificates: [Int]
+        let anchor: Int
+    }
+
+    /// A certificate that libcrypto has read. Copies of anchors are among them for the sake of signers, and issue nothing themselves.
+    struct Certificate {
+        let member: CertificatePool.Member
+        let handle: CertificateHandle
+        let isAnchor: Bool
+    }
+
+    let certificates: [Certificate]
+    let anchors: [CMSAnchor]
+    private let limits: CMSLimits
+    private var checkCount = 0
+    private var pathCount = 0
+    /// Who may have issued a certificate, by names alone, once that was asked.
+    private var candidates: [Int: (issuers: [Int], anchors: [Int])] = [:]
+    /// Whether the signature of a certificate is by an issuer's key, once that was checked.
+    private var signatures: [Link: Bool] = [:]
+
+    private struct Link: Hashable {
+        let certificate: Int
+        let issuer: Issuer
+    }
+
+    private enum Issuer: Hashable {
+        case certificate(Int)
+        case anchor(Int)
+    }
+
+    /// - Parameter members: all certificates at hand, given to libcrypto where the policy allows.
+    init(_ members: [CertificatePool.Member], _ anchors: [CMSAnchor], _ limits: CMSLimits) {
+        self.anchors = anchors
+        self.limits = limits
+        var certificates: [Certificate] = []
+        // Of equal ones the first in the message stays: errors are placed there.
+        var known: Set<[UInt8]> = []
+        for member in members {
+            guard let handle = member.handle, known.insert(member.der).inserted else { continue }
+            let isAnchor = anchors.contains { $0.der == member.der }
+            certificates.append(Certificate(member: member, handle: handle, isAnchor: isAnchor))
+        }
+        self.certificates = certificates.sorted { $0.member.der.lexicographicallyPrecedes($1.member.der) }
+    }
+
+    func index(of member: CertificatePool.Member) -> Int? { certificates.firstIndex { $0.member.der == member.der } }
+
+    /// Gives the paths from a certificate to `body`, shorter ones first, until it returns a result.
+    ///
+    /// - Returns: `nil` when `body` has returned nothing for all paths.
+    /// - Throws: what `body` throws. Where there is no path: `invalid-chain-length` if there are longer ones than allowed,
+    ///   `invalid-certificate-signature` if what may have been issued by a trusted issuer was not, else `untrusted-chain`; `too-many-paths`.
+    mutating func firstResult<Result>(
+        from signer: Int, _ body: (Path) throws(SignatureTrustError) -> Result?
+    ) throws(SignatureTrustError) -> Result? {
+        if certificates[signer].isAnchor,
+            let anchor = anchors.firstIndex(where: { $0.der == certificates[signer].member.der })
+        {
+            return try body(Path(certificates: [signer], anchor: anchor))
+        }
+        let issuers = try trustedIssuers(above: signer)
+        guard issuers.distances[signer] != nil else { throw issuers.fault ?? error(.untrustedChain, at: signer) }
+        var hasPath = false
+        var unfinished = [[signer]]
+        while !unfinished.isEmpty {
+            var longer: [[Int]] = []
+            for path in unfinished {
+                guard let last = path.last else { continue }
+                for anchor in issuers.anchors[last] ?? [] {
+                    hasPath = true
+                    try count(&pathCount, limits.maximumPathCount)
+                    if let result = try body(Path(certificates: path, anchor: anchor)) { return result }
+                }
+                for issuer in issuers.issuers[last] ?? [] where !path.contains(issuer) {
+                    // Intermediates so far, this one, and those between it and the nearest anchor.
+                    let intermediateCount = path.count - 1 + (issuers.distances[issuer] ?? .max / 2)
+                    if intermediateCount <= min(limits.maximumIntermediateCount, 100) { longer.append(path + [issuer]) }
+                }
+                guard longer.count <= limits.maximumPathCount else { throw SignatureTrustError(.tooManyPaths) }
+            }
+            unfinished = longer
+        }
+        guard hasPath else { throw error(.invalidChainLength, at: signer) }
+        return nil
+    }
+
+    private func error(_ kind: SignatureTrustError.Kind, at index: Int) -> SignatureTrustError {
+        SignatureTrustError(kind, offset: certificates[index].member.offset)
+    }
+
+    private func count(_ counter: inout Int, _ limit: Int) throws(SignatureTrustError) {
+        guard counter < limit else { throw SignatureTrustError(.tooManyPaths) }
+        counter += 1
+    }
+}
+
+// MARK: - Who issued whom
+
+extension CMSPathSearch {
+    /// What leads down from the anchors to one certificate.
+    private struct TrustedIssuers {
+        /// The issuers of a certificate that an anchor stands behind.
+        var issuers: [Int: [Int]] = [:]
+        /// The anchors that issued a certificate.
+        var anchors: [Int: [Int]] = [:]
+        /// How many certificates there are at least from one, itself included, to an anchor, itself not.
+        var distances: [Int: Int] = [:]
+        /// The least surprising reason why a certificate is not among them.
+        var fault: SignatureTrustError?
+    }
+
+    private mutating func trustedIssuers(above signer: Int) throws(SignatureTrustError) -> TrustedIssuers {
+        let reached = ancestors(of: signer)
+        var result = TrustedIssuers()
+        var unfinished: [Int] = []
+        func add(_ certificate: Int, _ distance: Int) {
+            guard result.distances[certificate] == nil else { return }
+            result.distances[certificate] = distance
+            unfinished.append(certificate)
+        }
+        for certificate in reached {
+            for anchor in candidates[certificate]?.anchors ?? [] {
+                if try isIssued(certificate, by: .anchor(anchor)) {
+                    result.anchors[certificate, default: []].append(anchor)
+                    add(certificate, 1)
+                } else {
+                    result.fault = result.fault ?? error(.invalidCertificateSignature, at: certificate)
+                }
+            }
+        }
+        while !unfinished.isEmpty {
+            let issuer = unfinished.removeFirst()
+            for certificate in reached where candidates[certificate]?.issuers.contains(issuer) == true {
+                if try isIssued(certificate, by: .certificate(issuer)) {
+                    result.issuers[certificate, default: []].append(issuer)
+                    add(certificate, (result.distances[issuer] ?? 0) + 1)
+                } else {
+                    result.fault = result.fault ?? error(.invalidCertificateSignature, at: certificate)
+                }
+            }
+        }
+        return result
+    }
+
+    /// A certificate and all above it that its issuers' names lead to.
+    private mutating func ancestors(of signer: Int) -> [Int] {
+        var reached = [signer]
+        var known: Set<Int> = [signer]
+        var next = 0
+        while next < reached.count {
+            for issuer in candidates(for: reached[next]).issuers where known.insert(issuer).inserted {
+                reached.append(issuer)
+            }
+            next += 1
+        }
+        return reached
+    }
+
+    private mutating func candidates(for index: Int) -> (issuers: [Int], anchors: [Int]) {
+        if let found = candidates[index] { return found }
+        let handle = certificates[index].handle
+        let found = (
+            issuers: certificates.indices.filter { other in
+                other != index && !certificates[other].isAnchor && handle.mayBeIssued(by: certificates[other].handle)
+            },
+            anchors: anchors.indices.filter { handle.mayBeIssued(by: anchors[$0].handle) }
+        )
+        candidates[index] = found
+        return found
+    }
+
+    private mutating func isIssued(_ certificate: Int, by issuer: Issuer) throws(SignatureTrustError) -> Bool {
+        let link = Link(certificate: certificate, issuer: issuer)
+        if let known = signatures[link] { return known }
+        try count(&checkCount, limits.maximumIssuerCheckCount)
+        let handle =
+            switch issuer {
+            case .certificate(let index): certificates[index].handle
+            case .anchor(let index): anchors[index].handle
+            }
+        let child = certificates[certificate].handle
+        let isIssued = try SignatureTrustError.calling { () throws(LibcryptoError) in try child.isSigned(by: handle) }
+        signatures[link] = isIssued
+        return isIssued
+    }
+}

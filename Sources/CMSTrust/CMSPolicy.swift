@@ -1,0 +1,72 @@
+public import SignatureTrust
+public import SpanASN1
+
+/// The conditions that a signed message must meet for ``CMSVerifier`` to verify it.
+public struct CMSPolicy: Sendable {
+    /// The self-signed certificates at which chains may end. The signer's certificate itself may be one.
+    public var anchors: [TrustAnchor]
+    /// Additional certificates (DER) for building chains: intermediates and signers' certificates that a message does not contain.
+    ///
+    /// They are no more trusted than the certificates in a message.
+    public var additionalCertificates: [[UInt8]] = []
+    /// The algorithms and keys that may sign, in the message and in the chain.
+    public var algorithms = AlgorithmPolicy.cms
+    /// The purposes that the signer's certificate must state in its extended key usage, such as `ASN1ObjectIdentifier.emailProtection`.
+    ///
+    /// It must state all of them, and so must every intermediate that states purposes. `anyExtendedKeyUsage` does not stand for any of them.
+    public var purposes: Set<ASN1ObjectIdentifier> = []
+    /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
+    public var allowsUnstatedPurposes = false
+    /// The certificates that ``revocationLists`` must cover.
+    public var revocation = RevocationChecking.none
+    /// The full revocation lists (DER), which are checked at the validation date. A delta list is refused when you make the verifier.
+    ///
+    /// Revocation lists in a message are ignored, because its author chose them.
+    public var revocationLists: [[UInt8]] = []
+    /// The fingerprints of the certificates that no chain may contain.
+    public var distrusted: Set<Fingerprint> = []
+    /// The limits on a message.
+    public var limits = CMSLimits()
+
+    /// Creates a policy that accepts RSA or ECDSA with SHA-2 and any purpose, checks no revocation lists, and has the default limits.
+    ///
+    /// - Parameter anchors: The self-signed certificates at which chains may end.
+    public init(anchors: [TrustAnchor]) { self.anchors = anchors }
+
+    /// The certificates that a revocation list must cover. The code for a certificate without one is `missing-revocation-list`.
+    public enum RevocationChecking: Hashable, Sendable {
+        /// None. ``revocationLists`` are ignored.
+        case none
+        /// The signer's certificate.
+        case signer
+        /// The signer's certificate and the intermediates.
+        case chain
+    }
+}
+
+/// The limits on a message, which bound the time of its verification.
+public struct CMSLimits: Hashable, Sendable {
+    /// The maximum size of a received message, in bytes. Detached content is not counted.
+    public var maximumByteCount = 64 << 20
+    /// The maximum number of signers. The code for more is `signer-count`.
+    public var maximumSignerCount = 16
+    /// The maximum number of certificates of all kinds.
+    public var maximumCertificateCount = 64
+    /// The maximum number of revocation lists and other revocation information, which are only parsed.
+    public var maximumRevocationInfoCount = 64
+    /// The maximum number of signed attributes of a signer, and of unsigned attributes.
+    public var maximumAttributeCount = 64
+    /// The maximum number of certificates between the signer's and the anchor; at most 100.
+    public var maximumIntermediateCount = 8
+
+    /// The maximum number of certificate signatures that are checked in a message to find the issuers. The code for more is `too-many-paths`.
+    ///
+    /// Only an authority below one of the anchors can issue certificates that exceed the default.
+    public var maximumIssuerCheckCount = 256
+    /// The maximum number of paths to an anchor that are tried in a message, for all signers together. The code for more is `too-many-paths`.
+    public var maximumPathCount = 64
+
+    /// Creates the default limits: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes for each signer, 8 intermediates, 256 checks of issuers
+    /// and 64 paths.
+    public init() {}
+}

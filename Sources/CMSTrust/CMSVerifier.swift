@@ -1,0 +1,172 @@
+import LibcryptoHandles
+public import SignatureTrust
+public import SpanASN1
+public import SpanPKCS7
+
+/// A verifier of signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with attached or detached content.
+///
+/// ```swift
+/// let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [TrustAnchor(der: root)]))
+/// let message = try verifier.verify(bytes, at: .date(now))
+/// guard message.contentType == .data else { … }
+/// use(message.content, signedBy: message.signers)
+/// ```
+///
+/// A message is verified if it has at least one signer and every signer passes. The verifier checks the signature over the received bytes, with the key of the
+/// certificate that the signer identifies. Then it checks the chain from that certificate to an anchor (libcrypto's path validation: RFC 5280, 6), its algorithms
+/// and keys, key usage and purposes. It tries every certificate that could be an issuer's, so that their order decides nothing. It ignores unsigned attributes,
+/// such as countersignatures and timestamps.
+///
+/// A verifier is thread-safe. To verify App Store receipts, use `AppStoreVerifier` in `AppStoreReceipt`, which has stricter rules.
+public final class CMSVerifier: Sendable {
+    /// The policy of the verifier.
+    public let policy: CMSPolicy
+    /// The errors of the anchors that cannot end a chain, by their index in the policy.
+    ///
+    /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
+    public let refusedAnchors: [Int: SignatureTrustError]
+    let chains: CMSChainValidator
+
+    /// The date at which a signer's chain must be valid.
+    public enum ValidationDate: Hashable, Sendable {
+        /// One date for all signers, such as the current date or a date at which the message is known to have existed.
+        case date(Instant)
+        /// The signing time that each signer states, which must be present and not after `latest`.
+        ///
+        /// With it, messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the key of an expired
+        /// certificate can sign with an earlier date. If that matters, distrust the certificate or use the current date.
+        case signingTime(latest: Instant)
+    }
+
+    /// The signers that must pass.
+    public enum SignerSelection: Hashable, Sendable {
+        /// All signers of the message. There must be at least one.
+        case every
+        /// The signers with the certificate that has this fingerprint. There must be at least one. Other signers are ignored.
+        case certificate(Fingerprint)
+    }
+
+    /// Creates a verifier with a policy.
+    ///
+    /// - Parameter policy: The conditions that a message must meet.
+    /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its index in the path; `algorithm-unavailable` if
+    ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
+    public init(policy: CMSPolicy) throws(SignatureTrustError) {
+        self.policy = policy
+        try HostSelfTest.run(policy.algorithms)
+        (chains, refusedAnchors) = try CMSChainValidator.make(policy)
+    }
+
+    /// Verifies a message in DER or BER.
+    ///
+    /// - Parameters:
+    ///   - received: The message, without bytes after it.
+    ///   - detachedContent: The content of a detached message, exactly as it was signed.
+    ///   - signers: The signers that must pass.
+    ///   - date: The date at which the chains must be valid.
+    /// - Returns: The verified message.
+    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
+    public func verify(
+        _ received: [UInt8], detachedContent: [UInt8]? = nil, signers: SignerSelection = .every,
+        at date: ValidationDate
+    ) throws(CMSVerificationError) -> VerifiedMessage {
+        guard received.count <= policy.limits.maximumByteCount else {
+            throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumByteCount))
+        }
+        let message: ReceivedMessage
+        do throws(ASN1DecodingError) {
+            message = try ReceivedMessage(received)
+        } catch {
+            throw .structure(error)
+        }
+        do throws(CMSVerificationError) {
+            return try verify(message.der, detachedContent, signers, date)
+        } catch {
+            throw error.mappingOffset(message.receivedOffset)
+        }
+    }
+
+    private func verify(
+        _ der: [UInt8], _ detachedContent: [UInt8]?, _ selection: SignerSelection, _ date: ValidationDate
+    ) throws(CMSVerificationError) -> VerifiedMessage {
+        let message: SignedData
+        let contentType: ASN1ObjectIdentifier
+        do throws(ASN1DecodingError) {
+            message = try SignedData(
+                ContentInfo(der.span), maximumCertificateCount: policy.limits.maximumCertificateCount,
+                maximumSignerCount: policy.limits.maximumSignerCount,
+                maximumRevocationInfoCount: policy.limits.maximumRevocationInfoCount,
+                allowing: .emptyUnsignedAttributes)
+            contentType = try message.contentType.objectIdentifier()
+        } catch {
+            throw .structure(error)
+        }
+        do throws(SignatureTrustError) {
+            if let detachedContent {
+                let signers = try verify(message, detachedContent: detachedContent.span, signers: selection, at: date)
+                return VerifiedMessage(
+                    contentType: contentType, signers: signers, bytes: detachedContent,
+                    contentRange: 0..<detachedContent.count)
+            }
+            let signers = try verify(message, detachedContent: nil, signers: selection, at: date)
+            return VerifiedMessage(
+                contentType: contentType, signers: signers, bytes: der,
+                contentRange: message.content?.contentRange ?? 0..<0)
+        } catch {
+            throw .trust(error)
+        }
+    }
+
+    /// Verifies a message that was read before. Its limits are those with which it was read, and offsets in errors are offsets in it.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - detachedContent: The content of a detached message, exactly as it was signed.
+    ///   - selection: The signers that must pass.
+    ///   - date: The date at which the chains must be valid.
+    /// - Returns: The verified signers.
+    /// - Throws: The first error in this order: for each signer the signature, the date and the chain.
+    public func verify(
+        _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
+        at date: ValidationDate
+    ) throws(SignatureTrustError) -> [VerifiedSigner] {
+        guard 1...max(1, policy.limits.maximumSignerCount) ~= message.signerCount else {
+            throw SignatureTrustError(.signerCount, offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
+        }
+        let content = try message.signedContent(detached: detachedContent)
+        var pool = CertificatePool(try message.embeddedCertificates(), chains.additional)
+        var digests = ContentDigests()
+        var search: CMSPathSearch?
+        var verified: [VerifiedSigner] = []
+        var index = 0
+        var signers = message.signerInfos
+        while let signer = try signers.nextRead() {
+            do throws(SignatureTrustError) {
+                if let member = try pool.index(of: signer, selection) {
+                    let algorithm = try verifySignature(
+                        of: signer, message, content, pool.members[member], &digests)
+                    let signingTime = try signer.signingTime()
+                    let date = try date.resolve(signingTime, offset: signer.element.offset)
+                    // Not before a signature holds: certificates are read then, and what was found out about them serves all signers.
+                    var ways = if let search { search } else { try chains.search(&pool) }
+                    let path = try chains.path(from: pool.members[member], in: pool, &ways, at: date)
+                    search = ways
+                    verified.append(
+                        VerifiedSigner(
+                            index: index, chain: path.certificates, fingerprint: path.fingerprint,
+                            anchorFingerprint: path.anchorFingerprint, signingTime: signingTime, validationDate: date,
+                            digest: SignatureDigest(algorithm.digest), kind: SignatureKind(algorithm.scheme)))
+                }
+            } catch {
+                throw SignatureTrustError(
+                    error.kind, offset: error.offset, path: ASN1Path(.signerInfos, index: index))
+            }
+            index += 1
+        }
+        guard !verified.isEmpty else {
+            throw SignatureTrustError(.missingSigner, offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
+        }
+        return verified
+    }
+}

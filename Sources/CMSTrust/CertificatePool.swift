@@ -1,0 +1,108 @@
+import LibcryptoHandles
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// The certificates at hand for one message: its own, then those that the policy adds.
+struct CertificatePool {
+    struct Member: Sendable {
+        let der: [UInt8]
+        /// Where it begins in the message; `nil` if it came from the policy.
+        let offset: Int?
+        private(set) var handle: CertificateHandle?
+        /// Why there is no handle, once that was tried.
+        private(set) var fault: SignatureTrustError?
+
+        init(der: [UInt8], offset: Int?) {
+            self.der = der
+            self.offset = offset
+        }
+
+        /// Runs what looks into the certificate. A place in one that the message does not carry is no place in the message.
+        func withView<Result>(
+            _ body: (Certificate) throws(SignatureTrustError) -> Result
+        ) throws(SignatureTrustError) -> Result {
+            do throws(SignatureTrustError) {
+                let view: Certificate
+                do throws(ASN1DecodingError) {
+                    view = try Certificate(der.span, baseOffset: offset ?? 0)
+                } catch {
+                    throw SignatureTrustError(malformed: error)
+                }
+                return try body(view)
+            } catch {
+                throw offset == nil ? SignatureTrustError(error.kind, path: error.path) : error
+            }
+        }
+
+        /// Gives the certificate to libcrypto, if its key is one that the policy accepts: path building must not meet a key that costs seconds.
+        mutating func load(_ algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
+            guard handle == nil, fault == nil else { return }
+            do throws(SignatureTrustError) {
+                handle = try withView { (view) throws(SignatureTrustError) in
+                    try algorithms.checkKey(of: view)
+                    return try view.libcryptoHandle()
+                }
+            } catch {
+                if error.kind.isHostFault { throw error }
+                fault = error
+            }
+        }
+    }
+
+    private(set) var members: [Member]
+
+    init(_ embedded: [EmbeddedCertificate], _ additional: [Member]) {
+        members = embedded.map { Member(der: $0.der, offset: $0.offset) } + additional
+    }
+
+    /// The certificate that a signer names; `nil` for a signer that is not selected.
+    ///
+    /// Two that differ may not both answer to the name, or their order would decide.
+    func index(
+        of signer: SignerInfo, _ selection: CMSVerifier.SignerSelection
+    ) throws(SignatureTrustError) -> Int? {
+        var found: Int?
+        var ambiguous: Member?
+        for (index, member) in members.enumerated() {
+            let isNamed = try member.withView { (view) throws(SignatureTrustError) in
+                try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.sid.names(view) }
+            }
+            guard isNamed else { continue }
+            if case .certificate(let fingerprint) = selection, try Fingerprint(of: member.der.span) != fingerprint {
+                continue
+            }
+            guard let first = found else {
+                found = index
+                continue
+            }
+            if members[first].der != member.der { ambiguous = ambiguous ?? member }
+        }
+        if let ambiguous { throw SignatureTrustError(.ambiguousSignerCertificate, offset: ambiguous.offset) }
+        if found == nil, selection == .every {
+            throw SignatureTrustError(.missingSignerCertificate, offset: signer.element.offset)
+        }
+        return found
+    }
+
+    /// Gives all certificates to libcrypto that may be given to it.
+    mutating func load(_ algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
+        for index in members.indices { try members[index].load(algorithms) }
+    }
+
+    /// Why a certificate was kept from libcrypto, if there is one and a certificate at hand names it as its issuer.
+    func faultOfMissingIssuer() throws(SignatureTrustError) -> SignatureTrustError? {
+        for refused in members {
+            guard let fault = refused.fault else { continue }
+            for member in members where member.handle != nil {
+                let isIssuer = try refused.withView { (issuer) throws(SignatureTrustError) in
+                    try member.withView { (view) throws(SignatureTrustError) in
+                        view.issuer.encoded.hasSameBytes(as: issuer.subject.encoded)
+                    }
+                }
+                if isIssuer { return fault }
+            }
+        }
+        return nil
+    }
+}

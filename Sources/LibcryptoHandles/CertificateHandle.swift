@@ -1,0 +1,38 @@
+import CLibcryptoShims
+
+/// A certificate as libcrypto reads it (RFC 5280, 4.1), for chain validation.
+package final class CertificateHandle: Sendable {
+    let certificate: Owned<CertificateObject>
+
+    /// - Throws: `malformedCertificate`, also for bytes after the certificate.
+    package init(der bytes: Span<UInt8>) throws(LibcryptoError) {
+        certificate = try unsafe bytes.decode(as: CertificateObject.self, orThrow: .malformedCertificate) {
+            unsafe d2i_X509(nil, $0, $1)
+        }
+    }
+
+    /// Whether the certificate names itself as its issuer: only such an anchor ends a path. Its signature is not checked.
+    package var isSelfIssued: Bool {
+        defer { ERR_clear_error() }
+        return unsafe X509_self_signed(certificate.pointer, 0) == 1
+    }
+
+    /// Whether names, key identifiers and kinds of key allow that `issuer` has issued this certificate. No signature is checked.
+    package func mayBeIssued(by issuer: CertificateHandle) -> Bool {
+        defer { ERR_clear_error() }
+        let code = unsafe X509_check_issued(issuer.certificate.pointer, certificate.pointer)
+        // A key that may not sign certificates can have signed this one all the same. Path validation says so.
+        return code == X509_V_OK || code == X509_V_ERR_KEYUSAGE_NO_CERTSIGN
+    }
+
+    /// Whether this certificate was signed with the key of `issuer`.
+    package func isSigned(by issuer: CertificateHandle) throws(LibcryptoError) -> Bool {
+        if let key = unsafe X509_get0_pubkey(issuer.certificate.pointer),
+            unsafe X509_verify(certificate.pointer, key) == 1
+        {
+            return true
+        }
+        try LibcryptoError.drain()
+        return false
+    }
+}

@@ -1,0 +1,44 @@
+package import SpanASN1
+import SpanPKCS7
+
+extension PinnedChainVerifier {
+    /// The first step: the signature, with the key of the first certificate, which must be on P-256. No trust is implied.
+    package func verify(
+        _ signature: ES256Signature, of signed: Span<UInt8>, by sequence: CertificateSequence
+    ) throws(SignatureTrustError) -> SignerKey {
+        try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) in
+            let key = try key(of: leaf)
+            try signature.verify(of: signed, key: key.key, certificate: leaf)
+            return key
+        }
+    }
+
+    /// The second step: the chain of exactly three certificates at a date, in this order, the last of them an anchor of the policy.
+    ///
+    /// - Parameter key: what the first step returned.
+    /// - Throws: `unsupported-key` when the intermediate has no key on an elliptic curve.
+    package func chain(
+        of sequence: CertificateSequence, key: SignerKey, at date: Instant
+    ) throws(SignatureTrustError) -> PinnedChain {
+        guard sequence.certificates.count == 3 else { throw SignatureTrustError(.invalidChainLength) }
+        let root = sequence.certificates[2]
+        let anchor = policy.anchors.firstIndex { $0.der.span.hasSameBytes(as: root.span) }
+        let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
+        let chain = try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) -> PinnedChain in
+            try self.chain(
+                from: leaf, key: key, at: date, to: anchor, isAtHand: { $0.hasSameBytes(as: intermediate.der.span) },
+                hasRival: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
+        }
+        guard anchor != nil else {
+            throw SignatureTrustError(
+                .untrustedChain, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))
+        }
+        // RSA is for roots, of which a chain may end in an older one.
+        try sequence.withView(at: 1) { (intermediate) throws(SignatureTrustError) in
+            guard intermediate.subjectPublicKeyInfo.algorithm.is(.ecPublicKey) else {
+                throw SignatureTrustError(.unsupportedKey, offset: intermediate.subjectPublicKeyInfo.element.offset)
+            }
+        }
+        return chain
+    }
+}

@@ -1,0 +1,28 @@
+/// Bytes as hexadecimal digits.
+package enum Hexadecimal {
+    /// The lower-case digit of a number below 16.
+    @inlinable
+    package static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
+
+    package static func text(_ bytes: Span<UInt8>, separator: String = "") -> String {
+        var digits: [UInt8] = []
+        for index in bytes.indices {
+            if index > 0 { digits += separator.utf8 }
+            digits += [digit(bytes[index] >> 4), digit(bytes[index] & 0xF)]
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// The bytes of pairs of digits, in either case; `nil` for anything else.
+    package static func bytes(_ digits: Span<UInt8>) -> [UInt8]? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = Character(Unicode.Scalar(digits[index])).hexDigitValue,
+                let low = Character(Unicode.Scalar(digits[index + 1])).hexDigitValue
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,89 @@
+import AppStoreReceiptTesting
+import CMSTrust
+import LibcryptoHandles
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+import TestSupport
+
+/// Messages made for a test, and the authorities behind them.
+enum CMSMessages {
+    static let authority = Result { try Minted.ellipticAuthority }
+    static let rsaAuthority = Result { try Minted.authority }
+    /// With the same names but for the leaf's serial number.
+    static let stranger = Result {
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        shape.leaf.serialNumber = [0x7F]
+        return try TestCertificateAuthority(shape)
+    }
+
+    /// Within the validity of all certificates.
+    static let date = Instant(millisecondsSince1970: 1_780_000_000_000)
+    static let text = Array("Whoever signs this signs only a test.".utf8)
+
+    /// A message by the leaf of the authority, with signed attributes.
+    static func builder(_ authority: TestCertificateAuthority, content: [UInt8]? = text) -> SignedDataBuilder {
+        SignedDataBuilder(content: content, certificates: authority.certificates, signers: [signer(authority.leaf)])
+    }
+
+    static func signer(
+        _ identity: SigningIdentity, _ attributes: [SignedDataBuilder.SignedAttribute]? = .required,
+        digest: SignatureDigest = .sha256
+    ) -> SignedDataBuilder.Signer {
+        var signer = SignedDataBuilder.Signer(identity, digest: digest)
+        signer.signatureAlgorithm = nil
+        signer.signedAttributes = attributes
+        return signer
+    }
+
+    /// The place of the signer that names a certificate: a SET is sorted, and ECDSA signatures differ each time.
+    static func index(ofSigner identity: SigningIdentity, in message: [UInt8]) throws -> Int? {
+        let certificate = try SpanPKCS7.Certificate(identity.certificate.span)
+        var signers = try SignedData(ContentInfo(message.span)).signerInfos
+        var index = 0
+        while let signer = try signers.next() {
+            if try signer.sid.names(certificate) { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    static func policy(_ authorities: TestCertificateAuthority...) throws -> CMSPolicy {
+        CMSPolicy(anchors: try authorities.map { try $0.trustAnchor })
+    }
+
+    static func verify(
+        _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
+        signers: CMSVerifier.SignerSelection = .every, at date: CMSVerifier.ValidationDate = .date(date)
+    ) throws -> VerifiedMessage {
+        try CMSVerifier(policy: policy).verify(message, detachedContent: content, signers: signers, at: date)
+    }
+
+    /// The error with which a message is refused, if it is.
+    static func refusal(
+        _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
+        signers: CMSVerifier.SignerSelection = .every, at date: CMSVerifier.ValidationDate = .date(date)
+    ) throws -> CMSVerificationError? {
+        let verifier = try CMSVerifier(policy: policy)
+        do throws(CMSVerificationError) {
+            _ = try verifier.verify(message, detachedContent: content, signers: signers, at: date)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension [SignedDataBuilder.SignedAttribute] {
+    static var required: Self { SignedDataBuilder.SignedAttribute.required }
+}
+
+extension TestCertificateAuthority {
+    /// Another leaf with another key and serial number.
+    func leaf(serial: UInt8, _ change: (inout CertificateSpecification) -> Void = { _ in }) throws -> SigningIdentity {
+        var specification = Shape.ellipticCurve.leaf
+        specification.serialNumber = [serial]
+        change(&specification)
+        return try specification.issue(by: intermediate)
+    }
+}

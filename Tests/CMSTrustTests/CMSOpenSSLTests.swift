@@ -1,0 +1,29 @@
+import CMSTrust
+import SignatureTrust
+import SpanASN1
+import TestSupport
+import Testing
+
+/// Our verdicts beside those of `openssl cms -verify`, which `scripts/generate-openssl-messages` recorded.
+@Suite struct CMSOpenSSLTests {
+    @Test func `there are forty messages of OpenSSL's at least, most of which are to be accepted`() {
+        let verdicts = OpenSSLVectors.verdicts
+        #expect(Set(verdicts.map(\.message)).count >= 40)
+        #expect(verdicts.count { $0.openSSL == "ok" && $0.ours == "ok" } >= 40)
+        #expect(verdicts.count { $0.openSSL != "ok" } >= 20)
+    }
+
+    @Test(arguments: OpenSSLVectors.verdicts)
+    func `a message is judged as openssl cms judges it, or more strictly by a rule that the table names`(
+        verdict: OpenSSLVectors.Verdict
+    ) throws {
+        let outcome = try verdict.outcome()
+        #expect(outcome == verdict.ours)
+        let isAccepted = verdict.ours == "ok"
+        if verdict.rule == nil {
+            #expect(isAccepted == (verdict.openSSL == "ok"))
+        } else {
+            #expect(!isAccepted && verdict.openSSL == "ok")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import AppStoreReceiptTesting
+import CMSTrust
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+import TestSupport
+import Testing
+
+/// Which of the certificates at hand lead to an anchor: their order decides nothing, and strangers among them neither.
+@Suite struct CMSPathTests {
+    let authority: TestCertificateAuthority
+    let policy: CMSPolicy
+
+    init() throws {
+        // The leaf does not say which key issued it: the intermediate's name is all there is.
+        authority = try MintedChain.authority {
+            $0.shape.leaf.removeExtensions(.authorityKeyIdentifier)
+            $0.shape.leaf.extensions.append(.extendedKeyUsage(.emailProtection))
+        }
+        var policy = CMSPolicy(anchors: [try authority.trustAnchor])
+        policy.purposes = [.emailProtection]
+        self.policy = policy
+    }
+
+    private func code(_ certificates: [[UInt8]], _ policy: CMSPolicy? = nil) throws -> String? {
+        var builder = SignedDataBuilder(by: authority)
+        builder.certificates = certificates
+        return try CMSMessages.refusal(builder.encoded(), policy ?? self.policy)?.code
+    }
+
+    /// A certificate of the intermediate's name.
+    private func namesake(
+        _ serial: UInt8, by issuer: SigningIdentity? = nil, key: SigningKey? = nil,
+        _ change: (inout CertificateSpecification) -> Void = { _ in }
+    ) throws -> SigningIdentity {
+        var specification = TestCertificateAuthority.Shape().intermediate
+        specification.serialNumber = [serial]
+        change(&specification)
+        return try specification.issue(key: key ?? authority.intermediate.key, by: issuer ?? authority.root)
+    }
+
+    private func stranger() throws -> SigningIdentity {
+        try TestCertificateAuthority.Shape().root.issue(key: MintedChain.strangerKey)
+    }
+
+    private func namesakes() throws -> [[UInt8]] {
+        try [
+            namesake(1, by: stranger(), key: MintedChain.strangerKey),
+            namesake(2) { $0.extensions.append(.extendedKeyUsage(.codeSigning)) },
+            namesake(3) { $0.digest = .sha1 },
+            namesake(4) { $0.replaceExtension(.basicConstraints(isAuthority: false)) },
+        ].map(\.certificate)
+    }
+
+    private func permutations(_ elements: [[UInt8]]) -> [[[UInt8]]] {
+        guard elements.count > 1 else { return [elements] }
+        return elements.indices.flatMap { index in
+            var rest = elements
+            let first = rest.remove(at: index)
+            return permutations(rest).map { [first] + $0 }
+        }
+    }
+
+    @Test func `whatever the order of the certificates, a genuine message is verified`() throws {
+        for order in permutations([authority.leaf.certificate, authority.intermediate.certificate] + (try namesakes()))
+        {
+            #expect(try code(order) == nil)
+        }
+    }
+
+    @Test func `whatever the order of the certificates, one that is not is refused with one code`() throws {
+        let namesakes = try namesakes()
+        for missing in namesakes.indices {
+            var certificates = namesakes
+            certificates.remove(at: missing)
+            let codes = try Set(permutations([authority.leaf.certificate] + certificates).map { try code($0) })
+            #expect(codes.count == 1 && !codes.contains(nil), "\(codes)")
+        }
+    }
+
+    @Test func `of two anchors of one name the one that completes the path counts, whatever their order`() throws {
+        let other = try TrustAnchor(der: stranger().certificate)
+        let renewed = try TrustAnchor(
+            der: MintedChain.authority { $0.shape.root.serialNumber = [0x77] }.root.certificate)
+        let genuine = try authority.trustAnchor
+        for anchors in [[other, genuine], [genuine, other], [renewed, other], [other, renewed]] {
+            var policy = policy
+            policy.anchors = anchors
+            #expect(try code(authority.certificates, policy) == nil)
+        }
+    }
+
+    // MARK: What it costs
+
+    @Test(.timeLimit(.minutes(5)))
+    func `strangers cannot make a genuine message too dear, whatever they issue each other`() throws {
+        // Each names each as its issuer, and with one key all of them are right.
+        let key = try MintedChain.strangerKey
+        let issuer = try namesake(0x60, by: stranger(), key: key)
+        var strangers: [[UInt8]] = []
+        for serial in 1...61 as ClosedRange<UInt8> {
+            strangers.append(
+                try namesake(serial, by: issuer, key: key) { $0.removeExtensions(.authorityKeyIdentifier) }.certificate)
+        }
+        let chain = [authority.leaf.certificate, authority.intermediate.certificate]
+        #expect(try code(strangers + chain) == nil)
+        #expect(try code(chain + strangers) == nil)
+        // The genuine intermediate's public key is everybody's; its signature is not.
+        let copies = try (1...61 as ClosedRange<UInt8>).map { serial in
+            try namesake(serial, by: issuer) { $0.removeExtensions(.authorityKeyIdentifier) }.certificate
+        }
+        #expect(try code(copies + chain) == nil)
+        #expect(try code(copies + [authority.leaf.certificate]) != nil)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `an authority that issues itself many times is refused by number`() throws {
+        // All genuine, all of one name and key: paths grow like a factorial.
+        let many = try (1...40 as ClosedRange<UInt8>).map { serial in
+            try namesake(serial, by: authority.intermediate) {
+                $0.removeExtensions(.authorityKeyIdentifier)
+                $0.replaceExtension(.basicConstraints(isAuthority: true))
+                $0.extensions.append(.extendedKeyUsage(.codeSigning))
+            }.certificate
+        }
+        let root = try namesake(0x70) {
+            $0.replaceExtension(.basicConstraints(isAuthority: true))
+            $0.extensions.append(.extendedKeyUsage(.codeSigning))
+        }.certificate
+        #expect(try code([authority.leaf.certificate, root] + many) == "too-many-paths")
+        #expect(try code(many.reversed() + [root, authority.leaf.certificate]) == "too-many-paths")
+        var policy = policy
+        policy.limits.maximumIssuerCheckCount = 10_000
+        #expect(try code([authority.leaf.certificate, root] + many, policy) == "too-many-paths")
+        policy.limits.maximumPathCount = 10_000
+        policy.limits.maximumIntermediateCount = 2
+        #expect(try code([authority.leaf.certificate, root] + many, policy) == "invalid-extended-key-usage")
+    }
+}

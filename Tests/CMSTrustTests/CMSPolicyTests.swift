@@ -1,0 +1,221 @@
+import AppStoreReceiptTesting
+import CMSTrust
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+import TestSupport
+import Testing
+
+@Suite struct CMSPolicyTests {
+    let authority: TestCertificateAuthority
+    let policy: CMSPolicy
+    let builder: SignedDataBuilder
+
+    init() throws {
+        authority = try CMSMessages.authority.get()
+        policy = try CMSMessages.policy(authority)
+        builder = CMSMessages.builder(authority)
+    }
+
+    private func code(_ builder: SignedDataBuilder, _ change: (inout CMSPolicy) -> Void) throws -> String? {
+        var policy = policy
+        change(&policy)
+        return try CMSMessages.refusal(builder.encoded(), policy)?.code
+    }
+
+    /// The kind of error with which a policy is refused, if it is.
+    private func refusal(_ change: (inout CMSPolicy) -> Void) -> SignatureTrustError.Kind? {
+        var policy = policy
+        change(&policy)
+        do throws(SignatureTrustError) {
+            _ = try CMSVerifier(policy: policy)
+            return nil
+        } catch {
+            return error.kind
+        }
+    }
+
+    // MARK: What a policy brings
+
+    @Test func `anchors whose keys are not accepted end no chain, and the verifier says which`() throws {
+        let rsa = try CMSMessages.rsaAuthority.get().trustAnchor
+        var policy = policy
+        policy.algorithms.kinds = .ecdsa
+        policy.anchors = [rsa] + policy.anchors
+        let verifier = try CMSVerifier(policy: policy)
+        #expect(verifier.refusedAnchors.mapValues(\.kind) == [0: .unsupportedKey])
+        #expect(try CMSMessages.refusal(builder.encoded(), policy) == nil)
+        policy.anchors = [rsa]
+        #expect(refusal { $0 = policy } == .unsupportedKey)
+        #expect(refusal { $0.anchors = [] } == .untrustedChain)
+    }
+
+    @Test func `certificates and revocation lists of the policy must be ones`() {
+        #expect(refusal { $0.additionalCertificates = [[0x30, 0x00]] } == .malformedCertificate)
+        #expect(refusal { $0.revocationLists = [[0x30, 0x00]] } == .malformedRevocationList)
+        #expect(refusal { $0.revocationLists = [authority.leaf.certificate] } == .malformedRevocationList)
+    }
+
+    @Test func `a list that cannot be used is named by its place`() throws {
+        let list = RevocationListSpecification(validity: CMSMessages.date...CMSMessages.date)
+        var delta = list
+        let indicator = ASN1ObjectIdentifier(content: [0x55, 0x1D, 0x1B])
+        delta.extensions.append(.init(indicator, isCritical: true, .bytes([2, 1, 1])))
+        var policy = policy
+        policy.revocationLists = try [list, delta].map { try $0.issue(by: authority.intermediate) }
+        let error = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(error?.kind == .deltaRevocationList)
+        #expect(error?.path == ASN1Path(.crls, index: 1))
+    }
+
+    @Test func `to ask for revocation without a list is to refuse`() throws {
+        #expect(try code(builder) { $0.revocation = .signer } == "missing-revocation-list")
+        #expect(try code(builder) { $0.revocation = .chain } == "missing-revocation-list")
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `no certificate of the chain may be a distrusted one`(index: Int) throws {
+        let certificate = authority.certificates[index]
+        let fingerprint = try Fingerprint(of: certificate.span)
+        #expect(try code(builder) { $0.distrusted = [fingerprint] } == "distrusted-certificate")
+    }
+
+    @Test func `a distrusted certificate that no chain needs does no harm`() throws {
+        let other = try authority.leaf(serial: 2)
+        var builder = builder
+        builder.certificates?.append(other.certificate)
+        let fingerprint = try Fingerprint(of: other.certificate.span)
+        #expect(try code(builder) { $0.distrusted = [fingerprint] } == nil)
+    }
+
+    // MARK: Limits
+
+    @Test func `what makes verification slow is refused by number`() throws {
+        var builder = builder
+        builder.signers += [CMSMessages.signer(authority.leaf, digest: .sha384)]
+        builder.signers[0].unsignedAttributes = [attribute(1), attribute(2), attribute(3)]
+        let size = try builder.encoded().count
+        #expect(try code(builder) { _ in } == nil)
+        #expect(try code(builder) { $0.limits.maximumSignerCount = 1 } == "too-many-elements")
+        #expect(try code(builder) { $0.limits.maximumSignerCount = 0 } == "too-many-elements")
+        #expect(try code(builder) { $0.limits.maximumCertificateCount = 2 } == "too-many-elements")
+        #expect(try code(builder) { $0.limits.maximumByteCount = size - 20 } == "input-too-large")
+        #expect(try code(builder) { $0.limits.maximumAttributeCount = 2 } == "too-many-attributes")
+        #expect(try code(builder) { $0.limits.maximumAttributeCount = 3 } == nil)
+        #expect(try code(builder) { $0.limits.maximumIntermediateCount = 0 } == "invalid-chain-length")
+        #expect(try code(builder) { $0.limits.maximumIntermediateCount = 1 } == nil)
+        builder.revocationLists = [[0x30, 0x00]]
+        #expect(try code(builder) { $0.limits.maximumRevocationInfoCount = 0 } == "too-many-elements")
+    }
+
+    private func attribute(_ number: UInt8) -> [UInt8] {
+        [0x30, 0x08, 0x06, 0x02, 0x2A, number, 0x31, 0x02, 0x05, 0x00]
+    }
+
+    // MARK: Algorithms
+
+    @Test func `only what the policy names may sign`() throws {
+        // The leaf signs with P-256 and SHA-256; its issuers have P-384 and SHA-384.
+        #expect(try code(builder) { $0.algorithms.kinds = .all } == nil)
+        #expect(try code(builder) { $0.algorithms.kinds = .ecdsa } == nil)
+        #expect(try code(builder) { $0.algorithms.digests = [.sha384, .sha512] } == "weak-algorithm")
+        #expect(try code(builder) { $0.algorithms.digests = .sha256 } == "weak-algorithm")
+        #expect(try code(builder) { $0.algorithms.digests = [.sha256, .sha384] } == nil)
+        #expect(try code(builder) { $0.algorithms.curves = .p384 } == "unsupported-key")
+        #expect(try code(builder) { $0.algorithms.curves = [.p256, .p384] } == nil)
+        #expect(refusal { $0.algorithms.curves = .p256 } == .unsupportedKey)
+        #expect(refusal { $0.algorithms.kinds = [.rsaPKCS1, .rsaPSS] } == .unsupportedKey)
+    }
+
+    @Test func `only RSA keys of the policy's sizes may sign`() throws {
+        let rsa = try CMSMessages.rsaAuthority.get()
+        let message = CMSMessages.builder(rsa)
+        let anchors = [try rsa.trustAnchor]
+        #expect(try code(message) { $0.anchors = anchors } == nil)
+        #expect(
+            try code(message) {
+                $0.anchors = anchors
+                $0.algorithms.rsaKeySizes = 2048...2048
+            } == nil)
+        #expect(
+            refusal {
+                $0.anchors = anchors
+                $0.algorithms.rsaKeySizes = 2049...4096
+            } == .weakKey)
+        #expect(
+            try code(message) {
+                $0.anchors = anchors
+                $0.algorithms.kinds = [.rsaPSS, .ecdsa]
+            } == "unsupported-algorithm")
+    }
+
+    @Test func `digest, signature and key go together`() throws {
+        let rsa = try CMSMessages.rsaAuthority.get()
+        let policy = try CMSMessages.policy(authority, rsa)
+        func code(_ builder: SignedDataBuilder, _ algorithm: AlgorithmName) throws -> String? {
+            var builder = builder
+            builder.signers[0].signatureAlgorithm = algorithm
+            return try CMSMessages.refusal(builder.encoded(), policy)?.code
+        }
+        let rsaMessage = CMSMessages.builder(rsa)
+        #expect(try code(rsaMessage, AlgorithmName(.rsaEncryption)) == nil)
+        #expect(try code(rsaMessage, AlgorithmName(.sha256WithRSAEncryption)) == nil)
+        #expect(try code(rsaMessage, AlgorithmName(.sha384WithRSAEncryption)) == "algorithm-mismatch")
+        #expect(try code(rsaMessage, AlgorithmName(.ecdsaWithSHA256, parameters: nil)) == "algorithm-mismatch")
+        #expect(try code(rsaMessage, AlgorithmName(.sha256)) == "unsupported-algorithm")
+        #expect(try code(builder, AlgorithmName(.ecdsaWithSHA256, parameters: nil)) == nil)
+        #expect(try code(builder, AlgorithmName(.ecdsaWithSHA384, parameters: nil)) == "algorithm-mismatch")
+        #expect(try code(builder, AlgorithmName(.sha256WithRSAEncryption)) == "algorithm-mismatch")
+        #expect(try code(builder, AlgorithmName(.rsaEncryption)) == "algorithm-mismatch")
+        // RFC 5758, 3.2: no parameters, not even NULL.
+        #expect(try code(builder, AlgorithmName(.ecdsaWithSHA256)) == "unsupported-algorithm")
+        var unannounced = builder
+        unannounced.digestAlgorithms = [AlgorithmName(.sha384)]
+        #expect(try self.code(unannounced) { _ in } == "algorithm-mismatch")
+    }
+
+    @Test func `receipts accept RSA with the padding of PKCS 1, and ECDSA, and SHA-1 with RSA alone`() throws {
+        let receipts = AlgorithmPolicy()
+        #expect(receipts.kinds == [.rsaPKCS1, .ecdsa])
+        #expect(receipts.curves == [.p256, .p384])
+        #expect(receipts.allowsSHA1 && receipts.sha1Kinds == .rsaPKCS1)
+        let rsa = try CMSMessages.rsaAuthority.get()
+        let policy = try CMSMessages.policy(authority, rsa)
+        func code(_ authority: TestCertificateAuthority, _ digest: SignatureDigest, _ isBare: Bool = false) throws
+            -> String?
+        {
+            var message = CMSMessages.builder(authority)
+            message.signers = [CMSMessages.signer(authority.leaf, digest: digest)]
+            if isBare { message.signers[0].signatureAlgorithm = AlgorithmName(.rsaEncryption) }
+            return try self.code(message) {
+                $0 = policy
+                $0.algorithms = receipts
+            }
+        }
+        #expect(try code(rsa, .sha256) == nil && code(rsa, .sha1) == nil && code(rsa, .sha1, true) == nil)
+        #expect(try code(authority, .sha256) == nil && code(authority, .sha384) == nil)
+        #expect(try code(authority, .sha1) == "weak-algorithm")
+        var all = policy
+        all.algorithms.allowsSHA1 = true
+        var message = builder
+        message.signers = [CMSMessages.signer(authority.leaf, digest: .sha1)]
+        #expect(try self.code(message) { $0 = all } == nil)
+        all.algorithms.sha1Kinds = .ecdsa
+        #expect(try self.code(message) { $0 = all } == nil)
+        message = CMSMessages.builder(rsa)
+        message.signers = [CMSMessages.signer(rsa.leaf, digest: .sha1)]
+        #expect(try self.code(message) { $0 = all } == "weak-algorithm")
+        message.signers[0].signatureAlgorithm = AlgorithmName(.rsaEncryption)
+        #expect(try self.code(message) { $0 = all } == "weak-algorithm")
+    }
+
+    @Test func `an anchor that is not self-signed is refused, and the others are used`() throws {
+        let authority = try MintedChain.genuine.get()
+        var policy = CMSPolicy(
+            anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
+        #expect(try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .anchorNotSelfSigned])
+        policy.anchors.removeFirst()
+        let refusal = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(refusal?.kind == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
+    }
+}
