@@ -37,6 +37,10 @@ struct DecodeCommand: Command {
         for (index, input) in inputs.enumerated() {
             if index > 0, format == .text { console.print() }
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
+            if TransactionReceiptInput.isTransactionReceipt(bytes.span) {
+                status.formMaximum(decode(bytes, of: input, report, &console))
+                continue
+            }
             let result = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
             if case .failure(let error) = result { status.formMaximum(ExitStatus(error)) }
             switch (format, result) {
@@ -50,5 +54,31 @@ struct DecodeCommand: Command {
             writer.removeAll()
         }
         return status
+    }
+
+    /// Shows a transaction receipt, which has no attributes with numbers: for `attributes`, it is as for `json`.
+    private func decode(
+        _ bytes: [UInt8], of input: FileInput, _ report: TextReport, _ console: inout Console
+    ) -> ExitStatus {
+        var writer = JSONWriter()
+        do throws(VerificationError) {
+            let receipt = try UnverifiedTransactionReceipt(decoding: bytes)
+            if format == .text {
+                report.print(receipt, of: input, to: &console)
+                return .passed
+            }
+            writer.decoding(receipt, file: input.name)
+            console.print(utf8: writer.bytes)
+            return .passed
+        } catch {
+            if format == .text {
+                report.print(
+                    .failure(error) as Result<UnverifiedReceipt, VerificationError>, of: input, bytes, to: &console)
+            } else {
+                writer.decoding(.failure(error), file: input.name, advice: \.commandAdvice)
+                console.print(utf8: writer.bytes)
+            }
+            return ExitStatus(error)
+        }
     }
 }

@@ -25,6 +25,16 @@ extension TextReport {
     }
 }
 
+extension TextReport {
+    func print(_ receipt: UnverifiedTransactionReceipt, of input: FileInput, to console: inout Console) {
+        console.print(
+            "\(style(.yellow, "UNVERIFIED"))  \(style(.bold, input.name.printable)): anyone can have written this")
+        print(
+            fields: receipt.transactionReceipt.fields.map { (label: $0.name.printable, value: $0.value.text) },
+            to: &console)
+    }
+}
+
 extension JWSPart.Kind {
     fileprivate var text: String {
         switch self {
@@ -33,6 +43,7 @@ extension JWSPart.Kind {
         case .appTransaction: "app transaction"
         case .notification: "notification"
         case .realtimeRequest: "real-time request"
+        case .transactionReceipt: "transaction receipt"
         }
     }
 }

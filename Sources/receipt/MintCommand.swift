@@ -28,6 +28,9 @@ struct MintCommand: Command {
             SPEC.json has the keys of 'receipt decode --format json'. The output of that command, or
             its member 'receipt', can be edited and minted again. A small example:
               {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
+            With the member 'transaction_receipt', a transaction receipt of version 3 or 4 is made:
+              {"transaction_receipt":{"bundle_id":"com.example.app","product_id":"pro",
+               "transaction_id":"10000000000001"}}
             The same authority and specification always produce the same bytes.
             """)
 
@@ -70,6 +73,19 @@ struct MintCommand: Command {
         isBinary = arguments["--format"].map { $0 == "der" } ?? (output != nil)
     }
 
+    /// What is minted.
+    private enum Builder {
+        case receipt(ReceiptBuilder)
+        case transactionReceipt(TransactionReceiptBuilder)
+
+        func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
+            switch self {
+            case .receipt(let builder): try builder.signed(by: authority)
+            case .transactionReceipt(let builder): try builder.signed(by: authority)
+            }
+        }
+    }
+
     func run(_ console: inout Console) -> ExitStatus {
         guard let builder = makeBuilder(&console), let bytes = sign(builder, &console) else { return .unusable }
         do throws(SystemError) {
@@ -86,7 +102,7 @@ struct MintCommand: Command {
         return .passed
     }
 
-    private func makeBuilder(_ console: inout Console) -> ReceiptBuilder? {
+    private func makeBuilder(_ console: inout Console) -> Builder? {
         var builder: ReceiptBuilder
         switch content {
         case .purchases(let count):
@@ -100,6 +116,11 @@ struct MintCommand: Command {
             do throws(SystemError) {
                 let text = try file.read()
                 do throws(ReceiptSpecificationError) {
+                    if TransactionReceiptBuilder.isSpecified(by: text) {
+                        var builder = try TransactionReceiptBuilder(json: text)
+                        if let bundleID { builder.bundleID = bundleID }
+                        return .transactionReceipt(builder)
+                    }
                     builder = try ReceiptBuilder(json: text)
                 } catch {
                     let place = String(decoding: text.dropFirst(error.offset).prefix(40), as: UTF8.self)
@@ -112,10 +133,10 @@ struct MintCommand: Command {
             }
         }
         if let bundleID { builder.bundleID = bundleID }
-        return builder
+        return .receipt(builder)
     }
 
-    private func sign(_ builder: ReceiptBuilder, _ console: inout Console) -> [UInt8]? {
+    private func sign(_ builder: Builder, _ console: inout Console) -> [UInt8]? {
         do throws(MintingError) {
             if let authority {
                 guard let authority = TestCertificateAuthority.load(authority, &console) else { return nil }

@@ -118,6 +118,7 @@ extension InputForm {
         case .base64: "base64"
         case .pem: "PEM"
         case .json: "JSON"
+        case .propertyList: "a property list"
         }
     }
 }

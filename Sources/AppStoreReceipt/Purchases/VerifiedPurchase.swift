@@ -109,6 +109,27 @@ extension VerifiedPurchase {
         verification = transaction.verification
     }
 
+    /// The purchase of a transaction receipt, which has no revocation: what Apple signed before one says nothing of it.
+    init(_ receipt: VerifiedTransactionReceipt) {
+        let contents = receipt.transactionReceipt
+        productID = contents.productID
+        transactionID = contents.transactionID
+        originalTransactionID = contents.originalTransactionID
+        purchaseDate = contents.purchaseDate
+        quantity = contents.quantity
+        originalPurchaseDate = contents.originalPurchaseDate
+        productType = nil
+        expiresDate = contents.expiresDate
+        webOrderLineItemID = contents.webOrderLineItemID
+        revocationDate = nil
+        isRevoked = false
+        isUpgraded = false
+        evidenceExpirationDate = nil
+        appAccountToken = nil
+        environment = contents.inferredEnvironment
+        verification = receipt.verification
+    }
+
     /// Returns whether the purchase grants its product at a date.
     ///
     /// It does if it was made by then, is not revoked or upgraded, its evidence has not expired and, for a subscription, its period is running.
@@ -168,6 +189,11 @@ extension Verified where Payload == TransactionInfo {
     public var purchase: VerifiedPurchase? { VerifiedPurchase(self) }
 }
 
+extension VerifiedTransactionReceipt {
+    /// The purchase.
+    public var purchase: VerifiedPurchase { VerifiedPurchase(self) }
+}
+
 extension VerifiedEvidence {
     /// The purchases that the evidence proves.
     ///
@@ -177,6 +203,7 @@ extension VerifiedEvidence {
         case .receipt(let receipt): Array(receipt.purchases)
         case .transaction(let transaction): [transaction.purchase].compactMap(\.self)
         case .notification(let notification): [notification.transactionInfo?.purchase].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.purchase]
         case .renewalInfo, .appTransaction, .realtimeRequest: []
         }
     }

@@ -22,7 +22,7 @@ struct BatchCommand: Command {
             ),
         ],
         notes: """
-            A line is a receipt in base64, a JWS, or a JSON object with 'receipt-data',
+            A line is a receipt or a transaction receipt in base64, a JWS, or a JSON object with 'receipt-data',
             'signedPayload', 'signedTransactionInfo', 'signedRenewalInfo' or
             'signedAppTransactionInfo', and any other members.
             Each line, including an empty one, results in one line of output, in the same order: the

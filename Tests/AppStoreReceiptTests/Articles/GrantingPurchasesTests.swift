@@ -18,7 +18,7 @@ struct PurchaseEndpoint {
     mutating func redeem(_ evidence: String, account: String, at now: Instant = .now) throws -> [String] {
         let evidence = try verifier.verify(evidence)
         switch evidence {
-        case .receipt, .transaction: break
+        case .receipt, .transaction, .transactionReceipt: break
         case .renewalInfo, .appTransaction, .notification, .realtimeRequest: throw Refusal.notAPurchase
         }
         var granted: [String] = []
