@@ -45,7 +45,8 @@ struct ErrorsTests {
     }
 
     @Test(arguments: [
-        "Input", "Container", "JWS form", "JWS header", "Transaction receipt signature", "Signature and chain", "Date", "Policy",
+        "Input", "Container", "JWS form", "JWS header", "Transaction receipt signature", "Signature and chain", "Date",
+        "Policy",
         "Verifier and host",
     ])
     func `a section has a row for every error`(heading: String) {
