@@ -17,8 +17,10 @@ import StrictText
 /// ``values`` returns or the bytes of ``purchaseInfo()``, and sign that with ``signatureBlob(over:by:)``.
 public struct TransactionReceiptBuilder: Sendable {
     /// A key and its value. Both are written as they are: a quotation mark or a backslash makes a malformed property list.
-    public struct Value: Hashable, Sendable {
+    public struct Value: Sendable {
+        /// The key.
         public var key: String
+        /// The value.
         public var value: String
 
         /// Creates a value of a key.
