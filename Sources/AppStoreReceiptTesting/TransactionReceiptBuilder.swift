@@ -14,7 +14,7 @@ import StrictText
 /// ```
 ///
 /// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil` omits it. For anything else, change what
-/// ``values`` returns or the bytes of ``purchaseInfo()``, and sign that with ``signatureBlob(over:by:)``.
+/// ``values`` returns or the bytes of ``purchaseInfo()``, and sign that with ``signatureBlob(over:by:digest:)``.
 public struct TransactionReceiptBuilder: Sendable {
     /// A key and its value. Both are written as they are: a quotation mark or a backslash makes a malformed property list.
     public struct Value: Sendable {
