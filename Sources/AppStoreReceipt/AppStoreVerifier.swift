@@ -283,7 +283,7 @@ public final class AppStoreVerifier: Sendable {
 
     /// Verifies a transaction.
     ///
-    /// A transaction that Apple has revoked is genuine, too. Check ``VerifiedPurchase/grants(at:)`` or ``TransactionInfo/isRevoked``.
+    /// A transaction that Apple has revoked is genuine, too. ``Entitlements`` decides what it grants.
     ///
     /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, or `signedTransactionInfo` on a server.
     /// - Returns: The verified transaction.

@@ -95,7 +95,7 @@ extension ReceiptBuilder {
             purchase.expiresDate = expiresDate
             purchase.isTrialPeriod = isTrialPeriod
             purchase.isInIntroOfferPeriod = false
-            purchase.webOrderLineItemID = 340_000_000_000_001
+            purchase.webOrderLineItemID = transactionID.utf8.reduce(340_000_000_000_000) { ($0 &* 31 &+ Int64($1)) & (1 << 50 - 1) }
             return purchase
         }
 

@@ -126,7 +126,7 @@ extension Instant: InstantProtocol {
     public func advanced(by duration: Duration) -> Instant { moved(by: duration.wholeMilliseconds) }
 
     /// - Parameter milliseconds: those of a duration, which 128 bits hold together with any instant's.
-    private func moved(by milliseconds: Int128) -> Instant {
+    package func moved(by milliseconds: Int128) -> Instant {
         Instant(millisecondsSince1970: Int64(clamping: Int128(millisecondsSince1970) + milliseconds))
     }
 
@@ -138,27 +138,7 @@ extension Instant: InstantProtocol {
     }
 }
 
-// The standard library has these operators for its own instants alone.
-extension Instant {
-    /// The instant later by a duration, as ``advanced(by:)``.
-    public static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }
-
-    /// The instant earlier by a duration, within the bounds of ``advanced(by:)``.
-    public static func - (instant: Instant, duration: Duration) -> Instant {
-        instant.moved(by: -duration.wholeMilliseconds)
-    }
-
-    /// Makes an instant later by a duration, as ``advanced(by:)``.
-    public static func += (instant: inout Instant, duration: Duration) { instant = instant + duration }
-
-    /// Makes an instant earlier by a duration, within the bounds of ``advanced(by:)``.
-    public static func -= (instant: inout Instant, duration: Duration) { instant = instant - duration }
-
-    /// How much later the first instant is than the second.
-    public static func - (instant: Instant, other: Instant) -> Duration { other.duration(to: instant) }
-}
-
 extension Duration {
     /// A `Duration` can have more seconds than its `components` can hold.
-    fileprivate var wholeMilliseconds: Int128 { attoseconds / 1_000_000_000_000_000 }
+    package var wholeMilliseconds: Int128 { attoseconds / 1_000_000_000_000_000 }
 }

@@ -13,9 +13,9 @@ struct Store {
     mutating func redeem(receiptData: String, at now: Instant = .now) throws(VerificationError) -> [String] {
         let receipt = try verifier.verifyReceipt(receiptData)
         var products: [String] = []
-        for purchase in receipt.purchases where purchase.grants(at: now) {
-            guard granted.updateValue(purchase.productID, forKey: purchase.transactionID) == nil else { continue }
-            products.append(purchase.productID)
+        for item in receipt.entitlements(at: now).items where item.access.isGrantable {
+            guard granted.updateValue(item.productID, forKey: item.transactionID) == nil else { continue }
+            products.append(item.productID)
         }
         return products
     }
@@ -94,7 +94,7 @@ struct Store {
     @Test func `a transaction grants its product`() throws {
         let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
         #expect(transaction.productID == "pro")
-        #expect(transaction.purchase?.grants(at: .now) == true)
+        #expect(Entitlements([.transaction(transaction)], at: .now).isActive(["pro"]))
     }
 
     @Test(arguments: ["revocationDate", "expiresDate"])
@@ -102,7 +102,7 @@ struct Store {
         var builder = builder
         builder.payload[member] = .integer(JWSBuilder.defaultDate.millisecondsSince1970)
         let transaction = try verifier.verifyTransaction(builder.signed(by: authority))
-        #expect(transaction.purchase?.grants(at: .now) == false)
+        #expect(!Entitlements([.transaction(transaction)], at: .now).isActive(["pro"]))
     }
 
     @Test func `a refund comes as a notification`() throws {

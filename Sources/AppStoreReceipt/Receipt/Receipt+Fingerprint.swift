@@ -4,7 +4,7 @@ extension ReceiptContents {
     /// The SHA-256 of the signed contents, computed on each access.
     ///
     /// It is the same for every form in which the same receipt is sent. A refreshed receipt has a different fingerprint, even if nothing was bought.
-    /// To grant each purchase once, use ``VerifiedPurchase/transactionID``.
+    /// To grant each purchase once, use ``Purchase/transactionID``.
     ///
     /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-256.
     public var fingerprint: Fingerprint {

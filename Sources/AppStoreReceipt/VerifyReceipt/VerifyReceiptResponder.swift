@@ -220,9 +220,16 @@ extension VerifiedReceipt {
                 kept.append(purchase.index)
                 continue
             }
-            if let other = latest[id], isBefore(purchase, other) { continue }
+            if let other = latest[id], purchase.order < other.order { continue }
             latest[id] = purchase
         }
         return (kept + latest.values.map(\.index)).sorted()
+    }
+}
+
+extension InAppPurchase {
+    /// Purchase date, then end, then place in the receipt.
+    fileprivate var order: (Instant, Instant, Int) {
+        (purchaseDate ?? .distantPast, expiresDate ?? .distantFuture, index)
     }
 }

@@ -286,7 +286,7 @@ private final class JWSSubject {
         switch evidence {
         case .receipt, .transactionReceipt: break
         case .transaction(let transaction):
-            count += transaction.purchase?.grants(at: JWSBuilder.defaultDate) == true ? 1 : 0
+            count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate))
             count += read(transaction.payload.json) + fields(transaction.payload)
         case .renewalInfo(let info): count += read(info.payload.json) + fields(info.payload)
         case .appTransaction(let transaction): count += read(transaction.payload.json) + fields(transaction.payload)

@@ -280,27 +280,27 @@ private final class ReceiptSubject {
     private static func ask(_ receipt: VerifiedReceipt) -> Int {
         let date = Instant(millisecondsSince1970: 1_750_000_000_000)
         var count = Work.size(receipt.description) + Work.size(receipt.json)
-        count += receipt.subscriptions(at: date).reduce(0) {
-            $0 + $1.periods.count + Work.size($1.originalTransactionID)
-        }
-        count += receipt.originalTransactionIDs.count + receipt.ownedNonConsumables(at: date).count
-        for product in ["pro", receipt.inAppPurchases.first?.productID ?? "pro"] {
-            count += receipt.purchases(of: product, at: date, includingRevoked: true).count
-            count += receipt.latestPurchase(of: product, at: date) == nil ? 0 : 1
-            count += receipt.hasEverPurchased(product, at: date) ? 1 : 0
-        }
-        // One that is not there, so that all are looked at. What a set of the caller's own costs to make is the caller's.
-        count += receipt.isActive(productIDs: ["other"], at: date, gracePeriod: .seconds(60)) ? 1 : 0
-        count += receipt.introductoryOffer(productIDs: ["other"], at: date) == .notSeenInThisReceipt ? 0 : 1
-        for purchase in receipt.purchases {
-            count +=
-                Work.size(purchase.productID) + Work.size(purchase.transactionID) + (purchase.grants(at: date) ? 1 : 0)
-        }
+        count += receipt.originalTransactionIDs.count
+        for purchase in receipt.purchases { count += Work.size(purchase.productID) + Work.size(purchase.transactionID) }
+        // Twice, so that every transaction is merged.
+        count += Work.ask(Entitlements([.receipt(receipt), .receipt(receipt)], at: date))
         return count + receipt.incompletePurchases.count
     }
 }
 
 extension Work {
+    /// All queries. They ask for what is not there, so that all is looked at.
+    static func ask(_ entitlements: Entitlements) -> Int {
+        var count = Work.size(entitlements.json) + entitlements.items(of: "other").count
+        count += entitlements.isActive(["other"]) ? 1 : 0
+        count += entitlements.activeProductIDs.reduce(0) { $0 + Work.size($1) } + entitlements.ownedItems.count
+        count += entitlements.introductoryOffer(of: ["other"]) == .notSeen ? 0 : 1
+        count += entitlements.introductoryOffer(inGroup: "other") == .notSeen ? 0 : 1
+        count += entitlements.subscription(originalTransactionID: "other") == nil ? 0 : 1
+        return count + entitlements.subscriptions(inGroup: "other").count
+            + entitlements.subscriptions.reduce(0) { $0 + $1.periods.count + Work.size($1.originalTransactionID) }
+    }
+
     init<Value, Failure: CodedError>(_ result: Result<Value, Failure>) {
         switch result {
         case .success: self.init("accepted")

@@ -122,7 +122,7 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
         trust = verified.verification
         check(verified.environment == .production || verified.environment == .sandbox, "another environment")
         check(verified.bundleID == "com.example.app", "another app's transaction")
-        _ = verified.purchase?.grants(at: trust.validationDate)
+        _ = Entitlements([evidence], at: trust.validationDate).json
     case .renewalInfo(let verified): trust = verified.verification
     case .appTransaction(let verified):
         trust = verified.verification

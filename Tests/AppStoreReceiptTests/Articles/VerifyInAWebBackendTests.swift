@@ -17,9 +17,9 @@ struct Shop: Sendable {
     ) async throws(VerificationError) -> [String] {
         let receipt = try verifier.verifyReceipt(receiptData)
         var granted: [String] = []
-        for purchase in receipt.purchases where purchase.grants(at: now) {
-            if await grants.insert(purchase.transactionID, product: purchase.productID, account: account) {
-                granted.append(purchase.productID)
+        for item in receipt.entitlements(at: now).items where item.access.isGrantable {
+            if await grants.insert(item.transactionID, product: item.productID, account: account) {
+                granted.append(item.productID)
             }
         }
         return granted

@@ -141,7 +141,7 @@ import Testing
     @Test func `a revoked transaction is verified, and says so`() throws {
         let verified = try transaction { $0["revocationDate"] = 1_749_988_000_000 }
         #expect(verified.payload.isRevoked && verified.isRevoked)
-        #expect(verified.purchase?.grants(at: JWSBuilder.defaultDate) == false)
+        #expect(verified.purchase?.givesAccess(at: JWSBuilder.defaultDate) == false)
     }
 
     @Test(arguments: [true, false])
@@ -150,7 +150,7 @@ import Testing
             $0["isUpgraded"] = .boolean(isUpgraded)
             $0["expiresDate"] = 1_900_000_000_000
         }
-        #expect(verified.purchase?.grants(at: JWSBuilder.defaultDate) == !isUpgraded)
+        #expect(verified.purchase?.givesAccess(at: JWSBuilder.defaultDate) == !isUpgraded)
     }
 
     @Test(arguments: [

@@ -81,7 +81,7 @@ import Testing
 
         #expect(receipt.purchases.map(\.productID) == ["pro1", "pro2", "pro3"])
         #expect(receipt.purchases.map(\.transactionID) == ["1", "2", "3"])
-        #expect(receipt.purchases.count == 3 && receipt.purchases.allSatisfy { $0.grants(at: day(1)) })
+        #expect(receipt.purchases.count == 3 && receipt.purchases.allSatisfy { $0.givesAccess(at: day(1)) })
         #expect(VerifiedEvidence.receipt(receipt).purchases.map(\.productID) == ["pro1", "pro2", "pro3"])
         // It is still in the receipt, where it was.
         #expect(receipt.incompletePurchases.map(\.index) == [place])
@@ -144,27 +144,28 @@ import Testing
             #expect(purchase.originalTransactionID == "7" && purchase.quantity == 2)
             #expect(purchase.purchaseDate == bought && purchase.originalPurchaseDate == first)
             #expect(purchase.expiresDate == ends && purchase.productType == .autoRenewableSubscription)
-            #expect(purchase.isRevoked && purchase.revocationDate == day(12))
-            #expect(purchase.webOrderLineItemID == "34" && !purchase.isUpgraded)
+            #expect(purchase.isRevoked == true && purchase.revocationDate == day(12))
+            #expect(purchase.webOrderLineItemID == "34" && purchase.isUpgraded != true)
             #expect(purchase.environment == .production && purchase.verification.authority == .customRoot)
-            #expect(!purchase.grants(at: day(11)))
+            #expect(purchase.givesAccess(at: day(11)) && !purchase.givesAccess(at: day(12)))
         }
     }
 
     @Test(arguments: ["ProductionVPP", "ProductionVPPSandbox"])
-    func `a purchase of a receipt that expires grants until then`(type: String) throws {
+    func `a purchase of a receipt that expires gives access until then`(type: String) throws {
         var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [Self.pro])
         builder.receiptType = type
         builder.expirationDate = day(10)
         let purchase = try Minted.verified(builder).purchases[0]
         #expect(purchase.evidenceExpirationDate == day(10))
-        #expect(purchase.grants(at: day(10) - .milliseconds(1)) && !purchase.grants(at: day(10)))
+        #expect(purchase.givesAccess(at: day(10) - .milliseconds(1)) && !purchase.givesAccess(at: day(10)))
     }
 
-    @Test func `a purchase grants at no instant before it was made, and at the last`() throws {
+    @Test func `a purchase gives access at no instant before it was made, but for slow clocks, and at the last`() throws
+    {
         let purchase = try Minted.verified(Self.pro).purchases[0]
-        #expect(!purchase.grants(at: .distantPast) && !purchase.grants(at: day(0) - .milliseconds(1)))
-        #expect(purchase.grants(at: day(0)) && purchase.grants(at: .distantFuture))
+        #expect(!purchase.givesAccess(at: .distantPast) && !purchase.givesAccess(at: day(0) - .milliseconds(300_001)))
+        #expect(purchase.givesAccess(at: day(0)) && purchase.givesAccess(at: .distantFuture))
     }
 
     /// 0 stands for none, as in every purchase that is no subscription.

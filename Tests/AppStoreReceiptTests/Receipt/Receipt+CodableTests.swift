@@ -9,7 +9,7 @@ import Testing
 
 struct ReceiptCodableTests {
     static let purchases: [ReceiptBuilder.Purchase] = [
-        .nonConsumable("pro", transactionID: "007"), SubscriptionCase.period("8", 0..<30, cancelled: 3),
+        .nonConsumable("pro", transactionID: "007"), ReceiptBuilder.Purchase.period("8", 0..<30, cancelled: 3),
     ]
 
     private func coded<Value: Codable>(_ value: Value) throws -> Value {
@@ -73,7 +73,7 @@ struct ReceiptCodableTests {
     @Test func `descriptions are one line, whatever the strings`() throws {
         var builder = ReceiptBuilder(
             bundleID: "com.example\n\u{1B}[31m.app",
-            purchases: [SubscriptionCase.period("1", 0..<30, "a\nb", cancelled: 4)])
+            purchases: [ReceiptBuilder.Purchase.period("1", 0..<30, "a\nb", cancelled: 4)])
         builder.creationDate = day(40)
         let receipt = try Minted.verified(builder)
         #expect(

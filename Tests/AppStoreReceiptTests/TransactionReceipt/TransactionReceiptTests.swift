@@ -359,6 +359,10 @@ struct TransactionReceiptTests {
         let receipt = try Self.verifier().verifyTransactionReceipt(text)
         #expect(receipt.isTrialPeriod == true && receipt.isInIntroOfferPeriod == false)
         #expect(receipt.ownershipType == .purchased && receipt.subscriptionGroupID == "20000001")
+        let purchase = receipt.purchase.purchase
+        #expect(purchase.offer == PurchaseOffer(type: .introductory, discountType: .freeTrial))
+        #expect(purchase.bundleID == Minted.bundleID && purchase.subscriptionGroupID == "20000001")
+        #expect(purchase.signedDate == receipt.purchaseDate && purchase.isRevoked == nil)
         #expect(receipt.purchase.webOrderLineItemID == "70000000000001" && receipt.purchase.expiresDate == day(400))
         #expect(
             receipt.transactionReceipt["new-key"] == "new \u{202E}value" && receipt.transactionReceipt["none"] == nil)

@@ -83,11 +83,9 @@ struct AppleAnswerTests {
         #expect(upgraded.count == 4)
         let verifier = try AppStoreVerifier(policy: VerificationPolicy(bundleIDs: nil, environments: [.sandbox]))
         let receipt = try verifier.verifyReceipt(binary(name))
-        let ended = receipt.inAppPurchases.filter { period in
-            guard let end = period.expiresDate else { return false }
-            let last = Instant(millisecondsSince1970: end.millisecondsSince1970 - 1)
-            return !receipt.subscriptions(at: last).contains { $0.currentPeriod == period }
+        let ended = receipt.entitlements(at: .now).items.filter { item in
+            if case .upgraded = item.access { true } else { false }
         }
-        #expect(Set(ended.compactMap(\.transactionID)) == Set(upgraded))
+        #expect(Set(ended.map(\.transactionID)) == Set(upgraded))
     }
 }

@@ -26,7 +26,7 @@ struct VerifyReceiptResponderTests {
             bundleID: "com.example.app", environment: type,
             purchases: [
                 .nonConsumable("com.example.pro", transactionID: "007", purchaseDate: day(0)),
-                SubscriptionCase.period("2", 0..<7, trial: true), SubscriptionCase.period("3", 7..<37),
+                ReceiptBuilder.Purchase.period("2", 0..<7, trial: true), ReceiptBuilder.Purchase.period("3", 7..<37),
             ])
     }
 
@@ -41,11 +41,11 @@ struct VerifyReceiptResponderTests {
             bundleID: "com.example.app",
             purchases: [
                 {
-                    var purchase = SubscriptionCase.period(
+                    var purchase = ReceiptBuilder.Purchase.period(
                         "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
                         cancelled: 100.5)
                     purchase.revocationReason = 1
-                    purchase.quantity = 3
+                    (purchase.quantity, purchase.webOrderLineItemID) = (3, 340_000_000_000_001)
                     return purchase
                 }()
             ])
@@ -151,7 +151,7 @@ struct VerifyReceiptResponderTests {
 
     @Test func `strings of which every character is to be escaped fit, as do the longest numbers and dates`() throws {
         let text = String(repeating: "\u{1}", count: 5000)
-        var purchase = SubscriptionCase.period(text, 0..<30, text, promotion: text, cancelled: 3)
+        var purchase = ReceiptBuilder.Purchase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
         (purchase.quantity, purchase.webOrderLineItemID, purchase.revocationReason) = (.max, .max, .max)
         let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))

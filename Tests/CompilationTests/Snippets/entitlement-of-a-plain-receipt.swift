@@ -3,9 +3,9 @@ import AppStoreReceipt
 
 func purchases(_ verified: VerifiedReceipt) -> Int {
     #if CONTROL
-    verified.purchases.filter { $0.grants(at: .now) }.count
+    Entitlements(verified.purchases, at: .now).items.count
     #else
     // error: value of type 'Receipt' has no member 'purchases'
-    verified.receipt.purchases.count
+    Entitlements(verified.receipt.purchases, at: .now).items.count
     #endif
 }

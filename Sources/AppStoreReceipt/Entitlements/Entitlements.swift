@@ -1,0 +1,275 @@
+public import SpanASN1
+import StrictText
+
+/// What purchases entitle a customer to at a date: the one place where this library decides it.
+///
+/// ```swift
+/// let now = Entitlements([evidence], at: .now)
+/// for item in now.items {
+///     switch item.access {
+///     case .active(let end): …       // a subscription, until its end
+///     case .owned: …                 // a non-consumable
+///     case .consumable(let quantity): …  // grant each transaction once
+///     default: …                     // no access, with the reason
+///     }
+/// }
+/// ```
+///
+/// It takes the purchases of one receipt, of many transactions, of both, or purchases read back from a database, in any order. Pass the purchases of one
+/// customer. All queries answer from the same rules:
+///
+/// - A purchase counts from its purchase date. `clockAllowance` accepts a clock that is a little slow, so that a purchase made a second ago is not
+///   "not yet". It never delays a revocation, an upgrade or the end of a period.
+/// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each other, the one that Apple signed later counts.
+///   What evidence cannot say is missing, not false.
+/// - A revocation counts from its date, and always if it has no date. If one transaction of a period is revoked, so is a restored transaction of that
+///   period, which has the same web order line item
+///   ([`web_order_line_item_id`](https://developer.apple.com/documentation/appstorereceipts/web_order_line_item_id)).
+/// - An upgrade, or a crossgrade of the same duration, begins at once and ends the period that it replaces. A downgrade begins at the renewal
+///   ([Auto-renewable subscriptions](https://developer.apple.com/app-store/subscriptions/#ranking)). A cancellation date on a period that a later one overlaps is
+///   therefore the date of an upgrade, and not of a refund.
+/// - A prorated refund takes its part of a consumable's quantity
+///   ([`revocationPercentage`](https://developer.apple.com/documentation/appstoreserverapi/revocationpercentage)).
+/// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate`
+///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
+///   A price increase without consent never ends a period that is paid.
+/// - What ended a purchase first is the reason for ever: a period that was replaced before its end is ``Access/upgraded(at:)``, and one that was refunded
+///   before its end is ``Access/revoked(at:)``.
+public struct Entitlements: Sendable {
+    /// The date for which everything was decided.
+    public let date: Instant
+    /// The transactions, one item each, ordered by purchase date.
+    public let items: [Item]
+    /// The subscriptions that had begun, in the order of their first period.
+    public let subscriptions: [Subscription]
+
+    /// A transaction with the access that it gives. You can read all properties of its ``Purchase`` through it.
+    @dynamicMemberLookup
+    public struct Item: Hashable, Sendable {
+        /// The purchase, merged from all evidence about its transaction.
+        public let purchase: Purchase
+        /// The access that the purchase gives at the date, or the reason it gives none.
+        public let access: Access
+        /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
+        public let until: Instant?
+        /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored purchase.
+        public let verification: Verification?
+
+        /// Accesses a property of the purchase, such as `item.productID`.
+        public subscript<Value>(dynamicMember field: KeyPath<Purchase, Value>) -> Value { purchase[keyPath: field] }
+    }
+
+    /// Decides what verified purchases give access to.
+    ///
+    /// - Parameters:
+    ///   - purchases: The purchases of one customer.
+    ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes after the current period.
+    ///   - date: The date to decide for, usually `.now`.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
+    public init(
+        _ purchases: some Sequence<VerifiedPurchase>, renewals: [Verified<RenewalInfo>] = [], at date: Instant,
+        clockAllowance: Duration = .seconds(300), endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
+    ) {
+        self.init(
+            purchases.map { Source($0.purchase, $0.verification) }, renewals.map(SubscriptionRenewal.init), date,
+            clockAllowance, endOfNonRenewing)
+    }
+
+    /// Decides what verified evidence gives access to: its purchases and its renewal information, taken together.
+    ///
+    /// - Parameters:
+    ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in any order.
+    ///   - date: The date to decide for, usually `.now`.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
+    public init(
+        _ evidence: some Sequence<VerifiedEvidence>, at date: Instant, clockAllowance: Duration = .seconds(300),
+        endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
+    ) {
+        let evidence = Array(evidence)
+        self.init(
+            evidence.flatMap { $0.purchases }, renewals: evidence.flatMap { $0.renewals }, at: date,
+            clockAllowance: clockAllowance, endOfNonRenewing: endOfNonRenewing)
+    }
+
+    /// Decides what stored purchases give access to, which are trusted as they are.
+    ///
+    /// Anyone who can write to your storage can make such purchases. Use this for what you verified before you stored it. To take stored and verified purchases together, pass
+    /// the ``VerifiedPurchase/purchase`` of the verified ones.
+    ///
+    /// - Parameters:
+    ///   - purchases: The purchases of one customer.
+    ///   - renewals: What is known about the renewals of the subscriptions among them.
+    ///   - date: The date to decide for, usually `.now`.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
+    public init(
+        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
+        clockAllowance: Duration = .seconds(300), endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
+    ) {
+        self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, endOfNonRenewing)
+    }
+
+    private init(
+        _ sources: [Source], _ renewals: [SubscriptionRenewal], _ date: Instant, _ clockAllowance: Duration,
+        _ endOfNonRenewing: (Purchase) -> Instant?
+    ) {
+        self.date = date
+        var periods = Periods(merging: sources, endOfNonRenewing)
+        periods.endByFollowing()
+        periods.extendByGrace(renewals)
+        let moment = Moment(date: date, clockAllowance: max(clockAllowance, .zero))
+        (items, subscriptions) = periods.decided(at: moment)
+    }
+}
+
+extension VerifiedReceipt {
+    /// Decides what the purchases of the receipt give access to. See ``Entitlements``.
+    ///
+    /// An answer is as old as the receipt, which does not contain what happened after it was signed.
+    ///
+    /// - Parameter date: The date to decide for, usually `.now`.
+    public func entitlements(at date: Instant) -> Entitlements { Entitlements(purchases, at: date) }
+}
+
+extension Entitlements {
+    /// The access that a purchase gives at a date, or the reason it gives none.
+    public enum Access: Hashable, Sendable {
+        /// The period of a subscription is running. It ends at this date, unless it is renewed, revoked or replaced.
+        case active(until: Instant)
+        /// A non-consumable is owned.
+        case owned
+        /// A consumable. Each transaction is granted once: this is no state that lasts. The quantity is less than what was bought after a prorated refund.
+        case consumable(quantity: Int)
+        /// The purchase begins later. Apple signs renewals up to a day before they begin.
+        case notYet(from: Instant)
+        /// The period, or the evidence, has expired.
+        case expired(at: Instant)
+        /// Apple refunded or revoked the purchase; `nil` if the date is not known.
+        case revoked(at: Instant?)
+        /// Another subscription of the group has replaced the period before its end; `nil` if the date is not known.
+        case upgraded(at: Instant?)
+        /// A non-renewing subscription, whose length only the app knows.
+        case lengthUnknown
+        /// The evidence does not say enough: a subscription without an end, or an old record that says neither what kind of product it is for nor when it ends.
+        case undetermined
+
+        /// A Boolean value that indicates whether the purchase gives access: it is ``active(until:)`` or ``owned``.
+        public var givesAccess: Bool {
+            switch self {
+            case .active, .owned: true
+            case .consumable, .notYet, .expired, .revoked, .upgraded, .lengthUnknown, .undetermined: false
+            }
+        }
+
+        /// A Boolean value that indicates whether the transaction can be granted: it gives access, or it is a ``consumable(quantity:)``.
+        public var isGrantable: Bool {
+            if case .consumable = self { true } else { givesAccess }
+        }
+
+        /// The stable name in JSON, such as `not-yet`.
+        public var code: StaticString {
+            switch self {
+            case .active: "active"
+            case .owned: "owned"
+            case .consumable: "consumable"
+            case .notYet: "not-yet"
+            case .expired: "expired"
+            case .revoked: "revoked"
+            case .upgraded: "upgraded"
+            case .lengthUnknown: "length-unknown"
+            case .undetermined: "undetermined"
+            }
+        }
+    }
+}
+
+// MARK: - Queries
+
+extension Entitlements {
+    /// Returns the items of a product. Each period of a subscription is one.
+    ///
+    /// - Parameter productID: The product's identifier, which is compared byte for byte.
+    public func items(of productID: String) -> [Item] {
+        items.filter { $0.purchase.productID.hasSameBytes(as: productID) }
+    }
+
+    /// Returns whether at least one of several products gives access: a subscription that is active, or a non-consumable that is owned.
+    ///
+    /// A subscription that was upgraded gives access to the new product only. Consumables, and non-renewing subscriptions of unknown length, give no access.
+    ///
+    /// - Parameter productIDs: The products' identifiers, which are compared byte for byte.
+    public func isActive(_ productIDs: some Sequence<String>) -> Bool {
+        let asked = Set(productIDs.map(UTF8Bytes.init))
+        return items.contains { $0.access.givesAccess && asked.contains(UTF8Bytes($0.purchase.productID)) }
+    }
+
+    /// The products that give access, each once, in the order of ``items``.
+    public var activeProductIDs: [String] {
+        var seen: Set<UTF8Bytes> = []
+        return items.compactMap { item in
+            item.access.givesAccess && seen.insert(UTF8Bytes(item.purchase.productID)).inserted
+                ? item.purchase.productID : nil
+        }
+    }
+
+    /// The non-consumables that are owned, one item for each product: the one that was bought last.
+    public var ownedItems: [Item] {
+        var seen: Set<UTF8Bytes> = []
+        let latest = items.reversed().filter {
+            $0.access == .owned && seen.insert(UTF8Bytes($0.purchase.productID)).inserted
+        }
+        return latest.reversed()
+    }
+
+    /// Returns the subscription with an original transaction id, also with one from before a migration.
+    ///
+    /// - Parameter id: The original transaction id, which is compared byte for byte.
+    public func subscription(originalTransactionID id: String) -> Subscription? {
+        subscriptions.first { subscription in
+            subscription.originalTransactionID.hasSameBytes(as: id)
+                || subscription.periods.contains { $0.purchase.originalTransactionID.hasSameBytes(as: id) }
+        }
+    }
+
+    /// Returns the subscriptions of a subscription group. Receipts do not contain the group.
+    ///
+    /// - Parameter id: The identifier of the group, which is compared byte for byte.
+    public func subscriptions(inGroup id: String) -> [Subscription] {
+        subscriptions.filter { $0.groupID?.hasSameBytes(as: id) ?? false }
+    }
+
+    /// Returns what the purchases say about the introductory offer of a subscription group.
+    ///
+    /// - Parameter productIDs: The identifiers of all products of the group. A customer can use one offer for all of them together.
+    public func introductoryOffer(of productIDs: some Sequence<String>) -> IntroductoryOfferUse {
+        let group = Set(productIDs.map(UTF8Bytes.init))
+        return introductoryOffer { group.contains(UTF8Bytes($0.productID)) }
+    }
+
+    /// Returns what the purchases say about the introductory offer of a subscription group. Receipts do not contain the group.
+    ///
+    /// - Parameter id: The identifier of the group in App Store Connect.
+    public func introductoryOffer(inGroup id: String) -> IntroductoryOfferUse {
+        introductoryOffer { $0.subscriptionGroupID?.hasSameBytes(as: id) ?? false }
+    }
+
+    private func introductoryOffer(where isOfGroup: (Purchase) -> Bool) -> IntroductoryOfferUse {
+        let used = items.first { item in
+            item.purchase.purchaseDate <= date && item.purchase.offer?.isIntroductory == true
+                && isOfGroup(item.purchase)
+        }
+        return used.map(IntroductoryOfferUse.used) ?? .notSeen
+    }
+}
+
+/// What purchases say about an introductory offer.
+///
+/// They cannot prove that a customer is eligible: a receipt does not contain later purchases, or those of other Apple accounts.
+public enum IntroductoryOfferUse: Hashable, Sendable {
+    /// The customer has used an offer: this purchase was a free trial or had an introductory price. A refund does not change that.
+    case used(Entitlements.Item)
+    /// The purchases contain no offer. Ask the App Store Server API or StoreKit about eligibility.
+    case notSeen
+}

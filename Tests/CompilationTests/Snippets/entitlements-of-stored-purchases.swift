@@ -1,0 +1,11 @@
+// A stored purchase is trusted only by a call that says so.
+import AppStoreReceipt
+
+func items(_ stored: [Purchase]) -> Int {
+    #if CONTROL
+    Entitlements(trustingStored: stored, at: .now).items.count
+    #else
+    // error: cannot convert value of type '[Purchase]'
+    Entitlements(stored, at: .now).items.count
+    #endif
+}
