@@ -94,6 +94,7 @@ let package = Package(
         fuzz("FuzzRequest", ["AppStoreReceipt", "StrictText"]),
         fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
+        fuzz("FuzzTransactionReceipt", ["SpanASN1", "AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",

@@ -2,7 +2,8 @@ import SignatureTrust
 import SpanASN1
 import StrictText
 
-/// A verifier for everything that Apple signs for the App Store: receipts, and the JWS of StoreKit 2 and of App Store Server Notifications.
+/// A verifier for everything that Apple signs for the App Store: receipts, the JWS of StoreKit 2 and of App Store Server Notifications, and the transaction
+/// receipts of iOS 3 to 6.
 ///
 /// ```swift
 /// let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
@@ -22,6 +23,7 @@ public final class AppStoreVerifier: Sendable {
     public let trust: AppStoreTrust
     let receipts: ReceiptContainer
     let jws: JWSContainer
+    let transactionReceipts: TransactionReceiptContainer
     let counters = VerifierCounters()
 
     /// Creates a verifier for one app.
@@ -54,12 +56,14 @@ public final class AppStoreVerifier: Sendable {
         try policy.check(with: trust)
         self.policy = policy
         self.trust = trust
-        let engines: (receipts: TrustEngine, jws: TrustEngine)
+        let engines: (receipts: TrustEngine, jws: TrustEngine, transactionReceipts: TransactionReceiptTrust)
         do throws(SignatureTrustError) {
             try HostSelfTest.run(policy.algorithms)
+            let receipts = try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted)
             engines = (
-                try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted),
-                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted)
+                receipts,
+                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted),
+                try TransactionReceiptTrust(trust, policy, receipts: receipts)
             )
         } catch {
             if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
@@ -68,19 +72,22 @@ public final class AppStoreVerifier: Sendable {
         }
         receipts = ReceiptContainer(policy: policy, trust: engines.receipts)
         jws = JWSContainer(policy: policy, engine: engines.jws)
+        transactionReceipts = TransactionReceiptContainer(policy: policy, trust: engines.transactionReceipts)
     }
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
     /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
-    public var counts: VerifierCounts { counters.counts(of: [receipts.trust, jws.engine].compactMap(\.self)) }
+    public var counts: VerifierCounts {
+        counters.counts(of: [receipts.trust, jws.engine].compactMap(\.self) + transactionReceipts.trust.ownEngines)
+    }
 
     // MARK: Any evidence
 
     /// Verifies evidence of any kind.
     ///
-    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact form, or a JSON object with one of them as its member
-    ///   `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
+    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact form, a transaction receipt (a property list or its base64), or a JSON
+    ///   object with one of them as its member `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
     ///   other members of the object are ignored.
     /// - Returns: The verified evidence, by its kind.
     /// - Throws: The reason the evidence was refused.
@@ -123,6 +130,7 @@ public final class AppStoreVerifier: Sendable {
         switch try EvidenceInput(evidence, policy.limits) {
         case .object(let start): return try verifyUncounted(readObject(start), in: evidence, from: start)
         case .jws: return try jws.verify(evidence)
+        case .transactionReceipt: return .transactionReceipt(try verifyUncounted(transactionReceipt: evidence))
         case .receipt:
             return .receipt(
                 try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits, bytes: binary)))
@@ -178,11 +186,18 @@ public final class AppStoreVerifier: Sendable {
         }
     }
 
-    /// Verifies the binary receipt that `decode` returns. Its error is counted as any other refusal.
-    func verifyReceipt(
+    /// Verifies what `decode` returns: the binary receipt, or the property list of a transaction receipt. Its error is counted as any other refusal.
+    func verifyReceiptData(
         decoding decode: () throws(VerificationError) -> [UInt8]
-    ) throws(VerificationError) -> VerifiedReceipt {
-        try counters.counting { () throws(VerificationError) in try verifyUncounted(receipt: decode()) }
+    ) throws(VerificationError) -> VerifiedEvidence {
+        try counters.counting { () throws(VerificationError) in
+            let data = try decode()
+            // No receipt begins with a brace.
+            guard data.first(where: { !$0.isWhitespace }) == .openingBrace else {
+                return .receipt(try verifyUncounted(receipt: data))
+            }
+            return .transactionReceipt(try verifyUncounted(transactionReceipt: data.span))
+        }
     }
 
     func verifyUncounted(
@@ -200,6 +215,49 @@ public final class AppStoreVerifier: Sendable {
             throw .policy(.deviceMismatch)
         }
         return VerifiedReceipt(receipt: receipt, verification: verification)
+    }
+
+    // MARK: Transaction receipts
+
+    /// Verifies a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6.
+    ///
+    /// Those of version 2, which Apple signed until 2015 at least, require ``VerificationPolicy/allowsRSA1024TransactionReceipts``.
+    ///
+    /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
+    /// - Returns: The verified transaction receipt, which is one purchase.
+    /// - Throws: The reason the transaction receipt was refused.
+    public func verifyTransactionReceipt(
+        _ transactionReceipt: [UInt8]
+    ) throws(VerificationError) -> VerifiedTransactionReceipt {
+        try verifyTransactionReceipt(transactionReceipt.span)
+    }
+
+    /// Verifies a transaction receipt from a string.
+    ///
+    /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
+    /// - Returns: The verified transaction receipt, which is one purchase.
+    /// - Throws: The reason the transaction receipt was refused.
+    public func verifyTransactionReceipt(
+        _ transactionReceipt: String
+    ) throws(VerificationError) -> VerifiedTransactionReceipt {
+        try verifyTransactionReceipt(transactionReceipt.utf8Span.span)
+    }
+
+    /// Verifies a transaction receipt, of which only the signed part is copied.
+    package func verifyTransactionReceipt(
+        _ transactionReceipt: Span<UInt8>
+    ) throws(VerificationError) -> VerifiedTransactionReceipt {
+        try counters.counting { () throws(VerificationError) in
+            try verifyUncounted(transactionReceipt: transactionReceipt)
+        }
+    }
+
+    func verifyUncounted(
+        transactionReceipt text: Span<UInt8>
+    ) throws(VerificationError) -> VerifiedTransactionReceipt {
+        try TransactionReceiptInput.withPropertyList(of: text, policy.limits) {
+            (list) throws(VerificationError) in try transactionReceipts.open(list)
+        }
     }
 
     // MARK: JWS
@@ -285,8 +343,8 @@ extension VerificationPolicy {
         guard !environments.isEmpty else { throw .configuration(.noEnvironment, found: "environments: []") }
         guard bundleIDs?.isEmpty != true else { throw .configuration(.noBundleID, found: "bundleIDs: []") }
         let possible: Set<AppStoreEnvironment>
-        switch trust {
-        case .apple: possible = [.production, .sandbox]
+        switch trust.base {
+        case .apple, .adding: possible = [.production, .sandbox]
         case .roots(let anchors):
             guard !anchors.isEmpty else { throw .configuration(.noTrustAnchor, found: "trust: .roots([])") }
             possible = [.production, .sandbox]

@@ -9,7 +9,9 @@ enum TrustEngine: Sendable {
 
     /// - Throws: why an anchor cannot be used; the path's index says which.
     init(
-        _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>
+        _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>,
+        leafMarker: ASN1ObjectIdentifier = .receiptSigningMarker,
+        intermediateMarker: ASN1ObjectIdentifier = .developerRelationsMarker
     ) throws(SignatureTrustError) {
         func chains(
             to anchors: [TrustAnchor], _ authority: Verification.Authority
@@ -17,8 +19,8 @@ enum TrustEngine: Sendable {
             .chain(
                 try PinnedChainVerifier(
                     policy: PinnedChainPolicy(
-                        anchors: anchors, leafMarker: .receiptSigningMarker,
-                        intermediateMarker: .developerRelationsMarker, algorithms: algorithms, distrusted: distrusted)),
+                        anchors: anchors, leafMarker: leafMarker, intermediateMarker: intermediateMarker,
+                        algorithms: algorithms, distrusted: distrusted)),
                 authority)
         }
         switch trust {
@@ -29,6 +31,10 @@ enum TrustEngine: Sendable {
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
+        case .adding(_, let other):
+            try self.init(
+                other, algorithms: algorithms, distrusted: distrusted, leafMarker: leafMarker,
+                intermediateMarker: intermediateMarker)
         }
     }
 
@@ -92,7 +98,7 @@ extension TrustEngine {
 }
 
 extension Verification {
-    fileprivate init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
+    init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
             signerExpiry: chain.leafExpiry, digest: digest, validationDate: date)

@@ -22,6 +22,15 @@ extension VerificationError {
         case .form: "Have the client send `jwsRepresentation` unchanged."
         case .headerSyntax, .header:
             "Apple does not send such a header. Refuse the evidence, and log who sent it. For a JWS from StoreKit Testing in Xcode, use `AppStoreTrust.storeKitTesting`."
+        case .propertyList(let error, .propertyList):
+            switch error.kind {
+            case .missingKey:
+                "Without a signature and what it signs, nothing is proved. Refuse the evidence. Have the client send `transactionReceipt` unchanged."
+            default: "Have the client send `transactionReceipt` or its base64 unchanged."
+            }
+        case .propertyList(_, .payload):
+            "Apple signed something that this version of the library cannot read. Keep the receipt, look for a newer version, and report the error."
+        case .signatureBlob(let fault, _): fault.advice
         case .signature(let error, _), .chain(let error, _): error.kind.advice
         case .date: "Apple dates everything that it signs. Refuse the evidence, and log who sent it."
         case .payload:
@@ -96,6 +105,17 @@ extension ArraySlice<UInt8> {
     }
 }
 
+extension SignatureBlobFault {
+    fileprivate var advice: String {
+        switch self {
+        case .unsupportedVersion, .truncated, .certificateLength:
+            "Apple does not sign like this. Refuse the evidence, and log who sent it."
+        case .rsa1024NotAllowed:
+            "To accept it, set `VerificationPolicy.allowsRSA1024TransactionReceipts`. It is then as safe as RSA-1024: whoever can factor Apple's key of that size can forge such receipts."
+        }
+    }
+}
+
 extension PolicyViolation {
     /// - Parameter environment: The environment that the policy does not accept.
     fileprivate func advice(_ environment: AppStoreEnvironment?) -> String {
@@ -153,6 +173,9 @@ extension SignatureTrustError.Kind {
             "Apple does not build receipts like this. Have the app refresh its receipt, and log who sent this one."
         case .unsupportedAlgorithm, .algorithmMismatch, .weakAlgorithm, .weakKey, .unsupportedKey:
             "Apple's signatures pass the default `AlgorithmPolicy`. If you narrowed it, check your change. Otherwise refuse the evidence, and log who sent it."
+        case .keySizeMismatch: "Apple does not sign like this. Refuse the evidence, and log who sent it."
+        case .unpinnedIssuer:
+            "Apple did not sign the evidence, or signed it under an intermediate that this version of the library does not know. If Apple publishes it, add it with `AppStoreTrust.adding(_:to:)`."
         case .missingSignedAttributes, .signedAttributesAsContent, .invalidSignedAttributes, .missingSigningTime,
             .futureSigningTime:
             "Apple does not sign like this. Refuse the evidence, and log who sent it."

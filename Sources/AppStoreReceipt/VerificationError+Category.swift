@@ -27,6 +27,8 @@ extension VerificationError {
         switch reason {
         case .input, .container, .policy: .client
         case .form, .headerSyntax, .header: part == nil ? .client : .host
+        case .propertyList(_, let place): place == .propertyList ? .client : .host
+        case .signatureBlob: .client
         case .signature, .date, .chain:
             part != nil ? .host : stage == .container ? .client : .forgery
         case .members(let error): part == nil && error.kind == .missingMember ? .client : .host

@@ -32,6 +32,8 @@ extension VerificationError: CustomStringConvertible {
         case .header(_, _, let count?):
             "the JWS header must have \(count.expected) certificates in `x5c`, but has \(count.found)"
         case .header(let fault, _, nil): fault.explanation
+        case .propertyList(let error, _): error.kind.explanation
+        case .signatureBlob(let fault, _): fault.explanation
         case .signature(let error, _), .chain(let error, _): error.kind.explanation
         case .date(let fault, _): fault.explanation
         case .policy(let violation, _, _): violation.explanation
@@ -47,7 +49,9 @@ extension VerificationError.OffsetBase {
         case .text: "text"
         case .binary: "binary receipt"
         case .header: "JWS header"
-        case .payload: "JWS payload"
+        case .payload: "signed payload"
+        case .propertyList: "property list"
+        case .signatureBlob: "decoded signature"
         case .certificates: "JWS certificates"
         }
     }
@@ -60,6 +64,40 @@ extension FormFault {
         case .inputTooLarge: "the JWS is larger than the limit"
         case .partCount: "a JWS must have exactly three parts, separated by dots"
         case .invalidBase64URL: "a part of the JWS is not base64url"
+        }
+    }
+}
+
+extension PropertyListError.Kind {
+    package var explanation: String {
+        switch self {
+        case .truncated: "the property list ends before its closing brace"
+        case .unexpectedCharacter: "the property list has a character that is not allowed at this position"
+        case .unquotedString: "a key or a value of the property list is not in quotation marks"
+        case .unsupportedEscape: "a string of the property list has a backslash"
+        case .unsupportedComment: "the property list has a comment"
+        case .unsupportedNesting: "a value of the property list is not a string"
+        case .invalidString: "a string of the property list has a control character"
+        case .invalidUTF8: "a string of the property list is not valid UTF-8"
+        case .duplicateKey: "a key of the property list is repeated"
+        case .tooManyKeys: "the property list has more than \(PropertyList.maximumKeyCount) keys"
+        case .trailingData: "there is extra text after the end of the property list"
+        case .missingKey: "a required key of the transaction receipt is missing"
+        case .invalidBase64: "a value of the transaction receipt is not base64"
+        case .unexpectedValue: "a value of the transaction receipt does not have the format of its key"
+        case .datesDisagree: "the milliseconds, the GMT text and the Pacific text of a date are not the same date"
+        }
+    }
+}
+
+extension SignatureBlobFault {
+    var explanation: String {
+        switch self {
+        case .unsupportedVersion: "the version of the transaction receipt's signature is not 2, 3 or 4"
+        case .truncated: "the transaction receipt's signature ends before its certificate"
+        case .certificateLength: "the stated length of the transaction receipt's certificate is not its length"
+        case .rsa1024NotAllowed:
+            "the transaction receipt has version 2, which is signed with an RSA key of 1024 bits, and the policy does not allow it"
         }
     }
 }
@@ -87,6 +125,9 @@ extension DateFault {
         case .missingSignedDate: "the JWS payload has no signing date"
         case .repeatedSignedDate: "the JWS payload has more than one signing date"
         case .unreadableSignedDate: "the signing date of the JWS is not a valid date"
+        case .missingPurchaseDate: "the transaction receipt has no purchase date"
+        case .unreadablePurchaseDate: "a value of the purchase date is not a valid date"
+        case .disagreeingPurchaseDates: PropertyListError.Kind.datesDisagree.explanation
         }
     }
 }

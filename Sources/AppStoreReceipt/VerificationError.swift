@@ -33,9 +33,9 @@ public struct VerificationError: Error, Hashable, Sendable {
         case input
         /// The structure of a receipt's PKCS#7 container.
         case container
-        /// The three parts of a JWS and their base64url.
+        /// The three parts of a JWS and their base64url, or the property list of a transaction receipt.
         case form
-        /// The header of a JWS: its JSON, its algorithm, its certificates.
+        /// The header of a JWS: its JSON, its algorithm, its certificates. Or the parts of the signature of a transaction receipt.
         case header
         /// The signature, with the key of the signer's certificate.
         case signature
@@ -43,7 +43,7 @@ public struct VerificationError: Error, Hashable, Sendable {
         case date
         /// The certificate chain from the signer to a trusted root.
         case chain
-        /// The attributes of a receipt, or the members of a JWS payload.
+        /// The attributes of a receipt, the members of a JWS payload, or the keys of a transaction receipt's `purchase-info`.
         case payload
         /// The policy: app, environment, version, device and age.
         case policy
@@ -59,8 +59,12 @@ public struct VerificationError: Error, Hashable, Sendable {
         case binary
         /// The decoded header of a JWS.
         case header
-        /// The decoded payload of a JWS.
+        /// The decoded payload of a JWS, or the decoded `purchase-info` of a transaction receipt.
         case payload
+        /// The property list of a transaction receipt, decoded from base64 if it was received so.
+        case propertyList = "property-list"
+        /// The decoded `signature` of a transaction receipt.
+        case signatureBlob = "signature"
         /// The certificates in `x5c` of a JWS header, as DER, one after the other.
         case certificates
     }
@@ -69,7 +73,10 @@ public struct VerificationError: Error, Hashable, Sendable {
 // MARK: - Reasons
 
 /// The forms of signed evidence.
-package enum SignedForm: Hashable, Sendable { case receipt, jws }
+package enum SignedForm: Hashable, Sendable { case receipt, jws, transactionReceipt }
+
+/// The two property lists of a transaction receipt, one in the other.
+package enum PropertyListPlace: Hashable, Sendable { case propertyList, payload }
 
 extension VerificationError {
     package enum Reason: Hashable, Sendable {
@@ -83,6 +90,10 @@ extension VerificationError {
         case headerSyntax(JSONError)
         /// The header of a JWS is not one that Apple sends.
         case header(HeaderFault, offset: Int, CertificateCount? = nil)
+        /// A property list of a transaction receipt is malformed, or what it says is.
+        case propertyList(PropertyListError, PropertyListPlace)
+        /// The `signature` of a transaction receipt is malformed, or of a version that is not accepted.
+        case signatureBlob(SignatureBlobFault, offset: Int)
         /// The signature is not valid, or is of a kind that is not accepted.
         case signature(SignatureTrustError, SignedForm)
         /// The payload does not have exactly one readable signing date.
@@ -151,11 +162,18 @@ package enum DateFault: String, Sendable, CaseIterable {
     case repeatedSignedDate = "signed-date-repeated"
     /// The signing date is not a number of milliseconds.
     case unreadableSignedDate = "signed-date-unreadable"
+    /// The transaction receipt has no purchase date.
+    case missingPurchaseDate = "purchase-date-missing"
+    /// A value of the purchase date of the transaction receipt is not a date.
+    case unreadablePurchaseDate = "purchase-date-unreadable"
+    /// The milliseconds, the GMT text and the Pacific text of the purchase date are not the same date.
+    case disagreeingPurchaseDates = "dates-disagree"
 
     var signedForm: SignedForm {
         switch self {
         case .missingCreationDate, .repeatedCreationDate, .unreadableCreationDate: .receipt
         case .missingSignedDate, .repeatedSignedDate, .unreadableSignedDate: .jws
+        case .missingPurchaseDate, .unreadablePurchaseDate, .disagreeingPurchaseDates: .transactionReceipt
         }
     }
 }
@@ -268,7 +286,9 @@ extension VerificationError {
         case .signature(let error, let form): VerificationError(.signature(error.mappingOffset(map), form))
         case .chain(let error, let form): VerificationError(.chain(error.mappingOffset(map), form))
         case .date(let fault, let offset): VerificationError(.date(fault, offset: offset.map(map)))
-        case .input, .form, .headerSyntax, .header, .members, .policy, .configuration, .host: self
+        case .input, .form, .headerSyntax, .header, .propertyList, .signatureBlob, .members, .policy, .configuration,
+            .host:
+            self
         }
     }
 }
@@ -284,6 +304,8 @@ extension VerificationError {
         case .form(let fault, _): fault.rawValue
         case .headerSyntax(let error), .members(let error): error.kind.rawValue
         case .header(let fault, _, _): fault.rawValue
+        case .propertyList(let error, _): error.kind.rawValue
+        case .signatureBlob(let fault, _): fault.rawValue
         case .signature(let error, _), .chain(let error, _): error.kind.rawValue
         case .date(let fault, _): fault.rawValue
         case .policy(let violation, _, _): violation.rawValue
@@ -299,6 +321,8 @@ extension VerificationError {
         case .container: .container
         case .form: .form
         case .headerSyntax, .header: .header
+        case .propertyList(_, let place): place == .propertyList ? .form : .payload
+        case .signatureBlob(let fault, _): fault == .rsa1024NotAllowed ? .signature : .header
         case .signature(let error, let form):
             form == .receipt && error.kind.isAboutStructure ? .container : .signature
         case .date: .date
@@ -316,7 +340,8 @@ extension VerificationError {
         switch reason {
         case .input(let error): error.offset
         case .container(let error), .payload(let error): error.offset
-        case .form(_, let offset), .header(_, let offset, _): offset
+        case .form(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
+        case .propertyList(let error, _): error.offset
         case .headerSyntax(let error), .members(let error): error.offset
         case .signature(let error, _), .chain(let error, _): error.offset
         case .date(_, let offset): offset
@@ -332,21 +357,41 @@ extension VerificationError {
         case .container, .payload: return .binary
         case .form: return .text
         case .headerSyntax, .header: return .header
-        case .signature(_, let form), .chain(_, let form): return form == .receipt ? .binary : .certificates
+        case .propertyList(_, let place): return place == .propertyList ? .propertyList : .payload
+        case .signatureBlob: return .signatureBlob
+        case .signature(_, let form), .chain(_, let form):
+            return switch form {
+            case .receipt: .binary
+            case .jws: .certificates
+            case .transactionReceipt: .signatureBlob
+            }
         case .date(let fault, _): return fault.signedForm == .receipt ? .binary : .payload
         case .members: return .payload
         case .policy, .configuration, .host: return nil
         }
     }
 
-    /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`; `nil` for a JWS.
+    /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`, or of a transaction receipt, such as
+    /// `purchase-info › quantity`; `nil` for a JWS.
     public var path: String? {
         switch reason {
         case .container(let error): Self.describe(error.path, in: "container")
         case .payload(let error): Self.describe(error.path, in: "payload")
         case .signature(let error, .receipt), .chain(let error, .receipt):
             Self.describe(error.path, in: "container")
-        case .date(let fault, _): fault.signedForm == .receipt ? "payload › 12 creation date" : nil
+        case .date(let fault, _):
+            switch fault.signedForm {
+            case .receipt: "payload › 12 creation date"
+            case .jws: nil
+            case .transactionReceipt: "purchase-info › purchase-date"
+            }
+        case .propertyList(let error, let place):
+            if let key = error.key {
+                place == .payload ? "purchase-info › \(key.rawValue)" : key.rawValue
+            } else {
+                place == .payload ? "purchase-info" : nil
+            }
+        case .signatureBlob: "signature"
         case .input, .form, .headerSyntax, .header, .signature, .chain, .members, .policy, .configuration, .host: nil
         }
     }

@@ -22,6 +22,30 @@ public enum AppStoreTrust: Hashable, Sendable {
     ///
     /// Anyone who has Xcode can sign with its certificate. Therefore the verifier accepts only evidence from Xcode.
     case storeKitTesting([TrustAnchor])
+    /// Other trust, with more intermediates for transaction receipts: one that Apple has published since this version of the library, or that of your
+    /// own root.
+    ///
+    /// ```swift
+    /// let trust = AppStoreTrust.adding([try TransactionReceiptIssuer(der: certificate)], to: .apple)
+    /// ```
+    ///
+    /// An intermediate is not a root: chains over it must end in a root of the other trust.
+    indirect case adding([TransactionReceiptIssuer], to: AppStoreTrust)
+}
+
+extension AppStoreTrust {
+    /// The trust without added intermediates.
+    package var base: AppStoreTrust { if case .adding(_, let other) = self { other.base } else { self } }
+
+    /// The intermediates that were added.
+    var addedIssuers: [TransactionReceiptIssuer] {
+        if case .adding(let issuers, let other) = self { other.addedIssuers + issuers } else { [] }
+    }
+
+    /// The intermediates of transaction receipts: Apple's for Apple's roots, and those that were added.
+    package var transactionReceiptIssuers: [TransactionReceiptIssuer] {
+        if case .apple = base { TransactionReceiptIssuer.apple + addedIssuers } else { addedIssuers }
+    }
 }
 
 /// The conditions that genuine evidence must meet, for receipts, transactions and notifications alike.
@@ -57,6 +81,12 @@ public struct VerificationPolicy: Sendable {
     ///
     /// A JWS must always be signed with ECDSA on P-256 and SHA-256 (`ES256`).
     public var algorithms = AlgorithmPolicy()
+    /// A Boolean value that indicates whether to accept transaction receipts of version 2, whose signer has an RSA key of 1024 bits; by default `false`.
+    ///
+    /// Apple signed so until 2015 at least. Keys of this size are no longer considered safe (NIST SP 800-131A forbids them since 2014): whoever can factor
+    /// that of Apple's signer, at great expense today, can make such receipts for any app. If you set this to `true`, check products that matter in another
+    /// way, too. It changes nothing for other evidence: RSA-1024 is accepted nowhere else.
+    public var allowsRSA1024TransactionReceipts = false
     /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list its certificate here.
     ///
     /// Root certificates are not compared with it: choose those with ``AppStoreTrust``.
@@ -94,16 +124,20 @@ public struct VerificationLimits: Hashable, Sendable {
     /// The maximum size of a binary receipt, in bytes.
     ///
     /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB. The maximum size of a text that
-    /// may contain a receipt or a JWS is twice the larger of this and ``maximumJWSByteCount`` plus 64 KiB. The offset of the error is the limit.
+    /// may be any evidence is twice the largest of this, ``maximumJWSByteCount`` and ``maximumTransactionReceiptByteCount`` plus 64 KiB. The offset of the error is the limit.
     public var maximumByteCount = 64 << 20
     /// The maximum size of a JWS with the whitespace around it, in bytes. Notifications have about 20,000.
     public var maximumJWSByteCount = 1 << 20
+    /// The maximum size of the property list of a transaction receipt, in bytes. The largest known ones have 4000.
+    ///
+    /// The maximum size of its base64 is twice this size plus 64 KiB.
+    public var maximumTransactionReceiptByteCount = 1 << 20
     /// The maximum number of certificates in a receipt's container. Apple sends three.
     public var maximumCertificateCount = 16
     /// The maximum number of purchases in a receipt.
     public var maximumPurchaseCount = 1_000_000
 
-    /// Creates the default limits: 64 MiB for a receipt, 1 MiB for a JWS, 16 certificates and 1,000,000 purchases.
+    /// Creates the default limits: 64 MiB for a receipt, 1 MiB for a JWS and for a transaction receipt, 16 certificates and 1,000,000 purchases.
     public init() {}
 }
 

@@ -192,7 +192,7 @@ extension Attack {
                 return (bytes.count, { receipt.json.isEmpty ? "nothing" : "written" })
             },
             Attack(name: "a flood of junk certificates") { n in try flood(n) },
-        ] + signedData + batches
+        ] + signedData + batches + transactionReceipts
 
     /// Receipts of self-made authorities, n bytes in all; then one that was verified before is verified again.
     private static func flood(_ n: Int) throws -> (byteCount: Int, run: () -> String) {

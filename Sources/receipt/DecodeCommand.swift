@@ -44,7 +44,7 @@ struct DecodeCommand: Command {
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
             let result = Result { () throws(VerificationError) in
                 // Only receipts have attributes.
-                format == .attributes
+                format == .attributes && !TransactionReceiptInput.isTransactionReceipt(bytes.span)
                     ? .receipt(try UnverifiedReceipt(decoding: bytes)) : try UnverifiedEvidence(decoding: bytes)
             }
             status.formMaximum(ExitStatus(result))

@@ -15,9 +15,9 @@ extension TextReport {
         case .success(let evidence):
             for (index, part) in evidence.signedParts.enumerated() {
                 if index == 0 {
-                    printVerified(input, part.kind.text + " " + part.verification.authority.text, to: &console)
+                    printVerified(input, part.text + " " + part.verification.authority.text, to: &console)
                 } else {
-                    console.print("\n  \(style(.bold, part.kind.text))")
+                    console.print("\n  \(style(.bold, part.text))")
                 }
                 print(fields: part.fields.map(\.text) + part.verification.textFields, to: &console)
             }
@@ -44,7 +44,11 @@ extension TextReport {
 }
 
 extension JWSField {
-    fileprivate var text: (label: String, value: String) { (name.printable, value.text) }
+    var text: (label: String, value: String) { (name.printable, value.text) }
+}
+
+extension JWSPart {
+    fileprivate var text: String { kind?.text ?? "transaction receipt" }
 }
 
 extension JWSPart.Kind {

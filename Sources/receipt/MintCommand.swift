@@ -36,6 +36,7 @@ struct MintCommand: Command {
               {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
               {"transaction":{"productId":"pro","transactionId":"1"}}
               {"notification":{"notificationType":"REFUND"},"transaction":{"revocationDate":"2025-06-15T12:00:00Z"}}
+              {"transaction_receipt":{"bundle_id":"com.example.app","product_id":"pro","transaction_id":"10000000000001"}}
             The others are "renewal_info", "app_transaction" and "realtime_request". A missing member of a
             JWS has a default, and one that is null is not written. A JWS needs an authority that
             'receipt ca --key ec' made.
@@ -53,6 +54,7 @@ struct MintCommand: Command {
     private enum Specification {
         case receipt(ReceiptBuilder)
         case jws(JWSSpecification)
+        case transactionReceipt(TransactionReceiptBuilder)
     }
 
     private let content: Content
@@ -136,6 +138,11 @@ struct MintCommand: Command {
             return nil
         }
         do throws(ReceiptSpecificationError) {
+            if TransactionReceiptBuilder.isSpecified(by: text) {
+                var builder = try TransactionReceiptBuilder(json: text)
+                if let bundleID { builder.bundleID = bundleID }
+                return .transactionReceipt(builder)
+            }
             guard var jws = try JWSSpecification(json: text) else {
                 var builder = try ReceiptBuilder(json: text)
                 if let bundleID { builder.bundleID = bundleID }
@@ -160,6 +167,12 @@ struct MintCommand: Command {
         }
     }
 
+    /// A receipt in the form that was asked for.
+    private func encoded(_ bytes: [UInt8]) -> [UInt8] {
+        let isBinary = format.map { $0 == "der" } ?? (output != nil)
+        return isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)
+    }
+
     /// Returns the bytes to write; `nil` if they cannot be made, which is reported.
     private func sign(_ specification: Specification, _ console: inout Console) -> [UInt8]? {
         var stored: TestCertificateAuthority?
@@ -171,9 +184,10 @@ struct MintCommand: Command {
             switch specification {
             case .receipt(let builder):
                 let authority = if let stored { stored } else { try TestCertificateAuthority() }
-                let bytes = try builder.signed(by: authority)
-                let isBinary = format.map { $0 == "der" } ?? (output != nil)
-                return isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)
+                return encoded(try builder.signed(by: authority))
+            case .transactionReceipt(let builder):
+                let authority = if let stored { stored } else { try TestCertificateAuthority() }
+                return encoded(try builder.signed(by: authority))
             case .jws(let jws):
                 let authority = if let stored { stored } else { try TestCertificateAuthority(.ellipticCurve) }
                 return Array((try jws.signed(by: authority) + "\n").utf8)

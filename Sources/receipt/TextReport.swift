@@ -43,6 +43,8 @@ struct TextReport {
         }
         switch result {
         case .success(.jws(let jws)): print(jws, to: &console)
+        case .success(.transactionReceipt(let receipt)):
+            print(fields: receipt.transactionReceipt.fields.map(\.text), to: &console)
         case .success(.receipt(let receipt)):
             print(fields: receipt.receipt.textFields, to: &console)
             print(purchases: receipt.inAppPurchases, to: &console)
@@ -169,6 +171,7 @@ extension InputForm {
         case .base64: "base64"
         case .pem: "PEM"
         case .json: "JSON"
+        case .propertyList: "a property list"
         }
     }
 }

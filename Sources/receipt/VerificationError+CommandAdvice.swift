@@ -33,6 +33,13 @@ extension VerificationError {
             "The command reads receipts of up to \(VerificationLimits().maximumByteCount >> 20) MiB and JWS of up to \(VerificationLimits().maximumJWSByteCount >> 20) MiB."
         case (.container, "too-many-elements"):
             "Apple's receipts are far below the limits of the command. Have the app refresh its receipt."
+        case (.signature, "rsa-1024-not-allowed"):
+            "To accept it, pass --allow-rsa-1024. It is then as safe as RSA-1024: whoever can factor Apple's key of that size can forge such receipts."
+        case (_, "unpinned-issuer"):
+            "Apple did not sign it. If you minted it, pass its root and its intermediate with --root."
+        case (.header, "unsupported-version"), (.header, "signature-truncated"),
+            (.header, "certificate-length-mismatch"):
+            advice
         case (.header, _):
             options.trust == .storeKitTesting
                 ? "Xcode does not send such a header. If Apple signed the JWS, omit --xcode-root."

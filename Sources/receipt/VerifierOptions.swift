@@ -16,8 +16,14 @@ struct VerifierOptions {
             isRepeatable: true),
         .init(
             name: "--root", value: "FILE",
-            help: "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated.",
+            help:
+                "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated.\nAn intermediate with Apple's marker counts for transaction receipts, which do not contain theirs.",
             isRepeatable: true),
+        .init(
+            name: "--allow-rsa-1024", value: "",
+            help:
+                "Accept transaction receipts of version 2 (until 2015), which are signed\nwith an RSA key of 1024 bits. Such keys are no longer safe."
+        ),
         .init(
             name: "--xcode-root", value: "FILE",
             help: "Accept only what StoreKit Testing signed with the certificate in FILE."),
@@ -43,6 +49,7 @@ struct VerifierOptions {
     private let appAppleID: String?
     private let environments: Set<AppStoreEnvironment>
     private let trust: Trust
+    private let allowsRSA1024: Bool
     private let validationDate: VerificationPolicy.ValidationDate
     private let distrusted: [String]
     /// What advice depends on.
@@ -57,6 +64,7 @@ struct VerifierOptions {
             }
             return String(id)
         }
+        allowsRSA1024 = arguments["--allow-rsa-1024"] != nil
         let roots = arguments.all("--root")
         if let file = arguments["--xcode-root"] {
             guard roots.isEmpty else { throw .conflictingOptions("--xcode-root", "--root") }
@@ -91,8 +99,17 @@ struct VerifierOptions {
             case .apple: trust = .apple
             case .roots(let files):
                 var anchors: [TrustAnchor] = []
-                for file in files { anchors += try roots(in: file, &console) }
-                trust = .roots(anchors)
+                var issuers: [TransactionReceiptIssuer] = []
+                for file in files {
+                    let certificates = try CertificateFile(name: file).trustAnchors()
+                    let marked = certificates.compactMap(\.transactionReceiptIssuer)
+                    issuers += marked
+                    // A file that has nothing else is no mistake.
+                    if marked.count < certificates.count { anchors += roots(certificates, in: file, &console) }
+                }
+                // Without any root, the verifier says so.
+                if anchors.isEmpty { anchors = issuers.compactMap { try? TrustAnchor(der: $0.der) } }
+                trust = issuers.isEmpty ? .roots(anchors) : .adding(issuers, to: .roots(anchors))
             case .storeKitTesting(let file):
                 trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
             }
@@ -110,8 +127,9 @@ struct VerifierOptions {
     }
 
     /// The roots in a file. A whole chain may stand there, since that is how chains are handed out; what is no root is left out, and told.
-    private func roots(in file: String, _ console: inout Console) throws(CertificateFileError) -> [TrustAnchor] {
-        let anchors = try CertificateFile(name: file).trustAnchors()
+    private func roots(
+        _ anchors: [TrustAnchor], in file: String, _ console: inout Console
+    ) -> [TrustAnchor] {
         let roots = anchors.filter(\.isRoot)
         // Without any, the verifier says so.
         guard !roots.isEmpty, roots.count < anchors.count else { return anchors }
@@ -155,6 +173,17 @@ struct VerifierOptions {
         var policy = VerificationPolicy(
             bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted)
         policy.validationDate = validationDate
+        policy.allowsRSA1024TransactionReceipts = allowsRSA1024
         return policy
+    }
+}
+
+extension TrustAnchor {
+    /// The certificate as an intermediate of transaction receipts, if it is one: with one of Apple's markers, and no root.
+    fileprivate var transactionReceiptIssuer: TransactionReceiptIssuer? {
+        guard !isRoot, let issuer = try? TransactionReceiptIssuer(der: der), !issuer.versions.isEmpty else {
+            return nil
+        }
+        return issuer
     }
 }

@@ -19,7 +19,8 @@ struct VerifyCommand: Command {
         notes: """
             A receipt is binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a JWS in
             its compact form: a transaction, renewal information, an app transaction, a notification
-            (its signed parts are verified too), or a real-time request. '-' is standard input.
+            (its signed parts are verified too), or a real-time request. A transaction receipt of
+            iOS 3 to 6 is a property list or its base64. '-' is standard input.
 
             Exit status: 0 if all inputs were verified, 1 if one was refused, 2 for wrong usage,
             an unreadable file, or a host whose libcrypto cannot verify receipts.

@@ -104,6 +104,13 @@ struct Forge: Sendable {
             "ec-root-of-receipts.der": chain(.init(), ChainKeys(root: .p384Root)).root.certificate,
             "p-256-root.der": chain(p256Shape, ChainKeys(root: .strangerP256)).root.certificate,
             "rsa-root.der": chain(.ellipticCurve, ChainKeys(root: .root)).root.certificate,
+            "itunes-store.der": transactionAuthority(.version2).intermediate.certificate,
+            "itunes-store-unmarked.der": transactionAuthority(.version2) {
+                $0.intermediate.removeExtensions(.iTunesStoreMarker)
+            }.intermediate.certificate,
+            "intermediate-unmarked.der": transactionAuthority(.version4) {
+                $0.intermediate.removeExtensions(.worldwideDeveloperRelationsMarker)
+            }.intermediate.certificate,
             "ec-root.der": chain().root.certificate, "storekit-testing-p-256.der": storeKitP256().certificate,
         ]
     }

@@ -5,7 +5,9 @@ import Foundation
 /// Writes the test vectors, or checks that the tree holds what it would write.
 @main
 struct GenerateVectors {
-    static let folders = ["asn1", "pkcs7", "receipts", "certificates", "requests", "jws", "cms"]
+    static let folders = [
+        "asn1", "pkcs7", "receipts", "certificates", "requests", "jws", "cms", "transaction-receipts",
+    ]
 
     static func main() throws {
         var arguments = CommandLine.arguments.dropFirst()
@@ -79,6 +81,9 @@ struct GenerateVectors {
         let messages = try CMSVector.generate(with: forge, anchors)
         files.merge(messages.files) { _, new in new }
         problems += messages.problems
+        let transactions = try TransactionVector.generate(with: forge, anchors)
+        files.merge(transactions.files) { _, new in new }
+        problems += transactions.problems
         return (files, problems)
     }
 

@@ -71,7 +71,7 @@ enum JWSVerdict: Hashable {
     init(_ text: [UInt8], _ verifier: AppStoreVerifier) {
         do throws(VerificationError) {
             self = .accepted(
-                kinds: try verifier.verifyJWS(String(decoding: text, as: UTF8.self)).signedParts.map(\.kind.rawValue))
+                kinds: try verifier.verifyJWS(String(decoding: text, as: UTF8.self)).signedParts.map(\.name))
         } catch {
             self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
         }

@@ -23,6 +23,12 @@ struct VerifierOptions: Codable, Hashable, Sendable {
     /// What the verifier takes for the time of day, RFC 3339.
     var now: String?
     var allowsSHA1: Bool?
+    /// Transaction receipts of version 2.
+    var allowsRSA1024: Bool?
+    /// Files in `authority/`: intermediates of transaction receipts, for the versions whose markers they have.
+    var issuers: [String]?
+    /// A file in `authority/`: an intermediate for all versions, whatever its markers.
+    var issuerOfAllVersions: String?
     /// Milliseconds.
     var maximumAge: Int64?
     var rejectsFutureDates: Bool?
@@ -55,6 +61,7 @@ struct VerifierOptions: Codable, Hashable, Sendable {
             policy.clock = { time }
         }
         if let allowsSHA1 { policy.algorithms.allowsSHA1 = allowsSHA1 }
+        policy.allowsRSA1024TransactionReceipts = allowsRSA1024 ?? false
         policy.maximumAge = maximumAge.map { .milliseconds($0) }
         policy.rejectsFutureDates = rejectsFutureDates ?? false
         policy.distrusted = Set(
@@ -62,10 +69,16 @@ struct VerifierOptions: Codable, Hashable, Sendable {
                 guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
                 return fingerprint
             })
-        return try AppStoreVerifier(
-            policy: policy,
-            trust: storeKitTesting.map { .storeKitTesting(try anchors($0)) }
-                ?? .roots(try anchors(roots ?? [defaultRoot])))
+        var added = try (issuers ?? []).map { try TransactionReceiptIssuer(der: certificate($0)) }
+        if let issuerOfAllVersions {
+            added.append(
+                try TransactionReceiptIssuer(
+                    der: certificate(issuerOfAllVersions), versions: Set(TransactionReceipt.Version.allCases)))
+        }
+        let trust: AppStoreTrust =
+            try storeKitTesting.map { .storeKitTesting(try anchors($0)) }
+            ?? .roots(try anchors(roots ?? [defaultRoot]))
+        return try AppStoreVerifier(policy: policy, trust: added.isEmpty ? trust : .adding(added, to: trust))
     }
 
     func date(_ text: String) throws -> Instant {

@@ -55,7 +55,7 @@ extension [UInt8] {
 // MARK: - The table
 
 extension EntryPoint {
-    static let all = Result { try receipts() + jws() + evidence() + messages() }
+    static let all = Result { try receipts() + jws() + transactionReceipts() + evidence() + messages() }
 
     private static func receipt() throws -> [UInt8] {
         try ReceiptBuilder(
@@ -206,6 +206,40 @@ extension EntryPoint {
         ]
     }
 
+    // MARK: Transaction receipts
+
+    private static func transactionReceipts() throws -> [EntryPoint] {
+        let list = try TransactionReceiptBuilder(
+            bundleID: "com.example.app", productID: "pro", transactionID: "10000000000001"
+        ).signed(by: Minted.authority)
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        policy.limits.maximumTransactionReceiptByteCount = list.count
+        let verifier = try AppStoreVerifier(policy: policy, trust: Minted.authority.transactionReceiptTrust)
+        let limits = policy.limits
+        let base64 = Array(Data(list).base64EncodedString().utf8)
+        return [("property list", list), ("base64", base64.padded(to: maximumTextByteCount(list.count)))].flatMap {
+            (form, input) in
+            [
+                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: [UInt8]", form, input) { input in
+                    { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(input) } }
+                },
+                EntryPoint(
+                    "func verifyTransactionReceipt(_ transactionReceipt: String", form, input, takesString: true
+                ) { input in
+                    let text = string(input)
+                    return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(text) } }
+                },
+                EntryPoint("init(decoding input: [UInt8]", form, input) { input in
+                    {
+                        refusal { () throws(VerificationError) in
+                            try UnverifiedTransactionReceipt(decoding: input, limits: limits)
+                        }
+                    }
+                },
+            ]
+        }
+    }
+
     // MARK: Evidence
 
     /// Evidence in each form, and the verifier for which it is as large as allowed.
@@ -218,6 +252,7 @@ extension EntryPoint {
             var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
             policy.limits.maximumByteCount = receipt.count
             policy.limits.maximumJWSByteCount = jwsLimit
+            policy.limits.maximumTransactionReceiptByteCount = 1000
             let anchors = [try Minted.authority.trustAnchor, try Minted.ellipticAuthority.trustAnchor]
             let verifier = try AppStoreVerifier(policy: policy, trust: .roots(anchors))
             let limit = maximumTextByteCount(max(receipt.count, jwsLimit))

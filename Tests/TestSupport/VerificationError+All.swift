@@ -15,7 +15,11 @@ extension VerificationError {
         reasons += HeaderFault.allCases.map { .header($0, offset: 0) }
         reasons += JSONError.Kind.allCases.map { .headerSyntax(JSONError($0, offset: 0)) }
         reasons += JSONError.Kind.allCases.map { .members(JSONError($0, offset: 0)) }
-        for form in [SignedForm.receipt, .jws] {
+        for place in [PropertyListPlace.propertyList, .payload] {
+            reasons += PropertyListError.Kind.allCases.map { .propertyList(PropertyListError($0, offset: 0), place) }
+        }
+        reasons += SignatureBlobFault.allCases.map { .signatureBlob($0, offset: 0) }
+        for form in [SignedForm.receipt, .jws, .transactionReceipt] {
             reasons += faults.map { .signature($0, form) }
             reasons += faults.map { .chain($0, form) }
         }

@@ -62,6 +62,9 @@ extension AppStoreVerifier {
         let decoded = string.hasEscapes ? string.bytes : []
         let evidence = string.hasEscapes ? decoded.span : string.raw
         if EvidenceInput.isJWS(evidence) { return try jws.verify(evidence) }
+        if TransactionReceiptInput.isTransactionReceipt(evidence) {
+            return .transactionReceipt(try verifyUncounted(transactionReceipt: evidence))
+        }
         let binary: [UInt8]
         do throws(InputError) {
             binary = try ReceiptInput(receiptData: string, maximumByteCount: policy.limits.maximumByteCount).decoded

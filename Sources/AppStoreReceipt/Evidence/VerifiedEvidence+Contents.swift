@@ -7,11 +7,12 @@ extension VerifiedEvidence {
         case .transaction(let info): info.bundleID
         case .appTransaction(let info): info.bundleID
         case .notification(let notification): notification.notification.payload.subjects.firstBundleID
+        case .transactionReceipt(let receipt): receipt.bundleID
         case .renewalInfo, .realtimeRequest: nil
         }
     }
 
-    /// The environment in which the evidence was signed.
+    /// The environment in which the evidence was signed. That of a transaction receipt is inferred: see ``TransactionReceipt/inferredEnvironment``.
     public var environment: AppStoreEnvironment? {
         switch self {
         case .receipt(let receipt): receipt.environment
@@ -20,6 +21,7 @@ extension VerifiedEvidence {
         case .appTransaction(let info): info.environment
         case .notification(let notification): notification.environment
         case .realtimeRequest(let request): request.environment
+        case .transactionReceipt(let receipt): receipt.inferredEnvironment
         }
     }
 
@@ -31,6 +33,7 @@ extension VerifiedEvidence {
         case .receipt(let receipt): receipt.inAppPurchases.compactMap(\.transactionID)
         case .transaction(let info): [info.transactionID].compactMap(\.self)
         case .notification(let notification): [notification.transactionInfo?.transactionID].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.transactionID]
         case .renewalInfo, .appTransaction, .realtimeRequest: []
         }
     }

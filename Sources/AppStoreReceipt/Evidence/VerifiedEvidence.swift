@@ -12,4 +12,6 @@ public enum VerifiedEvidence: Hashable, Sendable {
     case notification(VerifiedNotification)
     /// A request for a retention message.
     case realtimeRequest(Verified<RealtimeRequest>)
+    /// A transaction receipt of iOS 3 to 6, which is one purchase.
+    case transactionReceipt(VerifiedTransactionReceipt)
 }

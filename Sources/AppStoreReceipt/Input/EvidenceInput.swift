@@ -6,6 +6,8 @@ enum EvidenceInput {
     case object(start: Int)
     /// A JWS, possibly with whitespace around it.
     case jws
+    /// A transaction receipt.
+    case transactionReceipt
     /// A receipt, or an input of unknown kind.
     case receipt
 
@@ -16,11 +18,15 @@ enum EvidenceInput {
             return
         }
         do throws(InputError) {
-            try ReceiptInput.checkCount(ofText: input, max(limits.maximumByteCount, limits.maximumJWSByteCount))
+            try ReceiptInput.checkCount(
+                ofText: input,
+                max(limits.maximumByteCount, limits.maximumJWSByteCount, limits.maximumTransactionReceiptByteCount))
         } catch {
             throw .input(error)
         }
-        if let start = ReceiptInput.startOfObject(in: input) {
+        if TransactionReceiptInput.isTransactionReceipt(input) {
+            self = .transactionReceipt
+        } else if let start = ReceiptInput.startOfObject(in: input) {
             self = .object(start: start)
         } else if Self.isJWS(input) {
             self = .jws
@@ -39,7 +45,7 @@ enum EvidenceInput {
         while start < end, input[end - 1].isWhitespace { end -= 1 }
         guard start < end else { return false }
         return switch input[start] {
-        case UInt8(ascii: "e"): true
+        case UInt8(ascii: "e"): !TransactionReceiptInput.isBase64(input)
         case UInt8(ascii: "M"), UInt8(ascii: "-"): false
         default: hasTwoDots(input.extracting(start..<end))
         }

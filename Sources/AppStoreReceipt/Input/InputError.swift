@@ -10,6 +10,8 @@ package enum InputForm: String, Sendable, CaseIterable {
     case pem
     /// A JSON object whose member `receipt-data` is the base64: the body of a verifyReceipt request.
     case json
+    /// The property list of a transaction receipt.
+    case propertyList = "property-list"
 }
 
 /// The reason the text around a receipt could not be read, and the place of the fault. Creating one allocates nothing.
@@ -53,7 +55,7 @@ extension InputError: CustomStringConvertible {
         switch form {
         case nil: "\(kind.explanation) at byte \(offset)"
         case .binary: "\(kind.explanation) at byte \(offset) of the binary input"
-        case .base64, .pem, .json: "\(kind.explanation) at byte \(offset) of the text"
+        case .base64, .pem, .json, .propertyList: "\(kind.explanation) at byte \(offset) of the text"
         }
     }
 }
@@ -64,7 +66,7 @@ extension InputError.Kind {
         switch self {
         case .emptyInput: "the input is empty"
         case .inputTooLarge: "the input is larger than the limit"
-        case .unrecognizedForm: "the input is not binary PKCS#7, base64, PEM or a JSON object"
+        case .unrecognizedForm: "the input is not binary PKCS#7, base64, PEM, a JSON object or a property list"
         case .invalidBase64: "the base64 has an invalid character or is incomplete"
         case .invalidPEM: "the PEM file has a wrong label, no end line, or text after its end"
         case .invalidJSON: "the JSON is malformed, or the member with the evidence is repeated or not a string"

@@ -120,7 +120,7 @@ package struct ReceiptInput: Sendable {
     package func binary(in input: Span<UInt8>) -> Span<UInt8> {
         switch form {
         case .binary: input
-        case .base64, .pem, .json: decoded.span
+        case .base64, .pem, .json, .propertyList: decoded.span
         }
     }
 

@@ -4,10 +4,13 @@ import StrictText
 package enum UnverifiedEvidence: Sendable {
     case receipt(UnverifiedReceipt)
     case jws(UnverifiedJWS)
+    case transactionReceipt(UnverifiedTransactionReceipt)
 
     /// Decodes evidence of any kind, in any form.
     package init(decoding input: [UInt8]) throws(VerificationError) {
-        if let text = try UnverifiedJWS.text(in: input) {
+        if TransactionReceiptInput.isTransactionReceipt(input.span) {
+            self = .transactionReceipt(try UnverifiedTransactionReceipt(decoding: input))
+        } else if let text = try UnverifiedJWS.text(in: input) {
             self = .jws(try UnverifiedJWS(text))
         } else {
             self = .receipt(try UnverifiedReceipt(decoding: input))
@@ -73,7 +76,7 @@ package struct UnverifiedJWS: Sendable {
     package static func text(in input: [UInt8]) throws(VerificationError) -> [UInt8]? {
         let span = input.span
         switch try EvidenceInput(span, VerificationLimits()) {
-        case .receipt: return nil
+        case .receipt, .transactionReceipt: return nil
         case .jws: return input
         case .object(let start):
             let object = try EvidenceObject(span, from: start, keepsOtherMembers: false)

@@ -41,7 +41,7 @@ extension JSONWriter {
                 name("trust")
                 verification(part.verification)
             }
-            name(utf8: part.kind.rawValue.utf8Span.span)
+            name(utf8: part.name.utf8Span.span)
             part.write(to: &self)
         }
     }
@@ -64,6 +64,9 @@ extension JSONWriter {
                 name(utf8: (part.kind?.rawValue ?? "payload").utf8Span.span)
                 part.write(to: &self)
             }
+        case .success(.transactionReceipt(let receipt)):
+            name("transaction_receipt")
+            receipt.transactionReceipt.write(to: &self)
         case .failure(let error):
             name("error")
             self.error(error, advice: advice?(error) ?? error.advice)

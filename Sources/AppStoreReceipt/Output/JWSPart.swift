@@ -2,10 +2,16 @@ import StrictText
 
 /// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
 package struct JWSPart: Sendable {
-    package let kind: Kind
+    /// The kind of the JWS; `nil` for a transaction receipt.
+    package let kind: Kind?
     /// What it was verified by.
     package let verification: Verification
-    private let payload: any JWSRecord
+    private let contents: Contents
+
+    private enum Contents {
+        case jws(any JWSRecord)
+        case transactionReceipt(TransactionReceipt)
+    }
 
     package enum Kind: String, Sendable, CaseIterable {
         case transaction
@@ -18,14 +24,33 @@ package struct JWSPart: Sendable {
     fileprivate init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
         self.kind = kind
         verification = verified.verification
-        payload = verified.payload
+        contents = .jws(verified.payload)
     }
 
+    fileprivate init(_ receipt: VerifiedTransactionReceipt) {
+        kind = nil
+        verification = receipt.verification
+        contents = .transactionReceipt(receipt.transactionReceipt)
+    }
+
+    /// The member of a verdict that it is.
+    package var name: String { kind?.rawValue ?? "transaction_receipt" }
+
     /// Writes the object with Apple's names and values, but dates in RFC 3339; what this library does not know as it was received.
-    func write(to writer: inout JSONWriter) { payload.write(to: &writer) }
+    func write(to writer: inout JSONWriter) {
+        switch contents {
+        case .jws(let payload): payload.write(to: &writer)
+        case .transactionReceipt(let receipt): receipt.write(to: &writer)
+        }
+    }
 
     /// All fields, in their order.
-    package var fields: [JWSField] { payload.fields }
+    package var fields: [JWSField] {
+        switch contents {
+        case .jws(let payload): payload.fields
+        case .transactionReceipt(let receipt): receipt.fields
+        }
+    }
 }
 
 /// A payload that was decoded and not verified.
@@ -99,6 +124,7 @@ extension VerifiedEvidence {
         case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
         case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
         case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
+        case .transactionReceipt(let receipt): return [JWSPart(receipt)]
         case .notification(let notification):
             var parts = [JWSPart(.notification, notification.notification)]
             if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }

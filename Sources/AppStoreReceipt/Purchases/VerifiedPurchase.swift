@@ -107,7 +107,32 @@ extension Purchase {
     }
 }
 
+extension Purchase {
+    /// What transaction receipts cannot say is `nil`, revocations among it. They do not say when they were signed: not before the purchase, so that any
+    /// other evidence that contradicts one counts.
+    fileprivate init(_ receipt: TransactionReceipt) {
+        self.init(
+            productID: receipt.productID, transactionID: receipt.transactionID,
+            originalTransactionID: receipt.originalTransactionID, quantity: receipt.quantity,
+            purchaseDate: receipt.purchaseDate, signedDate: receipt.purchaseDate)
+        originalPurchaseDate = receipt.originalPurchaseDate
+        expiresDate = receipt.expiresDate
+        webOrderLineItemID = receipt.webOrderLineItemID
+        subscriptionGroupID = receipt.subscriptionGroupID
+        offer = PurchaseOffer(receipt)
+        ownershipType = receipt.ownershipType
+        bundleID = receipt.bundleID
+        environment = receipt.inferredEnvironment
+    }
+}
+
 extension PurchaseOffer {
+    fileprivate init?(_ receipt: TransactionReceipt) {
+        let isTrial = receipt.isTrialPeriod == true
+        guard isTrial || receipt.isInIntroOfferPeriod == true else { return nil }
+        self.init(type: .introductory, discountType: isTrial ? .freeTrial : nil)
+    }
+
     fileprivate init?(_ record: InAppPurchase) {
         let promotionalOfferID = record.promotionalOfferID
         let isTrial = record.isTrialPeriod == true
@@ -135,6 +160,13 @@ extension Verified where Payload == TransactionInfo {
     }
 }
 
+extension VerifiedTransactionReceipt {
+    /// The purchase.
+    public var purchase: VerifiedPurchase {
+        VerifiedPurchase(purchase: Purchase(transactionReceipt), verification: verification)
+    }
+}
+
 extension VerifiedEvidence {
     /// The purchases that the evidence proves.
     ///
@@ -144,6 +176,7 @@ extension VerifiedEvidence {
         case .receipt(let receipt): Array(receipt.purchases)
         case .transaction(let transaction): [transaction.purchase].compactMap(\.self)
         case .notification(let notification): [notification.transactionInfo?.purchase].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.purchase]
         case .renewalInfo, .appTransaction, .realtimeRequest: []
         }
     }
@@ -153,7 +186,7 @@ extension VerifiedEvidence {
         switch self {
         case .renewalInfo(let renewal): [renewal]
         case .notification(let notification): [notification.renewalInfo].compactMap(\.self)
-        case .receipt, .transaction, .appTransaction, .realtimeRequest: []
+        case .receipt, .transaction, .transactionReceipt, .appTransaction, .realtimeRequest: []
         }
     }
 }

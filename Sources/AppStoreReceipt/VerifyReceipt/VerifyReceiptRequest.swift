@@ -2,7 +2,7 @@ import StrictText
 
 /// The body of a request to verifyReceipt: `{"receipt-data":"…","password":"…","exclude-old-transactions":false}`.
 struct VerifyReceiptRequest: Sendable {
-    /// The binary receipt.
+    /// The binary receipt, or the property list of a transaction receipt.
     let receipt: [UInt8]
     /// `exclude-old-transactions` is `true`; anything else counts as `false`.
     let excludesOldTransactions: Bool

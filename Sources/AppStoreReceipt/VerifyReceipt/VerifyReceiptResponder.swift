@@ -11,6 +11,10 @@ import StrictText
 /// The answer has every key of Apple's answer that the receipt contains, with Apple's names and types. It has no `latest_receipt_info`,
 /// `latest_receipt` or `pending_renewal_info`, because the receipt does not contain what happened after it was signed. If your code takes a missing
 /// `latest_receipt_info` to mean "no subscription", change it before you use a responder. See <doc:ComingFromVerifyReceipt>.
+///
+/// A transaction receipt of iOS 3 to 6 is answered as Apple did: `receipt` has the keys of its `purchase-info` with `_` for `-`, and strings as values.
+/// If its subscription's period has ended by ``clock``, the status is 21006, and `latest_expired_receipt_info` is the same object. Apple's server knew whether
+/// the subscription had been renewed, and answered with the new period. The responder does not know.
 public struct VerifyReceiptResponder: Sendable {
     /// The environments whose receipts are answered with status 0.
     ///
@@ -27,7 +31,7 @@ public struct VerifyReceiptResponder: Sendable {
     /// With `exclude-old-transactions` in the request, it has only the latest period of each subscription, and all other purchases. The answer then
     /// contains `"latest_receipt_info_source":"in_app"`. It is as old as the receipt: later renewals, refunds and cancellations are missing.
     public var fillsLatestReceiptInfo = false
-    /// The clock for `request_date`; by default the system's.
+    /// The clock for `request_date`, and for status 21006; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
 
     /// Creates a responder.
@@ -68,7 +72,7 @@ public struct VerifyReceiptResponder: Sendable {
     public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         var excludesOldTransactions = false
         let result = Result { () throws(VerificationError) in
-            try verifier.verifyReceipt { () throws(VerificationError) in
+            try verifier.verifyReceiptData { () throws(VerificationError) in
                 do throws(InputError) {
                     let request = try VerifyReceiptRequest(
                         body.span, maximumByteCount: verifier.policy.limits.maximumByteCount)
@@ -86,19 +90,31 @@ public struct VerifyReceiptResponder: Sendable {
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
         // What is too large for an object is too large for any other text, and not looked at here.
         let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
-        if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil { return answer(to: input) }
-        return answer(for: Result { () throws(VerificationError) in try verifier.verifyReceipt(input) })
+        if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil {
+            guard TransactionReceiptInput.isPropertyList(input.span) else { return answer(to: input) }
+            return answer(
+                for: Result { () throws(VerificationError) in
+                    .transactionReceipt(try verifier.verifyTransactionReceipt(input))
+                })
+        }
+        if input.count <= limit, TransactionReceiptInput.isBase64(input.span) {
+            return answer(
+                for: Result { () throws(VerificationError) in
+                    .transactionReceipt(try verifier.verifyTransactionReceipt(input))
+                })
+        }
+        return answer(for: Result { () throws(VerificationError) in .receipt(try verifier.verifyReceipt(input)) })
     }
 
     /// Returns the answer for a verdict of ``verifier``.
     package func answer(
-        for result: Result<VerifiedReceipt, VerificationError>, excludesOldTransactions: Bool = false
+        for result: Result<VerifiedEvidence, VerificationError>, excludesOldTransactions: Bool = false
     ) -> VerifyReceiptAnswer {
         switch result {
         case .failure(let error): return refusal(VerifyReceiptStatus(error), error)
-        case .success(let receipt):
+        case .success(let evidence):
             // What cannot be told of an environment is not answered as if it were of the right one.
-            guard let environment = receipt.environment else {
+            guard let environment = evidence.environment else {
                 return refusal(.notAuthenticated, .policy(.unknownEnvironment))
             }
             // A receipt of the other environment is genuine, but whoever asked here must not grant by it.
@@ -107,8 +123,36 @@ public struct VerifyReceiptResponder: Sendable {
                     environment == .sandbox ? .sandboxReceipt : .productionReceipt,
                     .policy(.environmentMismatch, found: environment.rawValue))
             }
-            return answer(receipt, of: environment, excludesOldTransactions)
+            switch evidence {
+            case .receipt(let receipt): return answer(receipt, of: environment, excludesOldTransactions)
+            case .transactionReceipt(let receipt): return answer(receipt)
+            // Apple's server takes no JWS.
+            default: return refusal(.malformedReceipt, .input(InputError(.unrecognizedForm, form: nil, offset: 0)))
+            }
         }
+    }
+
+    /// Answers as Apple did for transaction receipts: without `environment`, and with all values as strings.
+    private func answer(_ receipt: VerifiedTransactionReceipt) -> VerifyReceiptAnswer {
+        let isExpired = receipt.expiresDate.map { $0 <= clock() } ?? false
+        let status = isExpired ? VerifyReceiptStatus.subscriptionExpired : .valid
+        var writer = JSONWriter(capacity: 2 * receipt.transactionReceipt.info.text.count)
+        writer.beginObject()
+        writer.name("receipt")
+        writer.verifyReceipt(receipt.transactionReceipt)
+        if isExpired {
+            writer.name("latest_expired_receipt_info")
+            writer.verifyReceipt(receipt.transactionReceipt)
+        } else if fillsLatestReceiptInfo, receipt.expiresDate != nil {
+            writer.name("latest_receipt_info")
+            writer.verifyReceipt(receipt.transactionReceipt)
+            writer.name("latest_receipt_info_source")
+            writer.string("receipt")
+        }
+        writer.name("status")
+        writer.integer(Int64(status.rawValue))
+        writer.endObject()
+        return VerifyReceiptAnswer(status: status, body: writer.bytes, result: .success(.transactionReceipt(receipt)))
     }
 
     private func refusal(_ status: VerifyReceiptStatus, _ error: VerificationError) -> VerifyReceiptAnswer {
@@ -139,7 +183,7 @@ public struct VerifyReceiptResponder: Sendable {
             writer.string("in_app")
         }
         writer.endObject()
-        return VerifyReceiptAnswer(status: .valid, body: writer.bytes, result: .success(receipt))
+        return VerifyReceiptAnswer(status: .valid, body: writer.bytes, result: .success(.receipt(receipt)))
     }
 }
 
@@ -149,10 +193,10 @@ public struct VerifyReceiptAnswer: Sendable {
     public let status: VerifyReceiptStatus
     /// The JSON to send, with `Content-Type: application/json` and HTTP status 200.
     public let body: [UInt8]
-    /// The verified receipt if ``status`` is 0, and otherwise the error.
+    /// The verified receipt, or transaction receipt, if ``status`` is 0 or 21006, and otherwise the error.
     ///
     /// The code for a genuine receipt from the other environment is `environment-mismatch`.
-    public let result: Result<VerifiedReceipt, VerificationError>
+    public let result: Result<VerifiedEvidence, VerificationError>
 }
 
 extension AppStoreEnvironment {

@@ -10,6 +10,10 @@ public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
     case malformedReceipt = 21002
     /// The receipt is not signed by a trusted authority, or the policy does not accept it.
     case notAuthenticated = 21003
+    /// The transaction receipt of a subscription is genuine, and by the responder's clock its period has ended.
+    ///
+    /// Whether the subscription was renewed is not known. Receipts of other kinds never have this status.
+    case subscriptionExpired = 21006
     /// The receipt is from the sandbox, and only production is accepted.
     case sandboxReceipt = 21007
     /// The receipt is from production, and only the sandbox is accepted.

@@ -212,7 +212,8 @@ extension GrowthTable {
         print(Row.head)
         let groups: [(String, () throws -> [Place])] = [
             ("receipts", Place.receipts), ("messages", Place.messages), ("forms", Place.forms),
-            ("JWS", Place.jws), ("the cost table's", { Place.attacks }),
+            ("JWS", Place.jws), ("transaction receipts", Place.transactionReceipts),
+            ("the cost table's", { Place.attacks }),
             ("commands", { try Place.commands(program) }),
         ]
         for (name, places) in groups {

@@ -284,7 +284,7 @@ private final class JWSSubject {
             }
         }
         switch evidence {
-        case .receipt: break
+        case .receipt, .transactionReceipt: break
         case .transaction(let transaction):
             count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate))
             count += read(transaction.payload.json) + fields(transaction.payload)
@@ -308,7 +308,7 @@ private final class JWSSubject {
         case .notification(let notification):
             count += Set([notification.notification.payload.type]).count
             count += Set([notification.notification.payload.subtype]).count
-        case .receipt, .appTransaction, .realtimeRequest: break
+        case .receipt, .transactionReceipt, .appTransaction, .realtimeRequest: break
         }
         return count
     }

@@ -251,7 +251,8 @@ private final class ReceiptSubject {
             },
             Operation("VerifyReceiptResponder") { [self] in
                 let answer = Verifiers.responder.answer(toAnyReceipt: bytes)
-                let shorter = Verifiers.responder.answer(for: verified, excludesOldTransactions: true)
+                let shorter = Verifiers.responder.answer(
+                    for: verified.map { .receipt($0) }, excludesOldTransactions: true)
                 return Work("status \(answer.status.rawValue)", answer.body.count + shorter.body.count)
             },
         ]

@@ -26,6 +26,7 @@ enum Verifiers {
     private static var policy: VerificationPolicy {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
         policy.limits.maximumJWSByteCount = .max
+        policy.limits.maximumTransactionReceiptByteCount = .max
         return policy
     }
 
@@ -34,7 +35,12 @@ enum Verifiers {
 
     /// The same, but it has seen no certificates.
     static func make() throws(VerificationError) -> AppStoreVerifier {
-        try AppStoreVerifier(policy: policy, trust: .roots([anchor]))
+        try AppStoreVerifier(policy: policy, trust: trust)
+    }
+
+    private static let trust = FuzzAuthority.made { () throws(MintingError) -> AppStoreTrust in
+        let issuer = try Signers.authorityOfReceipts.transactionReceiptIssuer
+        return .adding([issuer], to: .roots([anchor]))
     }
 
     /// Compares all that it can.
@@ -47,7 +53,7 @@ enum Verifiers {
     }
 
     static let responder = FuzzAuthority.made {
-        var responder = try VerifyReceiptResponder(policy: policy, trust: .roots([anchor]))
+        var responder = try VerifyReceiptResponder(policy: policy, trust: trust)
         responder.fillsLatestReceiptInfo = true
         return responder
     }

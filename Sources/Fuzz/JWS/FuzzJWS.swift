@@ -54,7 +54,7 @@ private let xcode = FuzzAuthority.made {
 private func verify(_ input: [UInt8]) {
     let verdict = Result { () throws(VerificationError) in try warm.verify(input) }
     switch verdict {
-    case .success(.receipt): break
+    case .success(.receipt), .success(.transactionReceipt): break
     case .success(let evidence):
         checkCold(input, verdict)
         checkSigned(input, evidence)
@@ -117,7 +117,7 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     check(JWSSigner.isSigned(signed, signature), "verified what was not signed")
     let trust: Verification
     switch evidence {
-    case .receipt: return
+    case .receipt, .transactionReceipt: return
     case .transaction(let verified):
         trust = verified.verification
         check(verified.environment == .production || verified.environment == .sandbox, "another environment")
@@ -165,7 +165,7 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
         return check(false, "verified without a payload")
     }
     switch evidence {
-    case .receipt: break
+    case .receipt, .transactionReceipt: break
     case .transaction(let verified):
         checkMembers(verified.payload.members, payload)
         _ = (verified.purchaseDate, verified.expiresDate, verified.productType, verified.quantity, verified.price)

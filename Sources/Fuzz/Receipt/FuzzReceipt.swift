@@ -103,7 +103,7 @@ private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
         let cold = verdict(FuzzAuthority.verifier(), input)
         check(warm == cold, "warm: \(warm)\ncold: \(cold)")
     }
-    let answer = responder.answer(for: warm, excludesOldTransactions: input.count % 2 == 0)
+    let answer = responder.answer(for: warm.map { .receipt($0) }, excludesOldTransactions: input.count % 2 == 0)
     checkJSON(String(decoding: answer.body, as: UTF8.self))
     switch warm {
     case .success(let verified):

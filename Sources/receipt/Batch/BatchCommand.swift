@@ -23,7 +23,7 @@ struct BatchCommand: Command {
             .init(name: "--quiet", value: "", help: "Do not show the progress."),
         ],
         notes: """
-            A line is a receipt in base64, a JWS, or a JSON object with 'receipt-data',
+            A line is a receipt or a transaction receipt in base64, a JWS, or a JSON object with 'receipt-data',
             'signedPayload', 'signedTransactionInfo', 'signedRenewalInfo' or
             'signedAppTransactionInfo', and any other members.
 

@@ -16,6 +16,7 @@ struct ErrorsTests {
         InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
         + FormFault.allCases.map { VerificationError(.form($0, offset: 0)) }
         + HeaderFault.allCases.map { VerificationError(.header($0, offset: 0)) }
+        + SignatureBlobFault.allCases.map { VerificationError(.signatureBlob($0, offset: 0)) }
         + SignatureTrustError.Kind.allCases.filter { !$0.isHostFault }
         .map { .signature(SignatureTrustError($0), of: .receipt) }
         + DateFault.allCases.map { VerificationError(.date($0, offset: nil)) }
@@ -26,9 +27,10 @@ struct ErrorsTests {
     private static func heading(of error: VerificationError) -> String? {
         switch error.reason {
         case .input: "Input"
-        case .container, .payload, .headerSyntax, .members: nil
+        case .container, .payload, .headerSyntax, .members, .propertyList: nil
         case .form: "JWS form"
         case .header: "JWS header"
+        case .signatureBlob: "Transaction receipt signature"
         case .signature(let error, _), .chain(let error, _):
             error.kind.isAboutStructure ? "Container" : "Signature and chain"
         case .date: "Date"
@@ -43,7 +45,9 @@ struct ErrorsTests {
     }
 
     @Test(arguments: [
-        "Input", "Container", "JWS form", "JWS header", "Signature and chain", "Date", "Policy", "Verifier and host",
+        "Input", "Container", "JWS form", "JWS header", "Transaction receipt signature", "Signature and chain", "Date",
+        "Policy",
+        "Verifier and host",
     ])
     func `a section has a row for every error`(heading: String) {
         let errors = Self.errors.filter { Self.heading(of: $0) == heading }
@@ -62,6 +66,16 @@ struct ErrorsTests {
             let error = ASN1DecodingError(kind, offset: 0)
             expectText("ASN.1", VerificationError(.container(error)), .client)
             expectText("ASN.1", VerificationError(.payload(error)), .host)
+        }
+    }
+
+    @Test func `errors of property lists are listed once, for both lists of a transaction receipt`() {
+        let kinds = PropertyListError.Kind.allCases
+        check("Property lists", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
+        for kind in kinds {
+            let error = PropertyListError(kind, offset: 0)
+            expectText("Property lists", VerificationError(.propertyList(error, .propertyList)), .client)
+            expectText("Property lists", VerificationError(.propertyList(error, .payload)), .host)
         }
     }
 

@@ -112,7 +112,7 @@ struct GettingStartedTests {
                 .signed(by: Minted.authority)
             let answer = endpoint.answer(to: Array(#"{"receipt-data":"\#(Base64.encode(receipt.span))"}"#.utf8))
             #expect(answer.status == .valid)
-            #expect(try answer.result.get().receiptType == environment.rawValue)
+            #expect(try answer.result.get().environment == (environment == .sandbox ? .sandbox : .production))
         }
         let refused = try VerifyReceiptEndpoint().answer(to: Array("[]".utf8))
         #expect(refused.status == .unreadableRequest)

@@ -26,6 +26,7 @@ import Testing
             switch try verifier.verify(body) {
             case .receipt(let receipt): receipt.purchases.forEach { unlock($0) }
             case .transaction(let transaction): transaction.purchase.map(unlock)
+            case .transactionReceipt(let receipt): unlock(receipt.purchase)
             case .renewalInfo, .appTransaction, .notification, .realtimeRequest: break
             }
         }

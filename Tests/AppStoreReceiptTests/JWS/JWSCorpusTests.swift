@@ -39,7 +39,8 @@ struct JWSCorpusTests {
                 partCount += (notification.transactionInfo == nil ? 0 : 1) + (notification.renewalInfo == nil ? 0 : 1)
                 lines += notification.transactionInfo.map { describe($0.payload) } ?? []
                 lines += notification.renewalInfo.map { describe($0.payload) } ?? []
-            case .receipt, .appTransaction, .realtimeRequest: Issue.record("\(name): of another kind")
+            case .receipt, .transactionReceipt, .appTransaction, .realtimeRequest:
+                Issue.record("\(name): of another kind")
             }
             print(lines.joined(separator: "\n"))
         }

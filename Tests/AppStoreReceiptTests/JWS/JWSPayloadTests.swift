@@ -272,7 +272,7 @@ import Testing
                 case .appTransaction: 2
                 case .notification: 3
                 case .realtimeRequest: 4
-                case .receipt: 5
+                case .receipt, .transactionReceipt: 5
                 }
             #expect(kind == index)
         }

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `the texts of verifyReceipt's answer are escaped`() throws {
         let responder = try VerifyReceiptResponderTests.responder(.production)
-        let body = responder.answer(for: .success(try receipt())).body
+        let body = responder.answer(for: .success(.receipt(try receipt()))).body
         let receipt = try #require(object(String(decoding: body, as: UTF8.self))["receipt"] as? NSDictionary)
         #expect(receipt["bundle_id"] as? String == Self.text)
         let purchase = try #require((receipt["in_app"] as? [NSDictionary])?.first)

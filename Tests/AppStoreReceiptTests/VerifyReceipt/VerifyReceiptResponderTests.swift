@@ -146,7 +146,7 @@ struct VerifyReceiptResponderTests {
         let purchases = try #require(receipt["in_app"] as? [[String: Any]])
         #expect(
             purchases.map { $0["transaction_id"] as? String }
-                == (try answer.result.get().inAppPurchases.map(\.transactionID)))
+                == (try answer.result.get().transactionIDs))
     }
 
     @Test func `strings of which every character is to be escaped fit, as do the longest numbers and dates`() throws {
