@@ -134,7 +134,7 @@ import Testing
         let ids = try verifier.verifyReceipt(receipt).inAppPurchases.compactMap(\.transactionID)
         #expect(
             verdict(base64).json(isBrief: true) == """
-                {"verified":true,"bundle_id":"com.example.app","environment":"production",\
+                {"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production",\
                 "transaction_ids":["\(ids[0])","\(ids[1])"]}
                 """)
         #expect(
