@@ -13,7 +13,7 @@ struct EntitlementsCommand: Command {
                 help:
                     "Decide for this date, such as 2025-01-31T12:00:00Z; now without it. 2025-01-31 is its first moment in UTC."
             )
-        ] + VerifierOptions.options.filter { $0.name != "--at" } + [
+        ] + VerifierOptions.options.filter { !$0.name.hasSameBytes(as: "--at") } + [
             .init(
                 name: "--format", value: "text|json", help: "'json' prints one object with all items and all refusals."),
             Style.wideOption,
