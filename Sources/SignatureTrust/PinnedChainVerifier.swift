@@ -2,10 +2,10 @@ import LibcryptoHandles
 package import SpanASN1
 package import SpanPKCS7
 
-/// What a chain must be to be trusted: who is at its end, and what its certificates are marked for.
+/// The conditions for a trusted chain: its anchors, and the marker extensions of its certificates.
 package struct PinnedChainPolicy: Sendable {
     package var anchors: [TrustAnchor]
-    /// The extension that the leaf must have; its presence is what counts.
+    /// The extension that the leaf must have, with any value.
     package var leafMarker: ASN1ObjectIdentifier
     /// The extension that the intermediate must have.
     package var intermediateMarker: ASN1ObjectIdentifier
@@ -24,9 +24,9 @@ package struct PinnedChainPolicy: Sendable {
     }
 }
 
-/// Validates chains of exactly three: leaf, intermediate, pinned anchor.
+/// Validates chains of exactly three certificates: leaf, intermediate, pinned anchor.
 ///
-/// Paths are validated by libcrypto (`X509_verify_cert`: RFC 5280, 6). What it leaves open is decided here: which algorithms and keys may
+/// libcrypto validates paths (`X509_verify_cert`: RFC 5280, 6). This type checks the rest: which algorithms and keys may
 /// sign, that the leaf may sign at all, and the marker extensions.
 package final class PinnedChainVerifier: Sendable {
     package let policy: PinnedChainPolicy
@@ -34,7 +34,7 @@ package final class PinnedChainVerifier: Sendable {
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
-    /// - Throws: why an anchor cannot be used, `anchor-not-self-signed` among it; the path's index says which.
+    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`, with the index of the anchor in the path.
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var validators: [ChainValidator] = []
@@ -59,10 +59,10 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
-    /// How often the cache of chains was asked and had the chain, or had not, and how many it has forgotten.
+    /// The numbers of hits and misses of the cache, and of removed chains.
     package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
 
-    /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
+    /// Reads the key of a leaf, after a check of its size. The key is not yet trusted.
     package func key(of leaf: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let chain = cache.chain(from: leaf.element.encoded) {
             return SignerKey(key: chain.leafKey, isKnown: true, chain: chain)
