@@ -16,7 +16,7 @@ package struct JWSSpecification: Sendable {
     package var bundleID: String?
 
     /// What outputs have beside the payloads.
-    private static let ignoredNames = ["file", "verified", "header", "trust"]
+    private static let ignoredNames = ["file", "verified", "schema", "header", "trust"]
 
     /// Reads a specification.
     ///

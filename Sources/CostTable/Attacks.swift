@@ -162,7 +162,7 @@ extension Attack {
             },
             Attack(name: "JSON, much after a small receipt, in a request") { n in
                 let body = Array("{\"receipt-data\":\"MAA=\",\"x\":\"\(String(repeating: "A", count: n))\"}".utf8)
-                let responder = try VerifyReceiptResponder(bundleIDs: nil, environments: [.production])
+                let responder = try VerifyReceiptResponder(answeringForEveryAppIn: [.production])
                 return (body.count, { "status \(responder.answer(to: body).status.rawValue)" })
             },
             decoding("JSON, each character escaped") { n in

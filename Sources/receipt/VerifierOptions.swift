@@ -17,12 +17,12 @@ struct VerifierOptions {
         .init(
             name: "--root", value: "FILE",
             help:
-                "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated.\nAn intermediate with Apple's marker counts for transaction receipts, which do not contain theirs.",
+                "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated. An intermediate with Apple's marker counts for transaction receipts, which do not contain theirs.",
             isRepeatable: true),
         .init(
             name: "--allow-rsa-1024", value: "",
             help:
-                "Accept transaction receipts of version 2 (until 2015), which are signed\nwith an RSA key of 1024 bits. Such keys are no longer safe."
+                "Accept transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such keys are no longer safe."
         ),
         .init(
             name: "--xcode-root", value: "FILE",
@@ -55,7 +55,8 @@ struct VerifierOptions {
     /// What advice depends on.
     let given: GivenOptions
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    /// - Parameter hasValidationDate: Whether `--at` is the validation date of the certificates.
+    init(_ arguments: Arguments, hasValidationDate: Bool = true) throws(UsageError) {
         bundleID = arguments["--bundle-id"]
         environments = Set(arguments.all("--environment").compactMap(AppStoreEnvironment.init(rawValue:)))
         appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
@@ -73,7 +74,7 @@ struct VerifierOptions {
         } else {
             trust = roots.isEmpty ? .apple : .roots(roots)
         }
-        switch arguments["--at"] ?? "creation" {
+        switch hasValidationDate ? arguments["--at"] ?? "creation" : "creation" {
         case "creation": validationDate = .signing
         case "now": validationDate = .now
         case let text:

@@ -215,7 +215,7 @@ import Testing
             #expect(error?.code == "unusable-trust-anchor" && error?.stage == .verifier)
             #expect(error?.found == "certificate \(place): \(fault)")
             let answers = #expect(throws: VerificationError.self) {
-                try VerifyReceiptResponder(bundleIDs: nil, environments: [.production], trust: trust)
+                try VerifyReceiptResponder(answeringForEveryAppIn: [.production], trust: trust)
             }
             #expect(answers == error)
         }

@@ -12,13 +12,19 @@ import Testing
         codes += SignatureTrustError.Kind.allCases.map(\.rawValue)
         codes += DateFault.allCases.map(\.rawValue)
         codes += PolicyViolation.allCases.map(\.rawValue)
-        // What only a JWS is refused for, which libcrypto does not read.
+        // What only a JWS or a transaction receipt is refused for, which libcrypto does not read.
         let ofJWS: Set = [
             "signed-date-missing", "signed-date-repeated", "signed-date-unreadable", "app-apple-id-mismatch",
             "part-mismatch", "signed-too-long-ago", "signed-in-the-future",
         ]
         #expect(ofJWS.isSubset(of: codes))
         codes.removeAll(where: ofJWS.contains)
+        let ofTransactionReceipts: Set = [
+            "dates-disagree", "purchase-date-missing", "purchase-date-unreadable", "key-size-mismatch",
+            "unpinned-issuer",
+        ]
+        #expect(ofTransactionReceipts.isSubset(of: codes))
+        codes.removeAll(where: ofTransactionReceipts.contains)
         let ofTheHost = Set(HostFault.allCases.map(\.rawValue))
         let listed = StricterCode.reasons.flatMap(\.codes) + StricterCode.shared + StricterCode.optional
         #expect(Set(listed).count == listed.count, "a code has two places")

@@ -60,7 +60,7 @@ import Testing
                     "{\"verified\"", with: "{\"file\":\"\(file)\",\"verified\"", maxReplacements: 1))
         #expect(
             try batch(receipt, "--brief").output == """
-                {"verified":true,"bundle_id":"com.example.app","environment":"production","transaction_ids":["1","2"]}
+                {"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production","transaction_ids":["1","2"]}
 
                 """)
     }

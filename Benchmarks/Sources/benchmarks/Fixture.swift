@@ -20,7 +20,7 @@ final class Fixture {
         warmVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         coldVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
         newLeafVerifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production], trust: trust)
-        responder = try VerifyReceiptResponder(bundleIDs: nil, environments: [.production], trust: trust)
+        responder = try VerifyReceiptResponder(answeringForEveryAppIn: [.production], trust: trust)
         baselines = try Baselines(leaf: authority.leaf.certificate, root: authority.root.certificate)
     }
 

@@ -305,9 +305,8 @@ struct Periods {
             let ends = begun.compactMap { periods[$0].end?.date }.filter { $0 > .distantPast }
             expiry = ends.max() ?? min(period.start, moment.date)
         }
-        let latest = periods[order[order.count - 1]].purchase
         return Subscription(
-            originalTransactionID: latest.originalTransactionID, periods: order.map(item), currentPeriod: item(current),
+            periods: order.map(item), currentPeriod: item(current),
             expiresDate: expiry, isInGracePeriod: isActive && period.expires.map { $0 <= moment.date } ?? false,
             renewal: renewals[index])
     }

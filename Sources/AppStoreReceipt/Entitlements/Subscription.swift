@@ -5,8 +5,6 @@ public import SpanASN1
 /// The periods of a subscription have the same original transaction id, which does not change with renewals, upgrades and downgrades within a subscription
 /// group. (A migration changes it, and `previousOriginalTransactionID` joins the two.)
 public struct Subscription: Hashable, Sendable {
-    /// The original transaction id; after a migration, the latest.
-    public let originalTransactionID: String
     /// All periods, ordered by purchase date. Those that begin after the date are among them.
     ///
     /// Restored transactions of a period are not listed again.
@@ -23,6 +21,8 @@ public struct Subscription: Hashable, Sendable {
     /// Receipts and transactions do not contain it. Ask the App Store Server API (Get All Subscription Statuses), or pass renewal information and notifications.
     public let renewal: SubscriptionRenewal?
 
+    /// The original transaction id; after a migration, the latest.
+    public var originalTransactionID: String { periods[periods.count - 1].purchase.originalTransactionID }
     /// The access that ``currentPeriod`` gives, or the reason it gives none.
     public var access: Entitlements.Access { currentPeriod.access }
     /// A Boolean value that indicates whether the subscription gives access.

@@ -5,7 +5,7 @@ extension JSONWriter {
     package mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         name("schema")
-        integer(1)
+        integer(Self.schema)
         name("at")
         date(entitlements.date)
         name("items")

@@ -4,9 +4,12 @@ import StrictText
 
 // What became of one input: one JSON object, which the command prints on a line of its own.
 extension JSONWriter {
-    /// `{"file":…,"verified":true,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"error":{…}}`. A JWS stands under the name of its
+    /// The version of the schema of verdicts and decisions, which the article *JSON* describes. It changes if a member changes its meaning or goes.
+    static let schema: Int64 = 1
+
+    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"schema":1,"error":{…}}`. A JWS stands under the name of its
     /// kind, and the parts of a notification after it under theirs:
-    /// `{"file":…,"verified":true,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     ///
     /// - Parameters:
     ///   - otherMembers: the value of the member `input`, an object; nothing where it is empty.
@@ -46,7 +49,7 @@ extension JSONWriter {
         }
     }
 
-    /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
+    /// `{"file":…,"verified":false,"schema":1,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
     /// known kind is the member `payload`. An error is as in a verdict.
     package mutating func decoding(
         _ result: Result<UnverifiedEvidence, VerificationError>, file: String?,
@@ -74,16 +77,21 @@ extension JSONWriter {
         endObject()
     }
 
-    /// `{"file":…,"verified":false,"error":{"code":…,"message":…}}` for an input that could not be read at all.
+    /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at all.
     package mutating func failure(code: StaticString, message: String, file: String?) {
         beginVerdict(isVerified: false, file)
         name("error")
+        error(code: code, message: message)
+        endObject()
+    }
+
+    /// `{"code":…,"message":…}`
+    package mutating func error(code: StaticString, message: String) {
         beginObject()
         name("code")
         string(code)
         name("message")
         string(message)
-        endObject()
         endObject()
     }
 
@@ -100,6 +108,8 @@ extension JSONWriter {
         }
         name("verified")
         bool(isVerified)
+        name("schema")
+        integer(Self.schema)
     }
 
     /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:

@@ -13,19 +13,19 @@ extension Receipt {
 }
 
 extension VerifiedReceipt {
-    /// The verified receipt as one line of JSON: `{"verified":true,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``.
+    /// The verified receipt as one line of JSON: `{"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, with the object of ``Receipt/json``.
     ///
     /// `receipt verify --format json` prints the same.
     public var json: String { VerifiedEvidence.receipt(self).json }
 }
 
 extension UnverifiedReceipt {
-    /// The unverified receipt as one line of JSON: `{"verified":false,"receipt":{…}}`, with the object of ``Receipt/json``.
+    /// The unverified receipt as one line of JSON: `{"verified":false,"schema":1,"receipt":{…}}`, with the object of ``Receipt/json``.
     public var json: String { JSONWriter.text { $0.decoding(.success(.receipt(self)), file: nil) } }
 }
 
 extension VerificationError {
-    /// The error as one line of JSON, for a log: `{"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`.
+    /// The error as one line of JSON, for a log: `{"verified":false,"schema":1,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`.
     ///
     /// The object `error` also has `found`, `expected`, `part`, `offset`, `offset_in` (an ``OffsetBase``), `form` (the form that the input begins like) and
     /// `path`, if they are known.
@@ -35,7 +35,7 @@ extension VerificationError {
 extension VerifiedEvidence {
     /// The evidence as one line of JSON, which `receipt verify --format json` prints, too.
     ///
-    /// For a receipt, it is ``VerifiedReceipt/json``. For a JWS, it is `{"verified":true,"trust":{…},"transaction":{…}}`, or `renewal_info`,
+    /// For a receipt, it is ``VerifiedReceipt/json``. For a JWS, it is `{"verified":true,"schema":1,"trust":{…},"transaction":{…}}`, or `renewal_info`,
     /// `app_transaction`, `notification` or `realtime_request` instead of `transaction`. The verified parts of a notification are members of the same
     /// object. The members have Apple's names and values, except that dates are in RFC 3339.
     public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }

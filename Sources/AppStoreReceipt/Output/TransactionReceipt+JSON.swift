@@ -89,13 +89,13 @@ extension TransactionReceipt {
 }
 
 extension VerifiedTransactionReceipt {
-    /// The verified transaction receipt as one line of JSON: `{"verified":true,"trust":{…},"transaction_receipt":{…}}`, with the object of
+    /// The verified transaction receipt as one line of JSON: `{"verified":true,"schema":1,"trust":{…},"transaction_receipt":{…}}`, with the object of
     /// ``TransactionReceipt/json``.
     public var json: String { VerifiedEvidence.transactionReceipt(self).json }
 }
 
 extension UnverifiedTransactionReceipt {
-    /// The unverified transaction receipt as one line of JSON: `{"verified":false,"transaction_receipt":{…}}`, with the object of
+    /// The unverified transaction receipt as one line of JSON: `{"verified":false,"schema":1,"transaction_receipt":{…}}`, with the object of
     /// ``TransactionReceipt/json``.
     public var json: String {
         var writer = JSONWriter()

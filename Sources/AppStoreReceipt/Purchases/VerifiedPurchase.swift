@@ -145,7 +145,7 @@ extension PurchaseOffer {
     fileprivate init?(_ info: TransactionInfo) {
         self.init(
             type: info.offerType, id: info.offerID, discountType: info.offerDiscountType, period: info.offerPeriod)
-        if type == nil, id == nil, discountType == nil, period == nil { return nil }
+        if case (nil, nil, nil, nil) = (type, id, discountType, period) { return nil }
     }
 }
 

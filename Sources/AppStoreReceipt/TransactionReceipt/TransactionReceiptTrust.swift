@@ -62,7 +62,9 @@ struct TransactionReceiptTrust: Sendable {
     }
 
     /// The first step: the signature over the version and the decoded `purchase-info`, with the key of the blob's certificate.
-    func verifySignature(of blob: borrowing SignatureBlob, over purchaseInfo: [UInt8]) throws(VerificationError) -> SignerKey {
+    func verifySignature(of blob: borrowing SignatureBlob, over purchaseInfo: [UInt8]) throws(VerificationError)
+        -> SignerKey
+    {
         let (verifier, _) = try engine(blob.version)
         let rules = blob.version.rules
         let signed = [UInt8(truncatingIfNeeded: blob.version.rawValue)] + purchaseInfo

@@ -34,18 +34,31 @@ public struct VerifyReceiptResponder: Sendable {
     /// The clock for `request_date`, and for status 21006; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
 
-    /// Creates a responder.
+    /// Creates a responder for your apps.
     ///
     /// - Parameters:
-    ///   - bundleIDs: The bundle ids of your apps. The status for receipts of other apps is 21003. With `nil`, the responder answers for every app, as
-    ///     Apple's server does. Then compare `receipt.bundle_id` before you grant anything.
+    ///   - bundleIDs: The bundle ids of your apps. The status for receipts of other apps is 21003.
     ///   - environments: The environments whose receipts are answered with status 0.
     ///   - trust: The certificates to trust; by default Apple's.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(
-        bundleIDs: Set<String>?, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
+        bundleIDs: Set<String>, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
     ) throws(VerificationError) {
         try self.init(policy: VerificationPolicy(bundleIDs: bundleIDs, environments: environments), trust: trust)
+    }
+
+    /// Creates a responder that answers for every app, as Apple's server does.
+    ///
+    /// A receipt of any app, also one that costs nothing, is answered with status 0. Compare `receipt.bundle_id` before you grant anything.
+    ///
+    /// - Parameters:
+    ///   - environments: The environments whose receipts are answered with status 0.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
+    public init(
+        answeringForEveryAppIn environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
+    ) throws(VerificationError) {
+        try self.init(policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: trust)
     }
 
     /// Creates a responder with a policy.

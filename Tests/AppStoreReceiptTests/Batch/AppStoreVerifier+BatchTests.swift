@@ -108,8 +108,9 @@ import Testing
 
     /// Names that some reader takes for one of the verdict's: Go's folds case as Unicode does (`ſ` is `s`), others by their own rules.
     @Test(arguments: [
-        "verified", "error", "trust", "receipt", "file", "transaction", "notification", "renewal_info", "input",
-        "app_transaction", "realtime_request", "bundle_id", "environment", "transaction_ids", "verif\\u0069ed",
+        "verified", "schema", "error", "trust", "receipt", "file", "transaction", "notification", "renewal_info",
+        "input", "app_transaction", "realtime_request", "bundle_id", "environment", "transaction_ids",
+        "verif\\u0069ed",
         "VERIFIED", "Transaction_IDs", "tranſaction", "transactıon", "transactİon", "realtime_requeſt", "receıpt",
         "verıfied", "\\u212A", "verified\u{301}",
     ])
@@ -123,7 +124,9 @@ import Testing
                         == "{\"input\":{\"id\":1,\"\(name)\":true,\"b\":2},\(own.json(isBrief: isBrief).dropFirst())")
             }
             let members = try object(verdict)
-            #expect(members.keys.filter { !["input", "verified", "trust", "receipt", "error"].contains($0) } == [])
+            #expect(
+                members.keys.filter { !["input", "verified", "schema", "trust", "receipt", "error"].contains($0) } == []
+            )
         }
     }
 
@@ -134,12 +137,12 @@ import Testing
         let ids = try verifier.verifyReceipt(receipt).inAppPurchases.compactMap(\.transactionID)
         #expect(
             verdict(base64).json(isBrief: true) == """
-                {"verified":true,"bundle_id":"com.example.app","environment":"production",\
+                {"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production",\
                 "transaction_ids":["\(ids[0])","\(ids[1])"]}
                 """)
         #expect(
             verdict("{\"id\":1,\"signedTransactionInfo\":\"\(transaction)\"}").json(isBrief: true) == """
-                {"input":{"id":1},"verified":true,"bundle_id":"com.example.app","environment":"production",\
+                {"input":{"id":1},"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production",\
                 "transaction_ids":["1000"]}
                 """)
         #expect(verdict("MIIB").json(isBrief: true) == verdict("MIIB").json())

@@ -73,7 +73,7 @@ import Testing
             + #""promotional_offer_id":"summer","unknown_attributes":[{"type":1709,"version":1,"value":"0c00"}]},{}]}"#
         let receipt = try Self.full()
         #expect(receipt.receipt.json == expected)
-        #expect(receipt.json == #"{"verified":false,"receipt":\#(expected)}"#)
+        #expect(receipt.json == #"{"verified":false,"schema":1,"receipt":\#(expected)}"#)
     }
 
     @Test func `absent fields are absent keys, but for the list of purchases`() throws {
@@ -112,7 +112,7 @@ import Testing
         let trust = receipt.verification
         #expect(
             receipt.json
-                == #"{"verified":true,"trust":{"authority":"custom-root","anchor":"\#(trust.anchor)","signer":"\#(trust.signer)","#
+                == #"{"verified":true,"schema":1,"trust":{"authority":"custom-root","anchor":"\#(trust.anchor)","signer":"\#(trust.signer)","#
                 + #""signer_expires":"\#(trust.signerExpiry)","digest":"SHA-256","validated_at":"2025-06-15T12:00:00Z"},"#
                 + #""receipt":\#(receipt.receipt.json)}"#)
     }
@@ -139,7 +139,7 @@ import Testing
         ),
     ])
     func `an error has its code, its stage and its place`(error: VerificationError, json: String) {
-        #expect(error.json == #"{"verified":false,"error":\#(json)}"#)
+        #expect(error.json == #"{"verified":false,"schema":1,"error":\#(json)}"#)
     }
 
     @Test(arguments: [

@@ -400,7 +400,7 @@ struct TransactionReceiptTests {
         #expect(Self.failure(text, try Self.verifier())?.code == "untrusted-chain")
         let decoded = try UnverifiedTransactionReceipt(decoding: text)
         #expect(decoded.transactionReceipt.productID == "pro")
-        #expect(decoded.json.hasPrefix(#"{"verified":false,"transaction_receipt":{"version":4,"#))
+        #expect(decoded.json.hasPrefix(#"{"verified":false,"schema":1,"transaction_receipt":{"version":4,"#))
     }
 
     @Test func `the JSON of a transaction receipt makes the same receipt again`() throws {

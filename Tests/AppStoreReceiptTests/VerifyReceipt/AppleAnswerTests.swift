@@ -25,7 +25,7 @@ struct AppleAnswerTests {
 
     private func answer(to name: String) throws -> [String: Any] {
         let text = try Data(binary(name)).base64EncodedString()
-        let answer = try VerifyReceiptResponder(bundleIDs: nil, environments: [.sandbox]).answer(
+        let answer = try VerifyReceiptResponder(answeringForEveryAppIn: [.sandbox]).answer(
             to: Array("{\"receipt-data\":\"\(text)\"}".utf8))
         #expect(answer.status == .valid)
         return try #require(JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])

@@ -12,7 +12,7 @@ struct VerifyReceiptResponderTests {
 
     static func responder(_ environments: AppStoreEnvironment...) throws -> VerifyReceiptResponder {
         var responder = try VerifyReceiptResponder(
-            bundleIDs: nil, environments: Set(environments), trust: Minted.trust)
+            answeringForEveryAppIn: Set(environments), trust: Minted.trust)
         responder.clock = { clock }
         return responder
     }
@@ -80,7 +80,7 @@ struct VerifyReceiptResponderTests {
             "original_purchase_date_pst":"2025-03-31 17:00:00 America/Los_Angeles",
             "expires_date":"2025-05-01 00:00:00 Etc/GMT","expires_date_ms":"1746057600000",
             "expires_date_pst":"2025-04-30 17:00:00 America/Los_Angeles",
-            "web_order_line_item_id":"680000000000002","is_trial_period":"true","is_in_intro_offer_period":"true",
+            "web_order_line_item_id":"340000000000001","is_trial_period":"true","is_in_intro_offer_period":"true",
             "cancellation_date":"2025-04-11 12:00:00 Etc/GMT","cancellation_date_ms":"1744372800000",
             "cancellation_date_pst":"2025-04-11 05:00:00 America/Los_Angeles","cancellation_reason":"1",
             "promotional_offer_id":"summer"}]}}
@@ -283,8 +283,8 @@ struct VerifyReceiptResponderTests {
     @Test func `bundle ids are checked if they are given`() throws {
         let request = Self.request(try Self.builder().signed(by: Minted.authority))
         for (bundleIDs, status) in [
-            (nil, VerifyReceiptStatus.valid), (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
-        ] as [(Set<String>?, VerifyReceiptStatus)] {
+            (["com.example.app"], .valid), (["com.example.other"], .notAuthenticated),
+        ] as [(Set<String>, VerifyReceiptStatus)] {
             let responder = try VerifyReceiptResponder(
                 bundleIDs: bundleIDs, environments: [.production], trust: Minted.trust)
             #expect(responder.answer(to: request).status == status)
@@ -297,7 +297,7 @@ struct VerifyReceiptResponderTests {
         builder.encoding = .ber()
         let request = Self.request(try builder.signed(by: signer))
         let responder = try VerifyReceiptResponder(
-            bundleIDs: nil, environments: [.xcode], trust: .storeKitTesting([signer.trustAnchor]))
+            answeringForEveryAppIn: [.xcode], trust: .storeKitTesting([signer.trustAnchor]))
         let answer = responder.answer(to: request)
         #expect(answer.status == .valid)
         #expect(try Self.json(answer.body)["environment"] as? String == "Xcode")

@@ -5,7 +5,7 @@ func items(_ stored: [Purchase]) -> Int {
     #if CONTROL
     Entitlements(trustingStored: stored, at: .now).items.count
     #else
-    // error: cannot convert value of type '[Purchase]'
+    // error: no exact matches in call to initializer
     Entitlements(stored, at: .now).items.count
     #endif
 }
