@@ -9,21 +9,21 @@ struct CMSAnchor: Sendable {
     let validator: ChainValidator
 }
 
-/// The ways from signers' certificates to anchors among the certificates at hand for one message.
+/// The paths from signers' certificates to anchors, among the available certificates of one message.
 ///
-/// The order of the certificates decides nothing: copies count once, and the rest are taken in the order of their bytes. Who has issued whom is
-/// settled by signatures, from the anchors down, before a path is built. So a certificate that no anchor stands behind costs one check for each
-/// genuine issuer of the name that it gives, and is part of no path, whatever it calls itself.
+/// The order of the certificates does not change the result: copies count once, and the others are sorted by their bytes. Before a path is built, signatures
+/// determine the issuers, from the anchors down. Therefore a certificate without an anchor costs one check for each
+/// genuine issuer with the name in it, and is in no path, whatever names it has.
 ///
 /// The work is bounded for a message as a whole: by ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount``.
 struct CMSPathSearch {
-    /// Certificates from a signer's to the last below the anchor, and the anchor, by their places in ``certificates`` and ``anchors``.
+    /// The certificates from a signer's to the last below the anchor, and the anchor, as indices of ``certificates`` and ``anchors``.
     struct Path {
         let certificates: [Int]
         let anchor: Int
     }
 
-    /// A certificate that libcrypto has read. Copies of anchors are among them for the sake of signers, and issue nothing themselves.
+    /// A certificate that libcrypto has read. A copy of an anchor can be a signer's certificate, but is not tried as an issuer.
     struct Certificate {
         let member: CertificatePool.Member
         let handle: CertificateHandle
@@ -35,9 +35,9 @@ struct CMSPathSearch {
     private let limits: CMSLimits
     private var checkCount = 0
     private var pathCount = 0
-    /// Who may have issued a certificate, by names alone, once that was asked.
+    /// The possible issuers of a certificate by name, once they were determined.
     private var candidates: [Int: (issuers: [Int], anchors: [Int])] = [:]
-    /// Whether the signature of a certificate is by an issuer's key, once that was checked.
+    /// Whether an issuer's key signed a certificate, once that was checked.
     private var signatures: [Link: Bool] = [:]
 
     private struct Link: Hashable {
@@ -50,12 +50,12 @@ struct CMSPathSearch {
         case anchor(Int)
     }
 
-    /// - Parameter members: all certificates at hand, given to libcrypto where the policy allows.
+    /// - Parameter members: all available certificates. libcrypto has read those that the policy allows.
     init(_ members: [CertificatePool.Member], _ anchors: [CMSAnchor], _ limits: CMSLimits) {
         self.anchors = anchors
         self.limits = limits
         var certificates: [Certificate] = []
-        // Of equal ones the first in the message stays: errors are placed there.
+        // Of equal certificates, keep the first in the message, because errors have its offset.
         var known: Set<[UInt8]> = []
         for member in members {
             guard let handle = member.handle, known.insert(member.der).inserted else { continue }
@@ -67,11 +67,11 @@ struct CMSPathSearch {
 
     func index(of member: CertificatePool.Member) -> Int? { certificates.firstIndex { $0.member.der == member.der } }
 
-    /// Gives the paths from a certificate to `body`, shorter ones first, until it returns a result.
+    /// Calls `body` with the paths from a certificate, shorter ones first, until it returns a result.
     ///
-    /// - Returns: `nil` when `body` has returned nothing for all paths.
-    /// - Throws: what `body` throws. Where there is no path: `invalid-chain-length` if there are longer ones than allowed,
-    ///   `invalid-certificate-signature` if what may have been issued by a trusted issuer was not, else `untrusted-chain`; `too-many-paths`.
+    /// - Returns: The result; `nil` if `body` returned `nil` for all paths.
+    /// - Throws: What `body` throws. If there is no path: `invalid-chain-length` if all paths are longer than allowed,
+    ///   `invalid-certificate-signature` if a certificate names a trusted issuer that did not sign it, or else `untrusted-chain`; `too-many-paths`.
     mutating func firstResult<Result>(
         from signer: Int, _ body: (Path) throws(SignatureTrustError) -> Result?
     ) throws(SignatureTrustError) -> Result? {
@@ -94,7 +94,7 @@ struct CMSPathSearch {
                     if let result = try body(Path(certificates: path, anchor: anchor)) { return result }
                 }
                 for issuer in issuers.issuers[last] ?? [] where !path.contains(issuer) {
-                    // Intermediates so far, this one, and those between it and the nearest anchor.
+                    // The intermediates so far, this one, and those between it and the nearest anchor.
                     let intermediateCount = path.count - 1 + (issuers.distances[issuer] ?? .max / 2)
                     if intermediateCount <= min(limits.maximumIntermediateCount, 100) { longer.append(path + [issuer]) }
                 }
@@ -119,15 +119,15 @@ struct CMSPathSearch {
 // MARK: - Who issued whom
 
 extension CMSPathSearch {
-    /// What leads down from the anchors to one certificate.
+    /// The paths from the anchors down to one certificate.
     private struct TrustedIssuers {
-        /// The issuers of a certificate that an anchor stands behind.
+        /// The issuers of a certificate that have a path to an anchor.
         var issuers: [Int: [Int]] = [:]
         /// The anchors that issued a certificate.
         var anchors: [Int: [Int]] = [:]
-        /// How many certificates there are at least from one, itself included, to an anchor, itself not.
+        /// The minimum number of certificates in a path from a certificate to an anchor, without the anchor.
         var distances: [Int: Int] = [:]
-        /// The least surprising reason why a certificate is not among them.
+        /// The best explanation why a certificate has no path.
         var fault: SignatureTrustError?
     }
 
@@ -164,7 +164,7 @@ extension CMSPathSearch {
         return result
     }
 
-    /// A certificate and all above it that its issuers' names lead to.
+    /// A certificate and all its possible issuers by name, directly or indirectly.
     private mutating func ancestors(of signer: Int) -> [Int] {
         var reached = [signer]
         var known: Set<Int> = [signer]

@@ -148,7 +148,7 @@ public final class CMSVerifier: Sendable {
                         of: signer, message, content, pool.members[member], &digests)
                     let signingTime = try signer.signingTime()
                     let date = try date.resolve(signingTime, offset: signer.element.offset)
-                    // Not before a signature holds: certificates are read then, and what was found out about them serves all signers.
+                    // Only after a signature is valid, because this reads all certificates. All signers use the result.
                     var ways = if let search { search } else { try chains.search(&pool) }
                     let path = try chains.path(from: pool.members[member], in: pool, &ways, at: date)
                     search = ways

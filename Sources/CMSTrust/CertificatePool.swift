@@ -3,14 +3,14 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// The certificates at hand for one message: its own, then those that the policy adds.
+/// The certificates for one message: its own, then those of the policy.
 struct CertificatePool {
     struct Member: Sendable {
         let der: [UInt8]
-        /// Where it begins in the message; `nil` if it came from the policy.
+        /// The offset in the message; `nil` for a certificate of the policy.
         let offset: Int?
         private(set) var handle: CertificateHandle?
-        /// Why there is no handle, once that was tried.
+        /// The reason there is no handle, once libcrypto has tried to read the certificate.
         private(set) var fault: SignatureTrustError?
 
         init(der: [UInt8], offset: Int?) {
@@ -18,7 +18,7 @@ struct CertificatePool {
             self.offset = offset
         }
 
-        /// Runs what looks into the certificate. A place in one that the message does not carry is no place in the message.
+        /// Runs a closure that reads a part of the certificate. Errors in a certificate of the policy have no offset in the message.
         func withView<Result>(
             _ body: (Certificate) throws(SignatureTrustError) -> Result
         ) throws(SignatureTrustError) -> Result {
@@ -35,7 +35,7 @@ struct CertificatePool {
             }
         }
 
-        /// Gives the certificate to libcrypto, if its key is one that the policy accepts: path building must not meet a key that costs seconds.
+        /// Passes the certificate to libcrypto if the policy accepts its key, so that path building never uses a key that costs seconds.
         mutating func load(_ algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
             guard handle == nil, fault == nil else { return }
             do throws(SignatureTrustError) {
@@ -56,9 +56,9 @@ struct CertificatePool {
         members = embedded.map { Member(der: $0.der, offset: $0.offset) } + additional
     }
 
-    /// The certificate that a signer names; `nil` for a signer that is not selected.
+    /// The certificate that a signer identifies; `nil` if the signer is not selected.
     ///
-    /// Two that differ may not both answer to the name, or their order would decide.
+    /// Two different certificates that match are an error; otherwise, their order would decide.
     func index(
         of signer: SignerInfo, _ selection: CMSVerifier.SignerSelection
     ) throws(SignatureTrustError) -> Int? {
@@ -85,12 +85,12 @@ struct CertificatePool {
         return found
     }
 
-    /// Gives all certificates to libcrypto that may be given to it.
+    /// Passes all certificates to libcrypto that the policy allows.
     mutating func load(_ algorithms: AlgorithmPolicy) throws(SignatureTrustError) {
         for index in members.indices { try members[index].load(algorithms) }
     }
 
-    /// Why a certificate was kept from libcrypto, if there is one and a certificate at hand names it as its issuer.
+    /// The reason a certificate was not passed to libcrypto, if another certificate names it as its issuer.
     func faultOfMissingIssuer() throws(SignatureTrustError) -> SignatureTrustError? {
         for refused in members {
             guard let fault = refused.fault else { continue }

@@ -2,11 +2,11 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// libcrypto 3.0 takes a delta list for a full one, ignores a scope that a list states twice, and believes a full list that takes an entry back.
+// libcrypto 3.0 treats a delta list as a full one, ignores a repeated scope, and accepts a full list that removes an entry.
 extension CertificateRevocationList {
-    /// Why the list does not mean what libcrypto takes it to mean; `nil` for a list that can be used.
+    /// The reason libcrypto would misinterpret the list; `nil` if the list can be used.
     ///
-    /// A list may say that it covers only some certificates: libcrypto uses it for those alone.
+    /// A list can restrict itself to some certificates. libcrypto uses it only for those.
     ///
     /// - Throws: errors of syntax.
     func misreading() throws(ASN1DecodingError) -> SignatureTrustError.Kind? {
@@ -15,9 +15,9 @@ extension CertificateRevocationList {
         while let next = try extensions.next() {
             let identifier = try next.id.objectIdentifier()
             if identifier == .deltaCRLIndicator { return .deltaRevocationList }
-            // RFC 5280, 4.2: no extension is there twice.
+            // RFC 5280, 4.2: extensions must not be repeated.
             guard known.insert(identifier).inserted else { throw next.id.error(.duplicateElement) }
-            // RFC 5280, 5.2: a list with an unknown critical extension must not be used. libcrypto knows these two.
+            // RFC 5280, 5.2: a list with an unknown critical extension must not be used. libcrypto supports these two.
             let isKnown = identifier == .issuingDistributionPoint || identifier == .authorityKeyIdentifier
             if next.isCritical, !isKnown { return .unsupportedRevocationList }
         }
@@ -25,13 +25,13 @@ extension CertificateRevocationList {
         while let entry = try entries.next() {
             var extensions = entry.extensions
             while let next = try extensions.next() {
-                // RFC 5280, 5.3: the same for an entry. libcrypto knows this one.
+                // RFC 5280, 5.3: the same for an entry. libcrypto supports this one.
                 if next.isCritical, !next.id.matches(.certificateIssuer) { return .unsupportedRevocationList }
                 guard next.id.matches(.reasonCode) else { continue }
                 let reason = try next.value.decode { (value) throws(ASN1DecodingError) in
                     try value.read().enumerated(as: UInt8.self)
                 }
-                // RFC 5280, 5.3.1: removeFromCRL is for delta lists.
+                // RFC 5280, 5.3.1: removeFromCRL is only for delta lists.
                 guard reason != 8 else { throw next.value.error(.unexpectedValue) }
             }
         }

@@ -3,9 +3,9 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// What general messages need beyond what receipts do.
+// Verification that general messages need and receipts do not.
 
-/// The digests of one content, each computed once however many signers use it.
+/// The digests of one content. Each is computed once, for all signers.
 struct ContentDigests {
     private var known: [DigestValue] = []
 
@@ -20,7 +20,7 @@ struct ContentDigests {
 }
 
 extension CMSVerifier {
-    /// A signer's signature, with the key of the certificate that it names.
+    /// Verifies a signer's signature with the key of the certificate that it identifies.
     func verifySignature(
         of signer: SignerInfo, _ message: SignedData, _ content: Span<UInt8>,
         _ certificate: CertificatePool.Member, _ digests: inout ContentDigests
@@ -81,10 +81,10 @@ extension SignerInfoIterator {
 }
 
 extension SignedData {
-    /// The octets that were signed: one content, inside or detached, never a choice of two.
+    /// The signed octets: the content of the message or the detached content. Having both is an error.
     ///
-    /// RFC 2315 allows content that is no OCTET STRING; its octets without tag and length are signed (RFC 2315, 9.3; RFC 5652, 5.2.1). Since no signature
-    /// covers the tag, this is for version 1 and types other than data, where only RFC 2315 can be meant.
+    /// RFC 2315 allows content that is no OCTET STRING; its octets without tag and length are signed (RFC 2315, 9.3; RFC 5652, 5.2.1). No signature
+    /// covers the tag, so this is only for version 1 and types other than data, to which only RFC 2315 applies.
     @_lifetime(copy self, copy detached)
     func signedContent(detached: Span<UInt8>?) throws(SignatureTrustError) -> Span<UInt8> {
         let path = ASN1Path(.encapContentInfo)
@@ -101,14 +101,14 @@ extension SignedData {
         return content.content
     }
 
-    /// Checks a content that is signed without signed attributes.
+    /// Checks content that was signed without signed attributes.
     func checkUnattributed(_ content: Span<UInt8>, _ signer: SignerInfo) throws(SignatureTrustError) {
-        // RFC 5652, 5.3: without them the signature covers the content but not its type.
+        // RFC 5652, 5.3: without signed attributes, the signature does not cover the type of the content.
         guard contentType.matches(.data) else {
             throw SignatureTrustError(.missingSignedAttributes, offset: signer.element.offset)
         }
-        // The signature over another message's attributes is one over a content that consists of them: strip the attributes, present them as
-        // content, and the message verifies though nobody signed such a content.
+        // A signature over signed attributes is also one over content with the same bytes. An attacker could present the attributes of a message as its
+        // content, and the message would verify although its signer never signed that content.
         guard !content.isEmpty, content[0] == 0x31 else { return }
         let isAttributeSet: Bool
         do throws(ASN1DecodingError) {

@@ -11,17 +11,17 @@ package final class CertificateHandle: Sendable {
         }
     }
 
-    /// Whether the certificate names itself as its issuer: only such an anchor ends a path. Its signature is not checked.
+    /// Whether the subject and the issuer of the certificate are the same. Only such an anchor ends a path. The signature is not checked.
     package var isSelfIssued: Bool {
         defer { ERR_clear_error() }
         return unsafe X509_self_signed(certificate.pointer, 0) == 1
     }
 
-    /// Whether names, key identifiers and kinds of key allow that `issuer` has issued this certificate. No signature is checked.
+    /// Whether names, key identifiers and kinds of key allow `issuer` to be the issuer of this certificate. No signature is checked.
     package func mayBeIssued(by issuer: CertificateHandle) -> Bool {
         defer { ERR_clear_error() }
         let code = unsafe X509_check_issued(issuer.certificate.pointer, certificate.pointer)
-        // A key that may not sign certificates can have signed this one all the same. Path validation says so.
+        // A key without the right to sign certificates may have signed this one. Path validation reports that.
         return code == X509_V_OK || code == X509_V_ERR_KEYUSAGE_NO_CERTSIGN
     }
 

@@ -1,8 +1,8 @@
 import CLibcryptoShims
 
-/// What path validation (RFC 5280, 6) found.
+/// The result of path validation (RFC 5280, 6).
 package enum ChainResult: Hashable, Sendable {
-    /// The path, from the leaf to the anchor; the anchor alone for a leaf that is one.
+    /// The path, from the leaf to the anchor. If the leaf is an anchor, it is the only certificate.
     case valid(path: [ChainLink])
     /// `depth` counts from the leaf, which is 0.
     case invalid(ChainFault, depth: Int)
@@ -11,7 +11,7 @@ package enum ChainResult: Hashable, Sendable {
 /// One certificate of a path that ``ChainValidator`` found.
 package enum ChainLink: Hashable, Sendable {
     case leaf
-    /// By its place among those that were given.
+    /// Its index among the given certificates.
     case untrusted(Int)
     case anchor
 }
@@ -27,7 +27,7 @@ package enum ChainFault: Hashable, Sendable {
     case pathLengthExceeded
     case unknownCriticalExtension
     case chainTooLong
-    /// libcrypto's own rules on algorithms and key sizes.
+    /// A violation of libcrypto's own rules on algorithms and key sizes.
     case weakAlgorithm
     case revoked
     case noRevocationList

@@ -1,20 +1,20 @@
 import CLibcryptoShims
 
-/// libcrypto's path validation (RFC 5280, 6) against one pinned anchor. May be shared by threads.
+/// libcrypto's path validation (RFC 5280, 6) against one pinned anchor. It is thread-safe.
 ///
-/// One alone, since of several anchors that fit libcrypto tries the first and no other.
+/// There is only one anchor, because libcrypto tries only the first of several that match.
 package final class ChainValidator: Sendable {
-    /// Which certificates of a path must be covered by a revocation list.
+    /// The certificates of a path that a revocation list must cover.
     package enum RevocationScope: Sendable { case leaf, chain }
 
     private let anchor: CertificateHandle
     private let isStrict: Bool
     private let store: Owned<StoreObject>
 
-    /// Only an anchor that names itself as its issuer ends a path. The host's own certificates are never consulted.
+    /// Only an anchor whose subject is also its issuer ends a path. The certificates of the host are never used.
     ///
-    /// - Parameter isStrict: whether certificates must also keep the profile's lesser rules (RFC 5280, 4.2: key identifiers, which
-    ///   extensions are critical). All chains that Apple signed do; home-made ones often do not.
+    /// - Parameter isStrict: whether certificates must also follow the profile's minor rules (RFC 5280, 4.2: key identifiers, which
+    ///   extensions are critical). All chains of Apple do; private ones often do not.
     package init(anchor: CertificateHandle, isStrict: Bool = false) throws(LibcryptoError) {
         let store = try unsafe Owned<StoreObject>(X509_STORE_new())
         guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
@@ -25,15 +25,15 @@ package final class ChainValidator: Sendable {
         self.store = store
     }
 
-    /// Looks for a path from `leaf` through `untrusted` to the anchor, and judges it at the given date.
+    /// Finds a path from `leaf` through `untrusted` to the anchor, and validates it at the given date.
     ///
-    /// Checked are signatures, validity periods, `basicConstraints`, path lengths, `keyCertSign`, name constraints and that no critical
-    /// extension is unknown. Not checked: algorithms and key sizes, and what the leaf may be used for.
+    /// Checks signatures, validity periods, `basicConstraints`, path lengths, `keyCertSign`, name constraints, and that no critical
+    /// extension is unknown. It checks neither algorithms and key sizes nor the purpose of the leaf.
     ///
     /// - Parameters:
-    ///   - secondsSince1970: the date. As libcrypto has it, `notAfter` itself is too late by a second.
-    ///   - revocationLists: none means that revocation is not checked.
-    ///   - maximumIntermediates: how many certificates may stand between leaf and anchor; at most 100.
+    ///   - secondsSince1970: the date. For libcrypto, a certificate has already expired at `notAfter`.
+    ///   - revocationLists: the lists; if there are none, revocation is not checked.
+    ///   - maximumIntermediates: the maximum number of certificates between leaf and anchor; at most 100.
     package func validate(
         leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
@@ -67,12 +67,12 @@ package final class ChainValidator: Sendable {
             unsafe X509_STORE_CTX_set0_crls(context.pointer, lists.pointer)
         }
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
-        // Levels fit nobody: 1 refuses SHA-1 chains that Apple signed, 0 accepts MD5. Whoever calls has a list of its own.
+        // No other level fits: 1 refuses SHA-1 chains that Apple signed. 0 accepts MD5, so callers have their own list of algorithms.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 0)
-        // libcrypto knows the years 1900 to 9999; beyond them it calls a certificate broken, not expired or not yet valid.
+        // libcrypto supports the years 1900 to 9999. For other years, it reports a malformed certificate, not an expired or not yet valid one.
         let time = min(max(secondsSince1970, -2_208_988_800), 253_402_300_799)
         unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(time))
-        // Two more than allowed: libcrypto counts an untrusted root, and would call a path without an anchor too long.
+        // Two more than allowed: libcrypto counts an untrusted root, and would otherwise report a path without an anchor as too long.
         let maximum = min(max(maximumIntermediates, 0), 100)
         unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(maximum + 2))
 
@@ -92,7 +92,7 @@ package final class ChainValidator: Sendable {
         }
     }
 
-    /// The path that libcrypto found holds the very objects it was given.
+    /// The path that libcrypto found contains the same objects that it was given.
     private func path(
         in context: borrowing Owned<StoreContextObject>, _ leaf: CertificateHandle, _ untrusted: [CertificateHandle]
     ) throws(LibcryptoError) -> [ChainLink] {

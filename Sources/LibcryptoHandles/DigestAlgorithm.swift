@@ -1,6 +1,6 @@
 import CLibcryptoShims
 
-/// The digest algorithms (FIPS 180-4) that a signature may be made over.
+/// The digest algorithms (FIPS 180-4) for signatures.
 package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     case sha1, sha224, sha256, sha384, sha512
 
@@ -16,7 +16,7 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
 
     /// The digest of `bytes`, in one call.
     ///
-    /// - Throws: `algorithmUnavailable` where libcrypto lacks the algorithm.
+    /// - Throws: `algorithmUnavailable` if libcrypto does not have the algorithm.
     package func digest(of bytes: Span<UInt8>) throws(LibcryptoError) -> DigestValue {
         let method = try unsafe method
         var storage = DigestValue.Storage()
@@ -48,7 +48,7 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Fetched once for the process, by raw value, and immutable from then on; `nil` where the host offers no implementation.
+    /// The implementations by raw value, fetched once and then immutable; `nil` if the host has none.
     private nonisolated(unsafe) static let methods: [OpaquePointer?] = {
         defer { ERR_clear_error() }
         return unsafe allCases.map { algorithm in

@@ -1,4 +1,4 @@
-/// A digest, inline.
+/// A digest, stored inline.
 package struct DigestValue: Hashable, Sendable {
     typealias Storage = SIMD64<UInt8>
 
@@ -11,7 +11,7 @@ package struct DigestValue: Hashable, Sendable {
         self.storage = storage
     }
 
-    /// A digest received from elsewhere; `nil` if it has not the length of its algorithm.
+    /// Creates a digest from received bytes; returns `nil` if their number is not the length of the algorithm's digests.
     package init?(_ algorithm: DigestAlgorithm, bytes: Span<UInt8>) {
         guard bytes.count == algorithm.byteCount else { return nil }
         var storage = Storage()

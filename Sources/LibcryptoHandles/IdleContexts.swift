@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Up to eight verification contexts of a key that no thread uses at the moment.
+/// Up to eight verification contexts of a key that are not in use.
 ///
-/// A slot is emptied and filled by one atomic exchange, and nothing waits. So a child of `fork()` finds whole contexts here, whatever the threads of its
-/// parent were doing. The contexts that those were using are lost to the child.
+/// One atomic exchange empties or fills a slot, and nothing waits. Therefore a child of `fork()` finds complete contexts here, whatever the threads of its
+/// parent were doing. The child loses the contexts that those threads were using.
 @safe
 struct IdleContexts: ~Copyable, Sendable {
     private static let count = 8

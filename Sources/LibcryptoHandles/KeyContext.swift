@@ -1,12 +1,12 @@
 import CLibcryptoShims
 
-/// What an `EVP_PKEY_CTX` is set up to do.
+/// The operation for which an `EVP_PKEY_CTX` is initialized.
 enum KeyOperation {
     case verify, recover, sign
 }
 
 extension Owned where Kind == KeyContextObject {
-    /// A context for one operation with `key`. Without an algorithm what is signed is taken as it is.
+    /// Creates a context for one operation with `key`. Without an algorithm, the input is signed as it is.
     static func prepared(
         for operation: KeyOperation, with key: PublicKey, algorithm: DigestAlgorithm?, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Owned {

@@ -1,13 +1,13 @@
 import CLibcryptoShims
 
-/// Why libcrypto did not do what was asked. Making one empties this thread's error queue.
+/// The reason an operation of libcrypto failed. Creating one empties the error queue of this thread.
 package struct LibcryptoError: Error, Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
         case allocationFailed
-        /// This libcrypto does not offer the digest or signature algorithm (a policy of the host, a missing provider).
+        /// libcrypto on this host does not have the digest or signature algorithm, because of a policy of the host or a missing provider.
         case algorithmUnavailable
         case malformedCertificate, malformedKey, malformedRevocationList
-        /// The scheme asked for does not go with this kind of key.
+        /// The scheme does not match the kind of key.
         case unsuitableKey
         case operationFailed
     }
@@ -26,10 +26,10 @@ package struct LibcryptoError: Error, Hashable, Sendable {
 }
 
 extension LibcryptoError {
-    /// Whether no function here left an error behind on this thread.
+    /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
 
-    /// Empties the error queue after a failure that is an answer, not an error; unless it was for want of memory.
+    /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error if memory ran out.
     static func drain() throws(LibcryptoError) {
         let error = LibcryptoError(.operationFailed)
         if error.kind == .allocationFailed { throw error }

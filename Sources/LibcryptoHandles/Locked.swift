@@ -10,8 +10,8 @@ import Darwin
 
 /// A value behind a read-write lock that cannot hang a child of `fork()`.
 ///
-/// A child has one thread, and each lock in the state in which the threads of its parent left it. So a process never waits for a lock that it did not
-/// make. If the lock is taken, the process leaves it and its value, which may be half written, and continues with a new lock and the initial
+/// A child has one thread, and its locks are in the state in which the threads of its parent left them. Therefore a process never waits for a lock that it did not
+/// create. If the lock is taken, the process abandons it and its value, which may be incomplete, and continues with a new lock and the initial
 /// value. Only keep a value here that a process can do without, such as a cache.
 ///
 /// The lock is the platform's own, because ThreadSanitizer does not understand `Synchronization.Mutex`.
@@ -28,13 +28,13 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
 
     deinit {
         let guarded = unsafe current.load(ordering: .acquiring)
-        // If it is taken now, a thread of the parent has taken it.
+        // If it is taken now, a thread of the parent took it.
         guard unsafe guarded._withUnsafeGuaranteedRef({ $0.tryLock(.write) }) else { return }
         unsafe guarded._withUnsafeGuaranteedRef { $0.unlock() }
         unsafe guarded.release()
     }
 
-    /// Runs `body` alone. Must not be called from within itself or ``withReadLock(_:)``.
+    /// Runs `body` with exclusive access. Do not call it within itself or ``withReadLock(_:)``.
     package func withLock<Result, Failure>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -43,7 +43,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
         return try body(&guarded.value)
     }
 
-    /// Runs `body`, perhaps beside other readers.
+    /// Runs `body` with shared access.
     package func withReadLock<Result, Failure>(
         _ body: (borrowing Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -67,7 +67,7 @@ package final class Locked<Value: Sendable>: @unchecked Sendable {
 
     /// Replaces the lock of another process, unless another thread has replaced it.
     private func replace(_ other: Unmanaged<Guarded<Value>>) {
-        // Without memory the caller tries again.
+        // If memory ran out, the caller tries again.
         guard let own = try? unsafe Unmanaged.passRetained(Guarded(initialValue)) else { return }
         let (isExchanged, _) = unsafe current.compareExchange(
             expected: other, desired: own, ordering: .acquiringAndReleasing)

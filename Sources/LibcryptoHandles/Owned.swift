@@ -1,11 +1,11 @@
 import CLibcryptoShims
 
-/// One reference to a libcrypto object, given back when its owner goes.
+/// One reference to a libcrypto object, which is released with its owner.
 @safe
 struct Owned<Kind: LibcryptoObject>: ~Copyable {
     let pointer: OpaquePointer
 
-    /// Takes over the reference that a libcrypto function has just returned, or the error it left instead.
+    /// Takes the reference that a libcrypto function has just returned, or throws the error that it left.
     init(_ pointer: OpaquePointer?, orThrow kind: LibcryptoError.Kind = .allocationFailed) throws(LibcryptoError) {
         guard let pointer = unsafe pointer else { throw LibcryptoError(kind) }
         unsafe self.pointer = pointer
@@ -14,11 +14,11 @@ struct Owned<Kind: LibcryptoObject>: ~Copyable {
     deinit { unsafe Kind.free(pointer) }
 }
 
-// libcrypto counts references atomically. An owner that threads share is only given to functions that leave the object as it was, or
-// lock it (certificates and stores fill their caches so).
+// libcrypto counts references atomically. An owner that threads share is only passed to functions that do not change the object, or
+// that lock it, as certificates and stores do when they fill their caches.
 extension Owned: @unchecked Sendable {}
 
-/// A kind of libcrypto object, by the function that gives back a reference to it.
+/// A kind of libcrypto object, with the function that releases a reference to it.
 protocol LibcryptoObject {
     static func free(_ pointer: OpaquePointer)
 }

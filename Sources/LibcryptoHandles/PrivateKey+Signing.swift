@@ -1,16 +1,16 @@
 import CLibcryptoShims
 
 extension PrivateKey {
-    /// Signs a digest. PKCS#1 v1.5 signatures are deterministic; PSS (unless without salt) and ECDSA ones are not.
+    /// Signs a digest. PKCS#1 v1.5 signatures are deterministic, and PSS signatures without salt. Other PSS and ECDSA signatures are not.
     ///
-    /// - Throws: `unsuitableKey`; `algorithmUnavailable` where the host refuses the digest for signatures.
+    /// - Throws: `unsuitableKey`; `algorithmUnavailable` if the host refuses the digest for signatures.
     package func sign(_ digest: DigestValue, scheme: SignatureScheme) throws(LibcryptoError) -> [UInt8] {
         try digest.withBytes { (bytes) throws(LibcryptoError) in
             try sign(bytes, algorithm: digest.algorithm, scheme: scheme)
         }
     }
 
-    /// Signs a `DigestInfo` that the caller has written (RFC 8017, 9.2, T), whatever is in it: for faulty signatures on purpose.
+    /// Signs bytes that the caller wrote in place of a `DigestInfo` (RFC 8017, 9.2, T), to make faulty signatures for tests.
     package func signPKCS1(digestInfo: Span<UInt8>) throws(LibcryptoError) -> [UInt8] {
         try sign(digestInfo, algorithm: nil, scheme: .pkcs1)
     }

@@ -1,15 +1,15 @@
 import CLibcryptoShims
 
-/// A private key that signs, for minting. May be used by many threads at once.
+/// A private key for minting. It is thread-safe.
 package final class PrivateKey: Sendable {
-    /// The other half of the pair.
+    /// The public key of the pair.
     package let publicKey: PublicKey
 
     private init(_ key: consuming Owned<KeyObject>) throws(LibcryptoError) {
         publicKey = try PublicKey(key)
     }
 
-    /// A new RSA key of 512 to 16384 bits; the exponent is odd and not 1.
+    /// Generates an RSA key of 512 to 16384 bits, with an odd exponent other than 1.
     ///
     /// - Throws: `unsuitableKey` for any other.
     package static func generateRSA(
@@ -29,7 +29,7 @@ package final class PrivateKey: Sendable {
         return try generate(with: context)
     }
 
-    /// A new elliptic curve key.
+    /// Generates an elliptic curve key.
     ///
     /// - Throws: `unsuitableKey` for ``PublicKey/Curve/other``.
     package static func generateEC(_ curve: PublicKey.Curve) throws(LibcryptoError) -> PrivateKey {
@@ -56,19 +56,19 @@ package final class PrivateKey: Sendable {
         return try unsafe PrivateKey(Owned(key))
     }
 
-    /// Reads a PKCS#8 `PrivateKeyInfo` (RFC 5208, 5), or a key in its algorithm's own older form.
+    /// Reads a PKCS#8 `PrivateKeyInfo` (RFC 5208, 5), or a key in the older format of its algorithm.
     package convenience init(der bytes: Span<UInt8>) throws(LibcryptoError) {
         try self.init(
             unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { unsafe d2i_AutoPrivateKey(nil, $0, $1) })
     }
 
-    /// Reads the first private key of a PEM text (RFC 7468, 10). Encrypted ones are refused.
+    /// Reads the first private key of a PEM text (RFC 7468, 10). Encrypted keys are refused.
     package convenience init(pem bytes: Span<UInt8>) throws(LibcryptoError) {
         guard let count = Int32(exactly: bytes.count) else { throw LibcryptoError(.malformedKey) }
         let key = unsafe bytes.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, count) else { return nil }
             defer { unsafe BIO_free(source) }
-            // Without this libcrypto would ask for a passphrase on the terminal.
+            // Otherwise, libcrypto prompts for a passphrase on the terminal.
             return unsafe PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
         }
         try self.init(unsafe Owned(key, orThrow: .malformedKey))

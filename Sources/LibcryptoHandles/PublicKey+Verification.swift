@@ -3,8 +3,8 @@ import CLibcryptoShims
 extension PublicKey {
     /// Whether `signature` is this key's signature over `digest`.
     ///
-    /// - Throws: `unsuitableKey`; `algorithmUnavailable` where the host refuses the digest for signatures. A signature that is
-    ///   malformed is not an error: it is `false`.
+    /// - Throws: `unsuitableKey`; `algorithmUnavailable` if the host refuses the digest for signatures. For a
+    ///   malformed signature, the result is `false`.
     package func verify(
         signature: Span<UInt8>, digest: DigestValue, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Bool {
@@ -19,9 +19,9 @@ extension PublicKey {
         return isValid
     }
 
-    /// The digest in a PKCS#1 v1.5 signature by this key; `nil` unless it is a well-formed one over some digest of this algorithm.
+    /// The digest in a PKCS#1 v1.5 signature by this key; `nil` if the signature is malformed or has a digest of another algorithm.
     ///
-    /// A failed verification can thus be told apart: the content was altered, or the signature is not this key's.
+    /// With it, an error can say whether the content was changed or another key signed.
     package func recoverPKCS1Digest(
         signature: Span<UInt8>, algorithm: DigestAlgorithm
     ) throws(LibcryptoError) -> DigestValue? {
@@ -47,9 +47,9 @@ extension PublicKey {
     }
 }
 
-/// An `EVP_PKEY_CTX` set up to verify for one key, digest algorithm and scheme.
+/// An `EVP_PKEY_CTX` that is initialized to verify with one key, digest algorithm and scheme.
 ///
-/// Setting one up costs a fifth of an RSA-2048 verification, so a key keeps the last few. One thread uses it at a time.
+/// Initializing one costs a fifth of an RSA-2048 verification, so a key keeps a few. It is not thread-safe.
 final class VerificationContext: @unchecked Sendable {
     let algorithm: DigestAlgorithm
     let scheme: SignatureScheme

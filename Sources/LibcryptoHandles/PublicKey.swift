@@ -1,10 +1,10 @@
 import CLibcryptoShims
 
-/// A public key that verifies signatures. All of it may be used by many threads at once.
+/// A public key that verifies signatures. It is thread-safe.
 package final class PublicKey: Sendable {
     package enum Kind: Hashable, Sendable {
         case rsa
-        /// A key for RSASSA-PSS alone (RFC 4055, 1.2).
+        /// A key for RSASSA-PSS only (RFC 4055, 1.2).
         case rsaPSS
         case ec(Curve)
         case other
@@ -12,7 +12,7 @@ package final class PublicKey: Sendable {
 
     package enum Curve: Sendable {
         case p256, p384, p521
-        /// Another curve, or any curve given by explicit parameters (RFC 5480, 2.1.1 forbids them).
+        /// Another curve, or any curve with explicit parameters, which RFC 5480, 2.1.1 forbids.
         case other
     }
 
@@ -32,7 +32,7 @@ package final class PublicKey: Sendable {
             })
     }
 
-    /// Reads a bare `RSAPublicKey` (RFC 8017, A.1.1): half a microsecond, where libcrypto 3.0's decoders of a SubjectPublicKeyInfo or a
+    /// Reads a bare `RSAPublicKey` (RFC 8017, A.1.1). It takes half a microsecond; libcrypto 3.0's decoders of a SubjectPublicKeyInfo or a
     /// certificate take 75.
     ///
     /// - Throws: `malformedKey`.
@@ -50,7 +50,7 @@ package final class PublicKey: Sendable {
         self.key = key
     }
 
-    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits. To ask libcrypto takes 3 µs.
+    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits. A call of libcrypto for it takes 3 µs.
     package var rsaExponent: UInt64? {
         defer { ERR_clear_error() }
         var exponent: OpaquePointer?

@@ -4,7 +4,7 @@ import CLibcryptoShims
 package final class RevocationList: Sendable {
     let list: Owned<RevocationListObject>
 
-    /// - Throws: `malformedRevocationList`, also for bytes after the list, and for a scope that libcrypto cannot read: it would take the list for one
+    /// - Throws: `malformedRevocationList`, also for bytes after the list, and for a scope that libcrypto cannot read, because libcrypto would take the list for one
     ///   that covers everything.
     package init(der bytes: Span<UInt8>) throws(LibcryptoError) {
         let list = try unsafe bytes.decode(as: RevocationListObject.self, orThrow: .malformedRevocationList) {
@@ -14,7 +14,7 @@ package final class RevocationList: Sendable {
         self.list = list
     }
 
-    /// Whether the `IssuingDistributionPoint` (RFC 5280, 5.2.5) is absent, or there once and readable.
+    /// Whether the list has no `IssuingDistributionPoint` (RFC 5280, 5.2.5), or one that is readable.
     private static func hasReadableScope(_ list: borrowing Owned<RevocationListObject>) -> Bool {
         var criticality: Int32 = -1
         guard

@@ -1,4 +1,4 @@
-/// How a digest becomes a signature.
+/// The scheme that makes a signature from a digest.
 package enum SignatureScheme: Hashable, Sendable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case pkcs1

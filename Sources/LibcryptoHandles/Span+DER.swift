@@ -1,5 +1,5 @@
 extension Span<UInt8> {
-    /// Gives the bytes to one of libcrypto's `d2i` functions, which must read all of them.
+    /// Passes the bytes to one of libcrypto's `d2i` functions, which must read all of them.
     func decode<Kind: LibcryptoObject>(
         as _: Kind.Type, orThrow kind: LibcryptoError.Kind,
         _ d2i: (_ position: UnsafeMutablePointer<UnsafePointer<UInt8>?>, _ count: Int) -> OpaquePointer?

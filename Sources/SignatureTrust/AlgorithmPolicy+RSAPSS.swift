@@ -2,9 +2,9 @@ import LibcryptoHandles
 import SpanASN1
 package import SpanPKCS7
 
-// RSASSA-PSS, whose parameters say everything.
+// RSASSA-PSS, whose parameters name the digests and the salt length.
 extension AlgorithmPolicy {
-    /// RFC 4055, 3.1: in a signature the parameters are present.
+    /// RFC 4055, 3.1: a signature must have the parameters.
     func pssAlgorithm(_ identifier: AlgorithmIdentifier) throws(SignatureTrustError) -> SignatureAlgorithm {
         guard let parameters = identifier.parameters else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: identifier.element.offset)
@@ -22,7 +22,7 @@ extension AlgorithmPolicy {
         } catch {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: error.offset)
         }
-        // A salt is shorter than the modulus, and no key comes near this; libcrypto takes no more than 31 bits.
+        // A salt is shorter than the modulus, so no valid salt is this long; libcrypto accepts only 31 bits.
         guard pss.saltLength <= 1 << 16 else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: parameters.offset)
         }
@@ -38,9 +38,9 @@ extension AlgorithmPolicy {
         return digest
     }
 
-    /// Checks that a key may make such a signature.
+    /// Checks that a key allows such a signature.
     ///
-    /// A key for RSASSA-PSS alone can also say with which digests, and the salt's least length (RFC 4055, 3.3).
+    /// A key for RSASSA-PSS only can restrict the digests and the minimum salt length (RFC 4055, 3.3).
     package func check(_ algorithm: SignatureAlgorithm, suits certificate: Certificate) throws(SignatureTrustError) {
         let key = certificate.subjectPublicKeyInfo.algorithm
         let isSuitable: Bool

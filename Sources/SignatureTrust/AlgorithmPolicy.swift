@@ -61,7 +61,7 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     }
 }
 
-/// What an `EVP_PKEY_verify` needs to know of a signature.
+/// The algorithms of a signature, as `EVP_PKEY_verify` needs them.
 package struct SignatureAlgorithm: Equatable {
     package let digest: DigestAlgorithm
     package let scheme: SignatureScheme
@@ -84,7 +84,7 @@ extension AlgorithmPolicy {
         throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
     }
 
-    /// What an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
+    /// The algorithm that an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
     /// ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
     package func signatureAlgorithm(
         _ identifier: AlgorithmIdentifier
@@ -126,8 +126,8 @@ extension AlgorithmPolicy {
         }
     }
 
-    /// Checks a signer's two algorithms against each other: RFC 5652's bare `rsaEncryption` (RFC 3370, 3.2), or a signature algorithm
-    /// that names the same digest. There is no bare form of ECDSA: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
+    /// Checks that a signer's two algorithms agree: the signature algorithm is `rsaEncryption` without a digest (RFC 3370, 3.2), or one
+    /// that names the same digest. ECDSA always names the digest: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
     package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),

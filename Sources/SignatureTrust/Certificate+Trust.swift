@@ -9,9 +9,9 @@ extension Certificate {
         }
     }
 
-    /// The key, without the rest of the certificate. A key for RSASSA-PSS alone stays one, with what it restricts itself to.
+    /// The public key. A key for RSASSA-PSS only keeps its restrictions.
     ///
-    /// Whatever verifies a signature asks here, so that a key means the same whether or not it was seen before.
+    /// All verifications use this function, so that a key means the same whether or not it is in a cache.
     package func publicKey() throws(SignatureTrustError) -> PublicKey {
         guard subjectPublicKeyInfo.algorithm.is(.rsaEncryption) else {
             return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
@@ -33,13 +33,13 @@ extension Certificate {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificateExtension(id) != nil }
     }
 
-    /// The seconds since 1970 at which libcrypto calls the certificate valid: from `notBefore` up to, not including, `notAfter`.
+    /// The seconds since 1970 in which the certificate is valid for libcrypto: from `notBefore` up to, but not including, `notAfter`.
     package func validSeconds() throws(SignatureTrustError) -> Range<Int64> {
         let period = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }
         return period.lowerBound.secondsSince1970..<period.upperBound.secondsSince1970
     }
 
-    /// Whether the certificate says that it may issue others: libcrypto also takes some that do not say so.
+    /// Whether `basicConstraints` make the certificate an authority. libcrypto also accepts some certificates without them.
     package func isAuthority() throws(SignatureTrustError) -> Bool {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) -> Bool in
             guard let constraints = try certificateExtension(.basicConstraints) else { return false }

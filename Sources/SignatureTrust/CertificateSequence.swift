@@ -3,13 +3,13 @@ import SpanPKCS7
 
 /// The certificates of a JWS header's `x5c` (RFC 7515, 4.1.6): the signer's first, each certified by the next.
 ///
-/// Offsets in errors count the certificates' DER one after the other.
+/// Offsets in errors count the bytes of all certificates' DER, one after the other.
 package struct CertificateSequence: Sendable {
     package let certificates: [[UInt8]]
 
     package init(_ certificates: [[UInt8]]) { self.certificates = certificates }
 
-    /// Reads a certificate; where there is none at `index`, an empty input, which is no certificate.
+    /// Reads a certificate. If there is none at `index`, it reads an empty input, which is an error.
     func withView<Result>(
         at index: Int, _ body: (Certificate) throws(SignatureTrustError) -> Result
     ) throws(SignatureTrustError) -> Result {
@@ -24,7 +24,7 @@ package struct CertificateSequence: Sendable {
         return try body(view)
     }
 
-    /// The first moment at which the signer's certificate is valid: a date to judge it at when what it signed names none.
+    /// The start of the validity of the signer's certificate: the validation date if the signed content has no date.
     package func signerNotBefore() throws(SignatureTrustError) -> Instant {
         try withView(at: 0) { (signer) throws(SignatureTrustError) in
             Instant(millisecondsSince1970: try signer.validSeconds().lowerBound * 1000)

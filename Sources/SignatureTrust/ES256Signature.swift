@@ -2,7 +2,7 @@ import LibcryptoHandles
 import SpanASN1
 import SpanPKCS7
 
-/// A signature by ECDSA with P-256 and SHA-256 as JSON Web Signatures write it: r and s, 32 bytes each (RFC 7518, 3.4).
+/// An ECDSA signature with P-256 and SHA-256 in the format of JSON Web Signatures: r and s, 32 bytes each (RFC 7518, 3.4).
 package struct ES256Signature: ~Escapable {
     private let bytes: Span<UInt8>
 
@@ -21,7 +21,7 @@ package struct ES256Signature: ~Escapable {
         guard isValid else { throw SignatureTrustError(.invalidSignature) }
     }
 
-    /// `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279, 2.2.3), which libcrypto wants.
+    /// `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279, 2.2.3), the format of libcrypto.
     private var encodedSignatureValue: [UInt8] {
         ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in

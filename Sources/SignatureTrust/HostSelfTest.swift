@@ -2,10 +2,10 @@ import LibcryptoHandles
 import SpanASN1
 import SpanPKCS7
 
-/// Proves that this host's libcrypto verifies the signatures that receipts have.
+/// Checks that libcrypto on this host verifies the signatures of receipts.
 package enum HostSelfTest {
-    /// - Throws: `algorithm-unavailable` where SHA-1 is accepted by the policy and not by the host, as on RHEL 9: without this every
-    ///   receipt of before 2023 would look forged there.
+    /// - Throws: `algorithm-unavailable` if the policy accepts SHA-1 and the host does not, as on RHEL 9. Without this check, every
+    ///   receipt from before 2023 would look forged there.
     package static func run(_ policy: AlgorithmPolicy) throws(SignatureTrustError) {
         guard policy.allowsSHA1 else { return }
         // Apple Root CA signed itself with SHA-1.

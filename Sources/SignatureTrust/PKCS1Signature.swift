@@ -2,7 +2,7 @@ import LibcryptoHandles
 package import SpanASN1
 import SpanPKCS7
 
-/// A signature by RSA PKCS#1 v1.5 that comes with its signer's certificate and no other, and whose form fixes the digest algorithm and the
+/// An RSA PKCS#1 v1.5 signature with only its signer's certificate, in a format that fixes the digest algorithm and the
 /// size of the key.
 package struct PKCS1Signature: ~Escapable {
     private let bytes: Span<UInt8>
@@ -37,7 +37,7 @@ package struct PKCS1Signature: ~Escapable {
             try key.verify(signature: bytes, digest: digest.digest(of: signed), scheme: .pkcs1)
         }
         guard !isValid else { return signer }
-        // Worth some more operations: whether the bytes were changed, another algorithm was used, or another key.
+        // The signature is invalid. Find out whether the bytes were changed, or another algorithm or key was used.
         for algorithm in [digest] + DigestAlgorithm.allCases.filter({ $0 != digest }) {
             let signedDigest = try SignatureTrustError.calling { () throws(LibcryptoError) in
                 try key.recoverPKCS1Digest(signature: bytes, algorithm: algorithm)
@@ -72,9 +72,9 @@ extension EmbeddedCertificate {
 }
 
 extension PinnedChainVerifier {
-    /// The first step: the signature, with the key of the one certificate at hand. No trust is implied.
+    /// The first step: verifies the signature with the key of the certificate. The result is not yet trusted.
     ///
-    /// - Throws: `key-size-mismatch` for a key of another size than the form's; `algorithm-mismatch` for a signature with another digest algorithm.
+    /// - Throws: `key-size-mismatch` or `algorithm-mismatch` if the size of the key or the digest algorithm is not that of the format.
     package func verify(
         _ signature: borrowing PKCS1Signature, of signed: Span<UInt8>, by leaf: EmbeddedCertificate
     ) throws(SignatureTrustError) -> SignerKey {
@@ -83,7 +83,7 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: the chain from that certificate over one of the pinned intermediates to an anchor at a date.
+    /// The second step: validates the chain from that certificate through one of the pinned intermediates to an anchor at a date.
     ///
     /// - Throws: `unpinned-issuer` if none of the intermediates has the name of the leaf's issuer. Errors of an intermediate have no offset, because it
     ///   is not part of the input.
@@ -118,14 +118,14 @@ extension PinnedChainVerifier {
 }
 
 extension SignatureTrustError {
-    /// The error of a certificate that nothing trusts.
+    /// The error for a certificate without a trusted issuer.
     package static func untrustedChain(at offset: Int) -> SignatureTrustError {
         SignatureTrustError(.untrustedChain, offset: offset, path: ASN1Path(.certificates))
     }
 }
 
 extension AlgorithmPolicy {
-    /// Checks the key of an intermediate that is to be pinned.
+    /// Checks the key of an intermediate before it is pinned.
     ///
     /// - Parameter index: The index of the path of an error.
     package func checkIntermediate(_ der: [UInt8], index: Int) throws(SignatureTrustError) {

@@ -1,21 +1,21 @@
 package import LibcryptoHandles
 package import SpanASN1
 
-/// A chain of exactly three that was validated: leaf, intermediate, pinned anchor.
+/// A validated chain of exactly three certificates: leaf, intermediate, pinned anchor.
 package final class PinnedChain: Sendable {
     package let leaf: [UInt8]
     package let intermediate: [UInt8]
-    /// What libcrypto made of it: to read it again takes as long as all of the chain's signatures.
+    /// The handle of libcrypto. Reading the certificate again takes as long as verifying all signatures of the chain.
     let intermediateHandle: CertificateHandle
     package let anchor: TrustAnchor
-    /// Its place among the policy's.
+    /// The index of the anchor in the policy.
     let anchorIndex: Int
     package let leafKey: PublicKey
     package let leafFingerprint: Fingerprint
     package let anchorFingerprint: Fingerprint
     /// The leaf's `notAfter`.
     package let leafExpiry: Instant
-    /// The seconds since 1970 at which all three certificates are valid, as libcrypto judges it: up to, not including, the earliest `notAfter`.
+    /// The seconds since 1970 in which all three certificates are valid for libcrypto: up to, but not including, the earliest `notAfter`.
     let validSeconds: Range<Int64>
 
     init(
@@ -35,10 +35,10 @@ package final class PinnedChain: Sendable {
         leafFingerprint = try Fingerprint(of: leaf.span)
     }
 
-    /// Whether it holds at a date.
+    /// Whether the chain is valid at a date.
     func holds(at seconds: Int64) -> Bool { validSeconds.contains(seconds) }
 
-    /// Whether it holds at a date for a message that brings its intermediate.
+    /// Whether the chain is valid at a date, for a message that contains its intermediate.
     func answers(at seconds: Int64, _ isAtHand: (_ intermediate: Span<UInt8>) -> Bool) -> Bool {
         let intermediate = intermediate
         return validSeconds.contains(seconds) && isAtHand(intermediate.span)
@@ -54,7 +54,7 @@ package final class PinnedChain: Sendable {
         return intermediate.span.hasSameBytes(as: certificate)
     }
 
-    /// Whether leaf and intermediate are the same, whatever the anchor.
+    /// Whether two chains have the same leaf and intermediate.
     func isTwin(of other: PinnedChain) -> Bool {
         leaf == other.leaf && intermediate == other.intermediate
     }

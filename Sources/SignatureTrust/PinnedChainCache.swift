@@ -2,12 +2,12 @@ import LibcryptoHandles
 import SpanASN1
 import Synchronization
 
-/// The chains that a verifier has validated, by the full bytes of their certificates.
+/// The chains that a verifier has validated. The keys are the complete bytes of the certificates.
 ///
-/// Only chains that hold get in, after the signature they were needed for was verified: certificates that the anchors' owner issued. No
-/// one else can fill it, and it is bounded all the same: at `capacity` the oldest entry goes. What a hit answers is what validating again
-/// would answer, since the chain and the date decide and nothing else in the message does. For that, the chains of one leaf over one intermediate
-/// come and go together, one to each anchor that completes them, be it at another date.
+/// A chain is added only if it is valid and after the signature of its message was verified. Only the owner of an anchor can make such chains, so no
+/// one else can fill the cache. It is bounded nevertheless: at `capacity`, the oldest entry is removed. A hit returns what another validation
+/// would return, because only the chain and the date determine the result. For this, the chains of one leaf through one intermediate
+/// are added and removed together, one for each anchor that completes them at any date.
 final class PinnedChainCache: Sendable {
     private let chains: Locked<[PinnedChain]>
     private let capacity: Int
@@ -20,7 +20,7 @@ final class PinnedChainCache: Sendable {
         self.capacity = capacity
     }
 
-    /// A chain from `leaf` that holds at some date.
+    /// A chain from `leaf`, for any date.
     func chain(from leaf: Span<UInt8>) -> PinnedChain? {
         chains.withReadLock { chains in
             for chain in chains where chain.starts(with: leaf) { return chain }
@@ -28,10 +28,10 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// A chain from `leaf` that holds at the given date and whose intermediate is at hand: to the given anchor, else to the first, in the policy's
-    /// order, to which there is one.
+    /// A chain from `leaf` that is valid at the given date and whose intermediate is available: to the given anchor, or else to the first anchor in the policy's
+    /// order that completes one.
     ///
-    /// - Parameter first: one of this cache's chains from `leaf`, which spares looking for it again.
+    /// - Parameter first: one of this cache's chains from `leaf`, if the caller has already found it.
     func chain(
         from leaf: Span<UInt8>, at seconds: Int64, to anchor: Int?, first: PinnedChain?,
         isAtHand: (_ intermediate: Span<UInt8>) -> Bool
@@ -49,12 +49,12 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// Counts whether a chain was known.
+    /// Counts a hit or a miss.
     func count(isKnown: Bool) {
         if isKnown { hits.add(1, ordering: .relaxed) } else { misses.add(1, ordering: .relaxed) }
     }
 
-    /// What libcrypto made of an intermediate, if one of these chains goes over it. That spares reading it, and no check.
+    /// libcrypto's handle of an intermediate, if one of these chains contains it. This saves reading it again; all checks are still made.
     func intermediate(_ certificate: Span<UInt8>) -> CertificateHandle? {
         chains.withReadLock { chains in
             for chain in chains where chain.goes(over: certificate) { return chain.intermediateHandle }
@@ -62,7 +62,7 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// Takes the chains of one leaf over one intermediate, in the order of their anchors.
+    /// Adds the chains of one leaf through one intermediate, in the order of their anchors.
     func insert(_ group: [PinnedChain]) {
         guard let chain = group.first else { return }
         chains.withLock { chains in
@@ -76,7 +76,7 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// How often a chain was asked for and known, or not, and how many were forgotten.
+    /// The numbers of hits, misses and removed chains.
     var counts: (hits: UInt64, misses: UInt64, evictions: UInt64) {
         (hits.load(ordering: .relaxed), misses.load(ordering: .relaxed), evictions.load(ordering: .relaxed))
     }

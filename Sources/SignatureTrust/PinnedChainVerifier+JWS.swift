@@ -2,7 +2,7 @@ package import SpanASN1
 import SpanPKCS7
 
 extension PinnedChainVerifier {
-    /// The first step: the signature, with the key of the first certificate, which must be on P-256. No trust is implied.
+    /// The first step: verifies the signature with the key of the first certificate, which must be on P-256. The result is not yet trusted.
     package func verify(
         _ signature: ES256Signature, of signed: Span<UInt8>, by sequence: CertificateSequence
     ) throws(SignatureTrustError) -> SignerKey {
@@ -13,10 +13,10 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: the chain of exactly three certificates at a date, in this order, the last of them an anchor of the policy.
+    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an anchor of the policy.
     ///
     /// - Parameter key: what the first step returned.
-    /// - Throws: `unsupported-key` when the intermediate has no key on an elliptic curve.
+    /// - Throws: `unsupported-key` if the key of the intermediate is not on an elliptic curve.
     package func chain(
         of sequence: CertificateSequence, key: SignerKey, at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {
@@ -33,7 +33,7 @@ extension PinnedChainVerifier {
             throw SignatureTrustError(
                 .untrustedChain, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))
         }
-        // RSA is for roots, of which a chain may end in an older one.
+        // RSA is only for roots, because a chain may end in an older one.
         try sequence.withView(at: 1) { (intermediate) throws(SignatureTrustError) in
             guard intermediate.subjectPublicKeyInfo.algorithm.is(.ecPublicKey) else {
                 throw SignatureTrustError(.unsupportedKey, offset: intermediate.subjectPublicKeyInfo.element.offset)

@@ -2,7 +2,7 @@ package import SpanASN1
 package import SpanPKCS7
 
 extension PinnedChainVerifier {
-    /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    /// The first step: verifies the message's only signature with the key of the certificate that its signer identifies.
     @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: policy.algorithms) { (leaf) throws(SignatureTrustError) in
@@ -10,7 +10,7 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: the chain from that certificate to an anchor at a date.
+    /// The second step: validates the chain from that certificate to an anchor at a date.
     package func chain(
         of signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {

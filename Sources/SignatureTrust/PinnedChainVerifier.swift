@@ -2,10 +2,10 @@ import LibcryptoHandles
 package import SpanASN1
 package import SpanPKCS7
 
-/// What a chain must be to be trusted: who is at its end, and what its certificates are marked for.
+/// The conditions for a trusted chain: its anchors, and the marker extensions of its certificates.
 package struct PinnedChainPolicy: Sendable {
     package var anchors: [TrustAnchor]
-    /// The extension that the leaf must have; its presence is what counts.
+    /// The extension that the leaf must have, with any value.
     package var leafMarker: ASN1ObjectIdentifier
     /// The extension that the intermediate must have.
     package var intermediateMarker: ASN1ObjectIdentifier
@@ -24,17 +24,17 @@ package struct PinnedChainPolicy: Sendable {
     }
 }
 
-/// Validates chains of exactly three: leaf, intermediate, pinned anchor.
+/// Validates chains of exactly three certificates: leaf, intermediate, pinned anchor.
 ///
-/// Paths are validated by libcrypto (`X509_verify_cert`: RFC 5280, 6). What it leaves open is decided here: which algorithms and keys may
-/// sign, that the leaf may sign at all, and the marker extensions.
+/// libcrypto validates paths (`X509_verify_cert`: RFC 5280, 6). This type checks the rest: which algorithms and keys may
+/// sign, whether the key usage of the leaf allows signing, and the marker extensions.
 package final class PinnedChainVerifier: Sendable {
     package let policy: PinnedChainPolicy
     private let validators: [ChainValidator]
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
-    /// - Throws: why an anchor cannot be used, `anchor-not-self-signed` among it; the path's index says which.
+    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`, with the index of the anchor in the path.
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var validators: [ChainValidator] = []
@@ -59,10 +59,10 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
-    /// How often the cache of chains was asked and had the chain, or had not, and how many it has forgotten.
+    /// The numbers of hits and misses of the cache, and of removed chains.
     package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
 
-    /// The key of a leaf, whose cost is checked before libcrypto reads it. No trust is implied.
+    /// Reads the key of a leaf, after a check of its size. The key is not yet trusted.
     package func key(of leaf: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let chain = cache.chain(from: leaf.element.encoded) {
             return SignerKey(key: chain.leafKey, isKnown: true, chain: chain)
@@ -71,17 +71,17 @@ package final class PinnedChainVerifier: Sendable {
         return SignerKey(key: try leaf.publicKey(), isKnown: false)
     }
 
-    /// The chain from `leaf` over one of the certificates at hand to an anchor, at the given date. Of several that hold, it is the one to the first
+    /// Returns the chain from `leaf` through one of the available certificates to an anchor, at the given date. If several are valid, it is the one to the first
     /// of the policy's anchors.
     ///
-    /// Each candidate is tried alone, so that neither their order nor strangers among them decide anything.
+    /// Each candidate is tried alone, so that neither their order nor unrelated certificates change the result.
     ///
     /// - Parameters:
-    ///   - anchor: the place of the only anchor that will do; `nil` for any.
-    ///   - key: the key of the leaf, with the chain that is tried before the cache is asked.
-    ///   - isAtHand: whether a certificate, DER, is among those that came with the message.
-    ///   - hasRival: whether among those is one with the name of the leaf's issuer beside a certificate, DER.
-    ///   - candidates: all of those; asked for only when no known chain answers.
+    ///   - anchor: the index of the required anchor; `nil` for any.
+    ///   - key: the key of the leaf, with the chain to try before the cache.
+    ///   - isAtHand: returns whether a certificate (DER) is in the message.
+    ///   - hasRival: returns whether the message has another certificate with the name of the leaf's issuer than the given one (DER).
+    ///   - candidates: returns the certificates of the message; called only if no known chain is valid.
     package func chain(
         from leaf: Certificate, key: SignerKey, at date: Instant, to anchor: Int? = nil,
         isAtHand: (_ certificate: Span<UInt8>) -> Bool, hasRival: (_ certificate: Span<UInt8>) -> Bool,
@@ -91,7 +91,7 @@ package final class PinnedChainVerifier: Sendable {
         if let known = cache.chain(
             from: leaf.element.encoded, at: seconds, to: anchor, first: key.chain, isAtHand: isAtHand)
         {
-            // Over another certificate of the issuer's name, which may not be known yet, there may be a chain to an earlier anchor.
+            // There may be a chain to an earlier anchor through another certificate with the issuer's name, which may not be in the cache.
             let intermediate = known.intermediate
             let isFirst = anchor != nil || known.anchorIndex == 0 || !hasRival(intermediate.span)
             cache.count(isKnown: isFirst)
@@ -103,7 +103,7 @@ package final class PinnedChainVerifier: Sendable {
         try checkTrusted(leaf)
         try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
-        // Whichever candidate got furthest explains best; ranked, so that the order of the certificates does not show.
+        // Report the error of the candidate that passed most checks. The rank makes this independent of the order of the certificates.
         var best = leaf.error(.untrustedChain)
         var found: PinnedChain?
         var tried: [[UInt8]] = []
@@ -129,7 +129,8 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
-    /// Validates the paths over one candidate, and remembers all that hold at some date; `nil` when the candidate is not the leaf's issuer by name.
+    /// Validates the paths through one candidate, and caches those that are valid at any date; returns `nil` if the candidate does not have the name of the leaf's
+    /// issuer.
     private func validate(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
         _ candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
@@ -147,7 +148,7 @@ package final class PinnedChainVerifier: Sendable {
 
         try checkTrusted(intermediate)
         try policy.algorithms.checkKey(of: intermediate)
-        // A new leaf is most often another of an issuer whose certificate libcrypto has read before.
+        // The issuer of a new leaf is usually one whose certificate libcrypto has read before.
         let known = cache.intermediate(candidate.der.span)
         let handle = if let known { known } else { try intermediate.libcryptoHandle() }
         var chains: [PinnedChain] = []
@@ -158,7 +159,7 @@ package final class PinnedChainVerifier: Sendable {
             } catch {
                 if error.kind.isHostFault { throw error }
                 if anchor == nil || anchor == index, error.kind.explainsMore(than: best.kind) { best = error }
-                // A chain that holds at another date is found now, or what a verifier answers then would depend on what it was asked before.
+                // Also find the chains for other dates now. Otherwise, later results would depend on earlier calls.
                 let isOtherDate = error.kind == .certificateExpired || error.kind == .certificateNotYetValid
                 guard validators.count > 1, isOtherDate,
                     try isValid(leaf, leafHandle, intermediate, handle, index)
@@ -185,7 +186,7 @@ package final class PinnedChainVerifier: Sendable {
         try leaf.validSeconds().clamped(to: intermediate.validSeconds()).clamped(to: anchorFacts[anchor].validSeconds)
     }
 
-    /// Whether a path holds at any date.
+    /// Whether a path is valid at any date.
     private func isValid(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int
@@ -201,7 +202,7 @@ package final class PinnedChainVerifier: Sendable {
         }
     }
 
-    /// Validates the one path to one anchor at a date.
+    /// Validates the path to one anchor at a date.
     private func validate(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int, _ seconds: Int64
@@ -221,7 +222,7 @@ package final class PinnedChainVerifier: Sendable {
 }
 
 extension PinnedChainVerifier {
-    /// What libcrypto leaves open, of a path that it found good: a certificate under a stranger's root is untrusted before it is anything else.
+    /// Makes the checks that libcrypto does not make. They come after path validation, so a certificate under another root is reported as untrusted first.
     private func checkPurposes(
         _ leaf: Certificate, _ intermediate: Certificate
     ) throws(SignatureTrustError) {

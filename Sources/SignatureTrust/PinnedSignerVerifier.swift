@@ -2,9 +2,9 @@ import LibcryptoHandles
 package import SpanASN1
 package import SpanPKCS7
 
-/// Verifies messages signed with one of a few given certificates themselves, without a chain.
+/// Verifies messages whose signer's certificate is one of the pinned ones, without a chain.
 ///
-/// StoreKit Testing signs so: its one certificate is self-signed and, being the same in every Xcode, authenticates nobody.
+/// StoreKit Testing signs this way. Its certificate is self-signed and the same in every Xcode, so it does not authenticate anyone.
 package final class PinnedSignerVerifier: Sendable {
     private let certificates: [TrustAnchor]
     private let keys: [PublicKey]
@@ -28,7 +28,7 @@ package final class PinnedSignerVerifier: Sendable {
         self.keys = keys
     }
 
-    /// The first step: the message's one signature, with the key of the certificate that its signer names.
+    /// The first step: verifies the message's only signature with the key of the certificate that its signer identifies.
     @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
@@ -36,21 +36,21 @@ package final class PinnedSignerVerifier: Sendable {
         }
     }
 
-    /// The key of a certificate, whose cost is checked before libcrypto reads it, and whether it is one of those given.
+    /// Reads the key of a certificate after a check of its size, and finds out whether the certificate is pinned.
     func key(of signer: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let index = index(of: signer) { return SignerKey(key: keys[index], isKnown: true) }
         try algorithms.checkKey(of: signer)
         return SignerKey(key: try signer.publicKey(), isKnown: false)
     }
 
-    /// The second step: that the signer's certificate is one of those given, and valid at a date.
+    /// The second step: checks that the signer's certificate is pinned, and valid at a date.
     package func signer(
         of signature: borrowing VerifiedSignature, at date: Instant
     ) throws(SignatureTrustError) -> PinnedSigner {
         try check(signature.certificate, at: date)
     }
 
-    /// Checks that a certificate is one of those given, and valid at a date.
+    /// Checks that a certificate is pinned, and valid at a date.
     func check(_ signer: Certificate, at date: Instant) throws(SignatureTrustError) -> PinnedSigner {
         guard index(of: signer) != nil else { throw signer.error(.untrustedChain) }
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.keyUsage() }
@@ -70,7 +70,7 @@ package final class PinnedSignerVerifier: Sendable {
 }
 
 extension PinnedSignerVerifier {
-    /// The first step: the signature, with the key of the one certificate. No trust is implied.
+    /// The first step: verifies the signature with the key of the only certificate. The result is not yet trusted.
     package func verify(
         _ signature: ES256Signature, of signed: Span<UInt8>, by sequence: CertificateSequence
     ) throws(SignatureTrustError) -> SignerKey {
@@ -81,7 +81,7 @@ extension PinnedSignerVerifier {
         }
     }
 
-    /// The second step: that there is one certificate, one of those given, and valid at a date.
+    /// The second step: checks that there is exactly one certificate, that it is pinned, and that it is valid at a date.
     package func signer(
         of sequence: CertificateSequence, at date: Instant
     ) throws(SignatureTrustError) -> PinnedSigner {
@@ -90,7 +90,7 @@ extension PinnedSignerVerifier {
     }
 }
 
-/// A signer whose own certificate is trusted.
+/// A signer whose certificate is pinned.
 package struct PinnedSigner: Sendable {
     package let fingerprint: Fingerprint
     /// The certificate's `notAfter`.

@@ -178,12 +178,12 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// Whether a chain got further that failed so; of two that got as far, always the same one counts.
+    /// Whether a chain with this error passed more checks than one with `other`. Between equal ranks, the choice is always the same.
     package func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
         (progress, rawValue) > (other.progress, other.rawValue)
     }
 
-    /// How far a chain got before it failed.
+    /// The rank of the check that failed, in the order of the checks.
     private var progress: Int {
         switch self {
         case .untrustedChain: 0

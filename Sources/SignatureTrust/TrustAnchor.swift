@@ -19,7 +19,8 @@ public struct TrustAnchor: Hashable, Sendable {
     /// Creates a trust anchor from a certificate in this source.
     init(knownCertificate der: [UInt8]) { self.der = der }
 
-    /// Whether the certificate is a root, which a chain can end in; also for one that libcrypto cannot read, so that the verifier says so.
+    /// Whether the certificate is a root, so that a chain can end in it. It is also `true` for a certificate that libcrypto cannot read: the verifier reports that
+    /// error.
     package var isRoot: Bool {
         do throws(SignatureTrustError) {
             return try view().libcryptoHandle().isSelfIssued

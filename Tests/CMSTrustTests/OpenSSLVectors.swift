@@ -5,11 +5,11 @@ import SpanASN1
 import TestSupport
 import Testing
 
-/// What `scripts/generate-openssl-messages` wrote: messages, and what `openssl cms -verify` said of each.
+/// The messages that `scripts/generate-openssl-messages` made with OpenSSL, and the verdict of `openssl cms -verify` on each.
 enum OpenSSLVectors {
     static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: OpenSSLFiles.bytes(name)) }
 
-    /// The date at which the script has everything judged.
+    /// The date at which the script verifies messages.
     static let date = Instant(year: 2026, month: 6, day: 1) ?? Instant(millisecondsSince1970: 0)
 
     static let verdicts: [Verdict] = {

@@ -14,11 +14,11 @@ package enum Project {
     }
 }
 
-/// What `scripts/generate-openssl-messages` wrote.
+/// The messages that `scripts/generate-openssl-messages` made with OpenSSL.
 package enum OpenSSLFiles {
     package static let directory = Project.url("TestVectors/pkcs7/openssl")
 
-    /// The messages that are meant to be read.
+    /// The messages that can be read.
     package static let messages: [String] = {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         let damaged = ["trailing-byte.der", "truncated.der"]

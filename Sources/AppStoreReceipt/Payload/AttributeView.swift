@@ -1,13 +1,13 @@
 import SpanASN1
 import StrictText
 
-/// One attribute of a receipt or of a purchase in it, and its value in the form that is asked for.
+/// One attribute of a receipt or of a purchase, with readers for the formats of its value.
 struct AttributeView: ~Escapable {
     let type: AttributeType
     let version: Int64
     /// The value, an OCTET STRING.
     let value: ASN1Element
-    /// Where the attribute begins in the received bytes.
+    /// The offset of the attribute in the received bytes.
     let offset: Int
 
     @_lifetime(copy cursor)
@@ -21,7 +21,7 @@ struct AttributeView: ~Escapable {
         try fields.finish()
     }
 
-    /// The one element that the value holds.
+    /// The only element in the value.
     @_lifetime(copy self)
     func element(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element {
         var content = value.contents
@@ -46,21 +46,21 @@ struct AttributeView: ~Escapable {
         return value == 1
     }
 
-    /// Where the characters of a UTF8String are in the received bytes.
+    /// The range of the characters of a UTF8String in the received bytes.
     func utf8() throws(ASN1DecodingError) -> Range<Int> {
         let element = try element(.utf8String)
         _ = try element.validatedUTF8()
         return element.contentRange
     }
 
-    /// Where the characters of an IA5String are in the received bytes.
+    /// The range of the characters of an IA5String in the received bytes.
     func ia5() throws(ASN1DecodingError) -> Range<Int> {
         let element = try element(.ia5String)
         _ = try element.validatedIA5()
         return element.contentRange
     }
 
-    /// An IA5String with a date; `nil` when it is empty.
+    /// An IA5String with a date; `nil` if it is empty.
     func date() throws(ASN1DecodingError) -> Instant? {
         let element = try element(.ia5String)
         if element.contentCount == 0 { return nil }

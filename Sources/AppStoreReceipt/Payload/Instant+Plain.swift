@@ -1,10 +1,10 @@
 import SpanASN1
 
 extension Instant {
-    /// A date in the form that nearly all have, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for any other, right or wrong.
+    /// A date in the most common format, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for all others, valid or not.
     @inline(__always)
     init?(plain text: PlainDateWords) {
-        // Exclusive or leaves 0–9 where a digit stands and 0 where the right separator does.
+        // The exclusive or is 0–9 for a digit and 0 for the right separator.
         let first = text.first ^ 0x2D30_302D_3030_3030  // YYYY-MM-
         let second = text.second ^ 0x3030_3A30_3054_3030  // DDThh:mm
         let third = text.third ^ 0x5A30_303A  // :ssZ
@@ -12,7 +12,7 @@ extension Instant {
             first | (first &+ 0x7F76_767F_7676_7676) | second | (second &+ 0x7676_7F76_767F_7676)
             | UInt64(third | (third &+ 0x7F76_767F))
         guard wrong & 0x8080_8080_8080_8080 == 0 else { return nil }
-        // Ten times each digit and the next one: in each byte that begins a pair its value.
+        // Ten times each digit plus the next one: the first byte of each pair then has its value.
         let (firstPairs, secondPairs, thirdPairs) = (first.digitPairs, second.digitPairs, UInt64(third).digitPairs)
         self.init(
             year: firstPairs.byte(0) &* 100 &+ firstPairs.byte(2), month: firstPairs.byte(5),

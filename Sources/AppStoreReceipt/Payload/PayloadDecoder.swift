@@ -7,15 +7,15 @@ import SpanASN1
 /// ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }
 /// ```
 ///
-/// The value of an attribute is itself DER; that of attribute 17 is another SET OF ReceiptAttribute, one in-app purchase.
-/// Offsets in the table count from the start of the payload, those of errors from the start of the received bytes.
+/// The value of an attribute is DER. The value of attribute 17 is another SET OF ReceiptAttribute: one in-app purchase.
+/// Offsets in the table count from the start of the payload. Offsets in errors count from the start of the received bytes.
 struct PayloadDecoder: ~Escapable {
     private let bytes: Span<UInt8>
     private let baseOffset: Int
     private let maximumPurchaseCount: Int
     private let purchaseDecoder: PurchaseDecoder
     private var table = ReceiptTable()
-    /// Which outer attributes were met, with or without a value: bit *n* for attribute *n*.
+    /// The outer attributes that were found, with or without a value: bit *n* for attribute *n*.
     private var seen: UInt64 = 0
 
     @_lifetime(copy payload)
@@ -26,7 +26,7 @@ struct PayloadDecoder: ~Escapable {
         purchaseDecoder = PurchaseDecoder(payload, baseOffset: baseOffset)
     }
 
-    /// - Parameter baseOffset: where `payload` begins in the received bytes.
+    /// - Parameter baseOffset: the offset of `payload` in the received bytes.
     /// - Throws: an error whose path names the attribute and, inside a purchase, the purchase's index.
     static func decode(
         _ payload: Span<UInt8>, baseOffset: Int, maximumPurchaseCount: Int = .max
@@ -40,9 +40,9 @@ struct PayloadDecoder: ~Escapable {
         return decoder.table
     }
 
-    /// The creation date alone: what must be known to judge the signer of a payload that is not worth decoding before.
+    /// The creation date alone, which is needed to validate the signer's chain before the payload is decoded.
     ///
-    /// Allocates nothing. Of a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it gives the same date.
+    /// This function allocates nothing. For a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it returns the same date.
     static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(VerificationError) -> Instant {
         var found: Instant?
         var isSeen = false
@@ -105,9 +105,9 @@ extension PayloadDecoder {
         }
     }
 
-    /// The content of the SET of an attribute 17 whose lengths all take two octets, as they do from 256 bytes on.
+    /// The content of the SET of an attribute 17 whose lengths all have two octets, as in purchases of 256 bytes and more.
     ///
-    /// `30 82 LL LL  02 01 11  02 01 01  04 82 LL LL  31 82 LL LL`, where the lengths say the same end.
+    /// `30 82 LL LL  02 01 11  02 01 01  04 82 LL LL  31 82 LL LL`, where all lengths give the same end.
     ///
     /// Static, because the compiler copies `self` with its table for a method: 76 instructions for each purchase.
     private static func longPurchase(in bytes: Span<UInt8>, at position: Int, _ end: Int) -> Range<Int>? {
@@ -134,7 +134,7 @@ extension PayloadDecoder {
                 .within(.inAppPurchase, index: index)
         }
         if index == 0 {
-            // Room for as many as there would be if all were as large as the first, in no more memory than the payload takes.
+            // Reserve memory as if all purchases were as large as the first, but no more than the size of the payload.
             let count = (bytes.count - record.lowerBound) / max(record.count, MemoryLayout<PurchaseEntry>.stride) + 1
             table.purchases.reserveCapacity(min(count, maximumPurchaseCount))
         }
@@ -164,7 +164,7 @@ extension Range<Int> {
 }
 
 extension ASN1DecodingError {
-    /// In an attribute: the field's number is the attribute's, where it has a known one.
+    /// The field of an attribute: its name is that of the attribute's number, if it is known.
     func within(_ type: AttributeType, index: Int? = nil) -> ASN1DecodingError {
         within(ASN1Field(rawValue: UInt16(exactly: type.rawValue) ?? ASN1Field.unknownAttribute.rawValue), index: index)
     }

@@ -1,6 +1,6 @@
 import SpanASN1
 
-/// Reads one in-app purchase: a SET OF ReceiptAttribute with types from 1701 on. The hot loop of a large receipt.
+/// Reads one in-app purchase: a SET OF ReceiptAttribute with types from 1701. This is the hot loop of a large receipt.
 struct PurchaseDecoder: ~Escapable {
     /// The whole payload.
     private let bytes: Span<UInt8>
@@ -12,9 +12,9 @@ struct PurchaseDecoder: ~Escapable {
         self.baseOffset = baseOffset
     }
 
-    /// - Parameter index: which of the receipt's purchases it is.
+    /// - Parameter index: the index of the purchase in the receipt.
     func read(_ range: Range<Int>, index: Int, into entry: inout PurchaseEntry) throws(ASN1DecodingError) {
-        /// Which of 1701–1722 were met, with or without a value.
+        /// The attributes 1701–1722 that were found, with or without a value.
         var seen: UInt32 = 0
         var position = range.lowerBound
         while true {
@@ -24,10 +24,10 @@ struct PurchaseDecoder: ~Escapable {
         }
     }
 
-    /// Reads attributes as long as they have the shape that nearly all have, and returns where the first begins that has another or is wrong
-    /// in any way, for ``readAny(at:_:_:_:index:)`` to judge.
+    /// Reads attributes of the most common encoding, and returns the offset of the first attribute with another encoding or with a
+    /// fault, which ``readAny(at:_:_:_:index:)`` reads.
     ///
-    /// `30 L  02 02 06 TT  02 01 01  04 L−9  tag L−11 …`, all lengths short and saying the same end, type 1701–1722.
+    /// `30 L  02 02 06 TT  02 01 01  04 L−9  tag L−11 …`, all lengths short and giving the same end, type 1701–1722.
     @inline(never)
     private func readShort(
         at start: Int, _ end: Int, _ entry: inout PurchaseEntry, _ allSeen: inout UInt32
@@ -36,12 +36,12 @@ struct PurchaseDecoder: ~Escapable {
         var position = start
         var seen = allSeen
         var present: UInt32 = 0
-        // 13 octets of header, and the first of the value or of what follows it.
+        // The header has 13 octets. The next one is the first of the value, or follows it.
         let lastPosition = min(end &- 1, bytes.count &- 24)
         attributes: while position <= lastPosition {
             let words = bytes.load(at: position, as: AttributeWords.self)
             let count = words.head >> 8 & 0xFF
-            // Zero when all is as it must be. A length above 127 leaves bit 15, one below 11 the upper half.
+            // Zero if everything is valid. A length above 127 sets bit 15, a length below 11 the upper half.
             let wrong =
                 ((words.head & 0xFFFF_00FF_FFFF_80FF) ^ 0x0102_0006_0202_0030)
                 | ((words.tail & 0x0000_00FF_00FF_FFFF) ^ (count &* 0x1_0001_0000 &- 0xB_0008_FBFF))
@@ -54,7 +54,7 @@ struct PurchaseDecoder: ~Escapable {
             let valueCount = count &- 11
             switch field.form {
             case .none:
-                // It may say anything, and be repeated.
+                // An unknown attribute can have any value, and can be repeated.
                 position = next
                 continue attributes
             case .integer:
@@ -88,7 +88,7 @@ struct PurchaseDecoder: ~Escapable {
         return position
     }
 
-    /// Reads an attribute of any shape, and returns where the next begins.
+    /// Reads an attribute of any encoding, and returns the offset of the next.
     @inline(never)
     private func readAny(
         at position: Int, _ end: Int, _ entry: inout PurchaseEntry, _ seen: inout UInt32, index: Int
@@ -116,18 +116,18 @@ struct PurchaseDecoder: ~Escapable {
     }
 }
 
-/// The first 24 octets of an attribute, of which the value's begin at 13.
+/// The first 24 octets of an attribute. The value begins at octet 13.
 private struct AttributeWords: BitwiseCopyable {
     var head, tail, rest: UInt64
 
-    /// 8 octets from where those of the value begin.
+    /// 8 octets from the start of the value.
     var value: UInt64 { tail >> 40 | rest << 24 }
 }
 
 extension Span<UInt8> {
     /// Words of 8 octets, the first in the lowest byte.
     ///
-    /// `unsafe` by name only: that all octets are there is checked, and `Words` consists of integers, which any bits are. (Loads of one
+    /// This is safe: the bounds are checked, and `Words` consists of integers, for which all bits are valid. (Loads of one
     /// checked octet after the other cost the hot loop a third of its speed.)
     @inline(__always)
     func load<Words: BitwiseCopyable>(at offset: Int, as words: Words.Type) -> Words {
@@ -137,7 +137,7 @@ extension Span<UInt8> {
     @inline(__always)
     func word(at offset: Int) -> UInt64 { load(at: offset, as: UInt64.self) }
 
-    /// Whether octets are ASCII, of which the first 8, or all and what follows them, are at hand.
+    /// Whether octets are ASCII. `word` has the first 8, or all of them and the octets that follow.
     @inline(__always)
     fileprivate func isASCII(_ start: Int, _ count: Int, startingWith word: UInt64) -> Bool {
         var bits = word

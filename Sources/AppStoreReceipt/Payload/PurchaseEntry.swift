@@ -1,12 +1,12 @@
-/// One in-app purchase, as ``ReceiptTable`` keeps it: integers, dates, and where the strings are. One fixed size.
+/// One in-app purchase in a ``ReceiptTable``: integers, dates, and the ranges of strings. The size is fixed.
 struct PurchaseEntry: AttributeValues, Sendable {
     /// The content of the purchase's SET.
     var record = ByteRange()
-    /// Bit *n* for attribute 1701 + *n*: whether it has a value.
+    /// The attributes with a value: bit *n* for attribute 1701 + *n*.
     var present: UInt32 = 0
     /// The values of the attributes with a known meaning, at their ``PurchaseField/slot``.
     private var values = InlineArray<16, UInt64>(repeating: 0)
-    /// How many there can be.
+    /// The maximum number of values.
     static let placeCount = 16
 
     @inline(__always)
@@ -23,7 +23,7 @@ struct PurchaseEntry: AttributeValues, Sendable {
         return shows(row)
     }
 
-    /// The bits of a value, whether it is there or not.
+    /// The bits of a value; undefined if there is none.
     subscript(field: PurchaseField) -> UInt64 {
         @inline(__always) get { values[field.slot] }
         @inline(__always) set { values[field.slot] = newValue }
@@ -37,10 +37,10 @@ struct PurchaseEntry: AttributeValues, Sendable {
 
 /// One of the attributes 1701–1722.
 struct PurchaseField {
-    /// What the value is; for all but `.none` the attribute has a known meaning.
+    /// The type of the value; `.none` for an attribute without a known meaning.
     enum Form: UInt8 { case none, integer, string, date }
 
-    /// The attribute's number less 1701.
+    /// The attribute's number minus 1701.
     let index: UInt8
 
     /// `nil` for an attribute that purchases are not known to have.
@@ -52,7 +52,7 @@ struct PurchaseField {
 
     private init(offset: UInt8) { index = offset }
 
-    // Those that every purchase has that Apple is known to have signed.
+    // The attributes that every purchase in Apple's known receipts has.
     static let quantity = PurchaseField(offset: 0)
     static let productID = PurchaseField(offset: 1)
     static let transactionID = PurchaseField(offset: 2)
@@ -67,12 +67,12 @@ struct PurchaseField {
 
     var bit: UInt32 { 1 &<< UInt32(index) }
 
-    /// Where ``PurchaseEntry`` keeps the value: 1714–1718 have none.
+    /// The index of the value in a ``PurchaseEntry``. The attributes 1714–1718 have none.
     var slot: Int { Int(index < 13 ? index : index &- 5) }
 
     @inline(__always)
     var form: Form {
-        // Two bits for each, from 1722 down to 1701. A word, since a table or a switch costs the hot loop a tenth of its speed;
+        // Two bits for each attribute, from 1722 down to 1701. It is a word because a table or a switch makes the hot loop a tenth slower.
         // `AttributeTableTests` compares it with the table.
         let forms: UInt64 = 0b00_10_01_01_00_00_00_00_00_01_11_01_01_00_11_01_11_10_11_10_10_01
         return switch forms &>> (2 &* UInt64(index)) & 0b11 {
@@ -83,6 +83,6 @@ struct PurchaseField {
         }
     }
 
-    /// The largest integer that is allowed: 1713 and 1719 are flags.
+    /// The largest allowed integer: 1713 and 1719 are flags.
     var maximum: UInt64 { index == 12 || index == 18 ? 1 : UInt64(Int64.max) }
 }

@@ -19,9 +19,9 @@ struct ByteRange: Sendable {
     var range: Range<Int> { Int(start)..<Int(start) + Int(count) }
 }
 
-/// The values of attributes, by type: integers, dates, and where strings and octets are.
+/// The values of attributes, by type: integers, dates, and the ranges of strings and octets.
 protocol AttributeValues {
-    /// The bits of a value that is there.
+    /// The bits of a value, which must be present.
     func bits(_ type: AttributeType) -> UInt64?
 }
 
@@ -34,17 +34,17 @@ extension AttributeValues {
     /// A date.
     func date(_ type: AttributeType) -> Instant? { number(type).map(Instant.init(millisecondsSince1970:)) }
 
-    /// Where a string is, or octets.
+    /// The range of a string or of octets.
     func bytes(_ type: AttributeType) -> ByteRange? { bits(type).map(ByteRange.init(bits:)) }
 
-    /// Whether a typed field says what an attribute says. The value of an inferred one may have another form than its field.
+    /// Whether a typed field shows the value of an attribute. The value of an inferred attribute can have another format than its field.
     func shows(_ row: AttributeType.Row) -> Bool { row.source != .inferred || has(row.type) }
 }
 
 extension AttributeView {
-    /// The bits of the value, as a table keeps them; `nil` for an empty string, which is no value.
+    /// The bits of the value for the table; `nil` for an empty string, which counts as no value.
     ///
-    /// - Parameter baseOffset: where the payload begins in the received bytes.
+    /// - Parameter baseOffset: the offset of the payload in the received bytes.
     func bits(_ form: AttributeType.Form, baseOffset: Int) throws(ASN1DecodingError) -> UInt64? {
         func bits(_ range: Range<Int>) -> UInt64? {
             range.isEmpty ? nil : ByteRange(range.shifted(by: -baseOffset)).bits
@@ -61,17 +61,17 @@ extension AttributeView {
     }
 }
 
-/// What was read of a receipt. One fixed size, whatever the receipt, but for its purchases.
+/// The decoded contents of a receipt. The size is fixed, except for the purchases.
 struct ReceiptTable: AttributeValues, Sendable {
-    /// The attributes that can have a place are 0 to 39.
+    /// Attributes 0 to 39 can have a place.
     static let placeCount = 40
 
-    /// Where the content of the payload's SET begins.
+    /// The offset of the content of the payload's SET.
     var contentStart = 0
-    /// Bit *n* for attribute *n*: whether it has a value.
+    /// The attributes with a value: bit *n* for attribute *n*.
     private var present: UInt64 = 0
     private var values = InlineArray<40, UInt64>(repeating: 0)
-    /// The encoded value of attribute 2, which enters the device hash.
+    /// The encoded value of attribute 2, which is part of the input of the device hash.
     var encodedBundleID = ByteRange()
     var purchases: [PurchaseEntry] = []
 
