@@ -101,13 +101,13 @@ extension Verification {
     init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,
-            signerExpiry: chain.leafExpiry, digest: digest, validationDate: date)
+            signerExpirationDate: chain.leafExpiry, digest: digest, validationDate: date)
     }
 
     fileprivate init(_ signer: PinnedSigner, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: .storeKitTesting, anchor: signer.fingerprint, signer: signer.fingerprint,
-            signerExpiry: signer.expiry, digest: digest, validationDate: date)
+            signerExpirationDate: signer.expiry, digest: digest, validationDate: date)
     }
 }
 

@@ -47,7 +47,7 @@ public struct Verification: Hashable, Sendable {
     /// The SHA-256 of the signer's certificate.
     public let signer: Fingerprint
     /// The date the signer's certificate expires.
-    public let signerExpiry: Instant
+    public let signerExpirationDate: Instant
     /// The digest algorithm of the signature. Apple uses SHA-1 or SHA-256.
     public let digest: SignatureDigest
     /// The date at which the certificate chain was validated.

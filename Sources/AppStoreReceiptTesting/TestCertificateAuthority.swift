@@ -87,7 +87,7 @@ extension TestCertificateAuthority {
                     .commonName("Test Root CA")),
                 serialNumber: [0x02], validity: .seconds(1_145_999_936, 2_524_607_999),
                 extensions: [
-                    .keyUsage(.keyCertSign, .cRLSign), .basicConstraints(isAuthority: true), .subjectKeyIdentifier,
+                    .keyUsage(.keyCertSign, .crlSign), .basicConstraints(isAuthority: true), .subjectKeyIdentifier,
                     .authorityKeyIdentifier,
                 ])
             intermediate = CertificateSpecification(
@@ -98,7 +98,7 @@ extension TestCertificateAuthority {
                 validity: .seconds(1_262_304_000, 2_398_377_599),
                 extensions: [
                     .basicConstraints(isAuthority: true, pathLength: 0), .authorityKeyIdentifier,
-                    .subjectKeyIdentifier, .keyUsage(.keyCertSign, .cRLSign), .worldwideDeveloperRelationsMarker,
+                    .subjectKeyIdentifier, .keyUsage(.keyCertSign, .crlSign), .worldwideDeveloperRelationsMarker,
                 ])
             leaf = CertificateSpecification(
                 subject: DistinguishedName(

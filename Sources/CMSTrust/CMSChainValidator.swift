@@ -195,7 +195,7 @@ extension CMSChainValidator {
     private func checkPurposes(_ certificate: Certificate) throws(SignatureTrustError) {
         for purpose in policy.purposes {
             let isStated = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
-                try certificate.states(purpose: purpose)
+                try certificate.hasPurpose(purpose)
             }
             guard isStated else { throw certificate.error(.invalidExtendedKeyUsage) }
         }

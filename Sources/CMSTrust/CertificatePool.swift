@@ -66,7 +66,9 @@ struct CertificatePool {
         var ambiguous: Member?
         for (index, member) in members.enumerated() {
             let isNamed = try member.withView { (view) throws(SignatureTrustError) in
-                try SignatureTrustError.reading { () throws(ASN1DecodingError) in try signer.sid.names(view) }
+                try SignatureTrustError.reading { () throws(ASN1DecodingError) in
+                    try signer.signerIdentifier.names(view)
+                }
             }
             guard isNamed else { continue }
             if case .certificate(let fingerprint) = selection, try Fingerprint(of: member.der.span) != fingerprint {

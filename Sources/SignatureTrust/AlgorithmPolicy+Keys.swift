@@ -7,13 +7,13 @@ extension AlgorithmPolicy {
         // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
         guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
         let info = certificate.subjectPublicKeyInfo
-        if info.algorithm.is(.rsaEncryption), !kinds.isDisjoint(with: [.rsaPKCS1, .rsaPSS]),
+        if info.algorithm.matches(.rsaEncryption), !kinds.isDisjoint(with: [.rsaPKCS1, .rsaPSS]),
             info.algorithm.hasNullOrAbsentParameters
         {
             try checkRSAKey(info)
-        } else if info.algorithm.is(.rsaPSS), kinds.contains(.rsaPSS) {
+        } else if info.algorithm.matches(.rsaPSS), kinds.contains(.rsaPSS) {
             try checkRSAKey(info)
-        } else if info.algorithm.is(.ecPublicKey), kinds.contains(.ecdsa) {
+        } else if info.algorithm.matches(.ecPublicKey), kinds.contains(.ecdsa) {
             try checkECKey(info)
         } else {
             throw SignatureTrustError(.unsupportedKey, offset: info.element.offset)

@@ -45,14 +45,14 @@ extension AlgorithmPolicy {
         let key = certificate.subjectPublicKeyInfo.algorithm
         let isSuitable: Bool
         switch algorithm.scheme {
-        case .pkcs1: isSuitable = key.is(.rsaEncryption)
-        case .ecdsa: isSuitable = key.is(.ecPublicKey)
+        case .pkcs1: isSuitable = key.matches(.rsaEncryption)
+        case .ecdsa: isSuitable = key.matches(.ecPublicKey)
         case .pss(let saltLength, let mask):
-            if key.is(.rsaPSS), let parameters = key.parameters {
+            if key.matches(.rsaPSS), let parameters = key.parameters {
                 let key = try pssChoices(parameters)
                 isSuitable = key.digest == algorithm.digest && key.mask == mask && saltLength >= key.saltLength
             } else {
-                isSuitable = key.is(.rsaPSS) || key.is(.rsaEncryption)
+                isSuitable = key.matches(.rsaPSS) || key.matches(.rsaEncryption)
             }
         }
         guard isSuitable else { throw SignatureTrustError(.algorithmMismatch, offset: key.element.offset) }

@@ -76,7 +76,7 @@ extension AlgorithmPolicy {
         guard identifier.hasNullOrAbsentParameters else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
         }
-        for row in SignatureDigest.rows where identifier.is(row.identifier) {
+        for row in SignatureDigest.rows where identifier.matches(row.identifier) {
             guard let digest = row.algorithm else { throw SignatureTrustError(.weakAlgorithm, offset: offset) }
             try check(digest, offset)
             return digest
@@ -92,9 +92,9 @@ extension AlgorithmPolicy {
         let offset = identifier.element.offset
         for row in SignatureDigest.rows {
             let kind: SignatureKinds
-            if identifier.is(row.rsa) {
+            if identifier.matches(row.rsa) {
                 kind = .rsaPKCS1
-            } else if let ecdsa = row.ecdsa, identifier.is(ecdsa) {
+            } else if let ecdsa = row.ecdsa, identifier.matches(ecdsa) {
                 kind = .ecdsa
             } else {
                 continue
@@ -107,7 +107,7 @@ extension AlgorithmPolicy {
             try check(digest, for: kind, offset)
             return SignatureAlgorithm(digest: digest, scheme: kind == .ecdsa ? .ecdsa : .pkcs1)
         }
-        guard identifier.is(.rsaPSS), kinds.contains(.rsaPSS) else {
+        guard identifier.matches(.rsaPSS), kinds.contains(.rsaPSS) else {
             throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
         }
         return try pssAlgorithm(identifier)
@@ -130,7 +130,7 @@ extension AlgorithmPolicy {
     /// that names the same digest. ECDSA always names the digest: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
     package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
-        if signer.signatureAlgorithm.is(.rsaEncryption), kinds.contains(.rsaPKCS1),
+        if signer.signatureAlgorithm.matches(.rsaEncryption), kinds.contains(.rsaPKCS1),
             signer.signatureAlgorithm.hasNullOrAbsentParameters
         {
             try check(digest, for: .rsaPKCS1, signer.digestAlgorithm.element.offset)

@@ -13,7 +13,7 @@ extension Certificate {
     ///
     /// All verifications use this function, so that a key means the same whether or not it is in a cache.
     package func publicKey() throws(SignatureTrustError) -> PublicKey {
-        guard subjectPublicKeyInfo.algorithm.is(.rsaEncryption) else {
+        guard subjectPublicKeyInfo.algorithm.matches(.rsaEncryption) else {
             return try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in
                 try PublicKey(subjectPublicKeyInfo: subjectPublicKeyInfo.element.encoded)
             }

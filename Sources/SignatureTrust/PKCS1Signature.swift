@@ -20,7 +20,7 @@ package struct PKCS1Signature: ~Escapable {
         of signed: Span<UInt8>, by leaf: Certificate, _ verifier: PinnedChainVerifier
     ) throws(SignatureTrustError) -> SignerKey {
         let info = leaf.subjectPublicKeyInfo
-        guard info.algorithm.is(.rsaEncryption) else {
+        guard info.algorithm.matches(.rsaEncryption) else {
             throw SignatureTrustError(.unsupportedKey, offset: info.element.offset)
         }
         let shape = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try info.rsaPublicKey() }

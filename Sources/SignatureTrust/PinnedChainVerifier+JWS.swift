@@ -35,7 +35,7 @@ extension PinnedChainVerifier {
         }
         // RSA is only for roots, because a chain may end in an older one.
         try sequence.withView(at: 1) { (intermediate) throws(SignatureTrustError) in
-            guard intermediate.subjectPublicKeyInfo.algorithm.is(.ecPublicKey) else {
+            guard intermediate.subjectPublicKeyInfo.algorithm.matches(.ecPublicKey) else {
                 throw SignatureTrustError(.unsupportedKey, offset: intermediate.subjectPublicKeyInfo.element.offset)
             }
         }

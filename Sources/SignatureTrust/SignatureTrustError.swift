@@ -161,7 +161,7 @@ extension SignatureTrustError {
 
 extension SignatureTrustError.Kind {
     /// A Boolean value that indicates whether the host is at fault, not the input.
-    public var isHostFault: Bool {
+    package var isHostFault: Bool {
         switch self {
         case .algorithmUnavailable, .outOfMemory, .libcryptoFailure: true
         default: false
@@ -169,7 +169,7 @@ extension SignatureTrustError.Kind {
     }
 
     /// A Boolean value that indicates whether the structure of the message is at fault, not a signature in it.
-    public var isAboutStructure: Bool {
+    package var isAboutStructure: Bool {
         switch self {
         case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
             .missingSignerCertificate, .ambiguousSignerCertificate:

@@ -30,7 +30,7 @@ extension SignedData {
     ) throws(SignatureTrustError) -> VerifiedSignature {
         let content = try dataContent()
         let signer = try soleSigner()
-        let certificate = try certificate(namedBy: signer.sid)
+        let certificate = try certificate(namedBy: signer.signerIdentifier)
         let key = try key(certificate)
         let algorithm = try algorithms.signatureAlgorithm(of: signer)
         guard try announces(signer.digestAlgorithm) else {

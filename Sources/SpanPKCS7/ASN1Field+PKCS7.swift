@@ -26,7 +26,7 @@ extension ASN1Field {
     public static let extensions = ASN1Field(rawValue: 60_010)
 
     /// The name of the field in its ASN.1 module; `nil` for a field of another module.
-    public var pkcs7Name: StaticString? {
+    package var pkcs7Name: StaticString? {
         switch self {
         case .contentInfo: "ContentInfo"
         case .signedData: "SignedData"

@@ -34,7 +34,7 @@ public struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
     }
 
     /// Returns whether the algorithm has an identifier, with any parameters.
-    public func `is`(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
+    public func matches(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
     /// A Boolean value that indicates whether the parameters are missing or NULL, as for RSA PKCS#1 v1.5 and digest algorithms (RFC 3370, 2 and 3.2).
     public var hasNullOrAbsentParameters: Bool {

@@ -43,7 +43,7 @@ public struct KeyUsage: OptionSet, Sendable {
     /// Signing certificates.
     public static let keyCertSign = KeyUsage(rawValue: 1 << 5)
     /// Signing revocation lists.
-    public static let cRLSign = KeyUsage(rawValue: 1 << 6)
+    public static let crlSign = KeyUsage(rawValue: 1 << 6)
     /// With ``keyAgreement``, encrypting only.
     public static let encipherOnly = KeyUsage(rawValue: 1 << 7)
     /// With ``keyAgreement``, decrypting only.
@@ -148,7 +148,7 @@ extension Certificate {
     ///
     /// - Parameter purpose: The purpose.
     /// - Throws: The errors of ``extendedKeyUsage()``.
-    public func states(purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
+    public func hasPurpose(_ purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
         guard var purposes = try extendedKeyUsage() else { return false }
         while let stated = try purposes.next() {
             if try stated.isObjectIdentifier(purpose) { return true }

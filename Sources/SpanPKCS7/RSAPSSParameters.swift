@@ -31,7 +31,9 @@ public struct RSAPSSParameters: ~Escapable {
         var fields = element.contents
         hashAlgorithm = try Self.algorithm(&fields, 0)
         if let mask = try Self.algorithm(&fields, 1) {
-            guard mask.is(.mgf1), let parameters = mask.parameters else { throw mask.element.error(.unexpectedValue) }
+            guard mask.matches(.mgf1), let parameters = mask.parameters else {
+                throw mask.element.error(.unexpectedValue)
+            }
             guard parameters.tag == .sequence else { throw parameters.error(.unexpectedTag) }
             maskHashAlgorithm = try AlgorithmIdentifier(parameters)
         } else {

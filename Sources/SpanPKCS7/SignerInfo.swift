@@ -18,7 +18,7 @@ public struct SignerInfo: ~Escapable {
     /// The version: 1 with an issuer and serial number, 3 with a subject key identifier.
     public let version: Int
     /// The identifier of the signer's certificate.
-    public let sid: SignerIdentifier
+    public let signerIdentifier: SignerIdentifier
     /// The digest algorithm for the content, and for the signed attributes if there are any.
     public let digestAlgorithm: AlgorithmIdentifier
     /// The attributes that are signed instead of the content, which include its digest; `nil` if the content is signed directly.
@@ -38,8 +38,8 @@ public struct SignerInfo: ~Escapable {
         self.version = try version.integer()
         let sid = try fields.read()
         switch sid.tag {
-        case .sequence: self.sid = try .issuerAndSerialNumber(IssuerAndSerialNumber(sid))
-        case .context(0, constructed: false): self.sid = .subjectKeyIdentifier(sid)
+        case .sequence: self.signerIdentifier = try .issuerAndSerialNumber(IssuerAndSerialNumber(sid))
+        case .context(0, constructed: false): self.signerIdentifier = .subjectKeyIdentifier(sid)
         default: throw sid.error(.unexpectedTag)
         }
         // RFC 5652, 5.3: the version follows from the identifier.

@@ -228,7 +228,7 @@ extension Verification {
         [
             ("Signature", "\(digest.rawValue), certificates validated at \(validationDate.text)"),
             ("Signer", signer.description),
-            ("Signer expires", signerExpiry.text),
+            ("Signer expires", signerExpirationDate.text),
             ("Trust anchor", rootName + anchor.description),
         ]
     }

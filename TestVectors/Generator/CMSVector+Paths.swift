@@ -80,7 +80,7 @@ extension CMSVector {
         case "without-basic-constraints":
             intermediate(0x24, isFirst: isFirst) { $0.removeExtensions(.basicConstraints) }
         case "not-for-certificates":
-            intermediate(0x25, isFirst: isFirst) { $0.replaceExtension(.keyUsage(.cRLSign)) }
+            intermediate(0x25, isFirst: isFirst) { $0.replaceExtension(.keyUsage(.crlSign)) }
         case "expired":
             intermediate(0x26, isFirst: isFirst) { $0.notAfter = Instant(millisecondsSince1970: 1_400_000_000_000) }
         default:

@@ -136,7 +136,7 @@ extension Vector {
         chain(
             "intermediate-key-usage-without-cert-sign", "4", "invalid-issuer", intermediate,
             "An intermediate that may not sign certificates.",
-            .intermediate { $0.replaceExtension(.keyUsage(.digitalSignature, .cRLSign)) }),
+            .intermediate { $0.replaceExtension(.keyUsage(.digitalSignature, .crlSign)) }),
         chain(
             "intermediate-not-an-authority", "4", "invalid-issuer", intermediate, "cA is false.",
             .intermediate { $0.replaceExtension(.basicConstraints(isAuthority: false)) }),

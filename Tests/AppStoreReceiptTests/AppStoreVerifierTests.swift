@@ -275,7 +275,7 @@ extension AppStoreVerifier {
             #expect(verification.digest.rawValue == digest.rawValue)
             #expect(verification.validationDate == ReceiptBuilder.defaultCreationDate)
             // 2045-12-31T23:59:59Z
-            #expect(verification.signerExpiry.millisecondsSince1970 == 2_398_377_599_000)
+            #expect(verification.signerExpirationDate.millisecondsSince1970 == 2_398_377_599_000)
         }
     }
 

@@ -33,7 +33,7 @@ struct ReceiptCorpusTests {
                 == "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
         #expect(receipt.verification.digest == (file.lastPathComponent.contains("sha256") ? .sha256 : .sha1))
         #expect(receipt.verification.validationDate == receipt.creationDate)
-        #expect(receipt.verification.signerExpiry > receipt.verification.validationDate)
+        #expect(receipt.verification.signerExpirationDate > receipt.verification.validationDate)
         let environment: AppStoreEnvironment = file.lastPathComponent.hasPrefix("prod") ? .production : .sandbox
         #expect(receipt.environment == environment)
         // For this app and environment, and no other.
@@ -70,7 +70,7 @@ struct ReceiptCorpusTests {
     @Test(arguments: Corpus.apple)
     func `a receipt whose signer has expired is refused at a later date`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
-        let expiry = try Self.verifier().verifyReceipt(bytes).verification.signerExpiry
+        let expiry = try Self.verifier().verifyReceipt(bytes).verification.signerExpirationDate
         for (offset, isAccepted) in [(-1000, true), (0, false), (1000, false)] as [(Int64, Bool)] {
             let date = Instant(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
             let code = try Self.verifier { $0.validationDate = .date(date) }.code(bytes)

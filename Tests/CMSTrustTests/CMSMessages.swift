@@ -42,7 +42,7 @@ enum CMSMessages {
         var signers = try SignedData(ContentInfo(message.span)).signerInfos
         var index = 0
         while let signer = try signers.next() {
-            if try signer.sid.names(certificate) { return index }
+            if try signer.signerIdentifier.names(certificate) { return index }
             index += 1
         }
         return nil

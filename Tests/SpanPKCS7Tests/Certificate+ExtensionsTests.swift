@@ -25,7 +25,7 @@ import Testing
     func `a purpose is stated in the extended key usage or not at all`(
         name: String, purpose: ASN1ObjectIdentifier, isStated: Bool
     ) throws {
-        #expect(try reading(name) { try $0.states(purpose: purpose) } == isStated)
+        #expect(try reading(name) { try $0.hasPurpose(purpose) } == isStated)
     }
 
     @Test func `basic constraints, key usage and key identifiers are read`() throws {
@@ -42,7 +42,7 @@ import Testing
             (try certificate.basicConstraints(), try certificate.keyUsage())
         }
         #expect(issuer?.0?.isAuthority == true && issuer?.0?.pathLength == 0)
-        #expect(issuer?.1 == [.keyCertSign, .cRLSign])
+        #expect(issuer?.1 == [.keyCertSign, .crlSign])
         #expect(try reading("bare") { try $0.basicConstraints() == nil } == true)
     }
 }

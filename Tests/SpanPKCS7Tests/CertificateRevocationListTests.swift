@@ -11,7 +11,7 @@ import Testing
         #expect(list.thisUpdate == Instant(year: 2026, month: 1, day: 1))
         #expect(list.nextUpdate == Instant(year: 2027, month: 1, day: 1))
         #expect(try list.issuer.distinguishedName() == "CN=intermediate,O=Messages for tests,C=DE")
-        let isSHA256 = list.signatureAlgorithm.is(.sha256WithRSAEncryption)
+        let isSHA256 = list.signatureAlgorithm.matches(.sha256WithRSAEncryption)
         #expect(isSHA256)
         let revoked = try OpenSSLFiles.bytes("revoked.der")
         var certificates = try SignedData(ContentInfo(revoked.span)).certificates

@@ -16,7 +16,7 @@ import Testing
         #expect(certificate.issuer.range == places["issuer"])
         #expect(certificate.subject.range == places["subject"])
         #expect(certificate.signatureAlgorithm.element.range == places["outer"])
-        let isSHA256 = certificate.signatureAlgorithm.is(.sha256WithRSAEncryption)
+        let isSHA256 = certificate.signatureAlgorithm.matches(.sha256WithRSAEncryption)
         #expect(isSHA256)
         #expect(certificate.signatureValue.range == places["signature"])
         #expect(certificate.subjectPublicKeyInfo.element.range == places["key"])
@@ -150,7 +150,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("03 01 00", KeyUsage()), ("03 02 07 80", .digitalSignature), ("03 02 01 06", [.keyCertSign, .cRLSign]),
+            ("03 01 00", KeyUsage()), ("03 02 07 80", .digitalSignature), ("03 02 01 06", [.keyCertSign, .crlSign]),
             ("03 03 07 00 80", .decipherOnly), ("03 03 00 FF FF", KeyUsage(rawValue: 0x1FF)),
         ] as [(String, KeyUsage)])
     func `key usage bits are read by number`(row: (String, KeyUsage)) throws {

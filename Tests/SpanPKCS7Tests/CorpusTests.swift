@@ -21,17 +21,20 @@ struct CorpusTests {
 
         var signers = message.signerInfos
         guard let signer = try signers.next() else { return }
-        let isBare = signer.signedAttributes == nil && signer.signatureAlgorithm.is(.rsaEncryption)
+        let isBare = signer.signedAttributes == nil && signer.signatureAlgorithm.matches(.rsaEncryption)
         #expect(isBare)
         #expect(signer.signature.contentCount == 256)
-        let isSHA256 = signer.digestAlgorithm.is(.sha256)
+        let isSHA256 = signer.digestAlgorithm.matches(.sha256)
         #expect(isSHA256 == file.lastPathComponent.contains("sha256"))
 
         var certificates = message.certificates
         guard let leaf = try certificates.next(), let intermediate = try certificates.next(),
             let root = try certificates.next()
         else { return }
-        let names = try [signer.sid.names(leaf), signer.sid.names(intermediate), signer.sid.names(root)]
+        let names = try [
+            signer.signerIdentifier.names(leaf), signer.signerIdentifier.names(intermediate),
+            signer.signerIdentifier.names(root),
+        ]
         #expect(names == [true, false, false])
         let links = [
             leaf.issuer.encoded.hasSameBytes(as: intermediate.subject.encoded),
@@ -64,12 +67,12 @@ struct CorpusTests {
         var signers = message.signerInfos
         var certificates = message.certificates
         guard let signer = try signers.next(), let certificate = try certificates.next() else { return }
-        let isNamed = try signer.sid.names(certificate)
+        let isNamed = try signer.signerIdentifier.names(certificate)
         let isSelfIssued = certificate.isSelfIssued
         #expect(isNamed && isSelfIssued)
         let hasKeyIdentifier = try certificate.subjectKeyIdentifier() != nil
         #expect(!hasKeyIdentifier)
-        let isSHA256 = signer.signatureAlgorithm.is(.sha256WithRSAEncryption)
+        let isSHA256 = signer.signatureAlgorithm.matches(.sha256WithRSAEncryption)
         #expect(isSHA256)
     }
 }

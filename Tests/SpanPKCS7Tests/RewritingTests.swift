@@ -155,7 +155,7 @@ extension ASN1Writer {
     private mutating func write(_ signer: SignerInfo) throws(ASN1DecodingError) {
         begin(.sequence)
         writeInteger(signer.version)
-        switch signer.sid {
+        switch signer.signerIdentifier {
         case .issuerAndSerialNumber(let name):
             begin(.sequence)
             write(name.issuer)

@@ -20,7 +20,7 @@ import Testing
         #expect(message.signerSet.range == places["signerInfos"])
 
         var algorithms = message.digestAlgorithms
-        let isSHA256 = try algorithms.next()?.is(.sha256)
+        let isSHA256 = try algorithms.next()?.matches(.sha256)
         let isSole = try algorithms.next() == nil
         #expect(isSHA256 == true && isSole)
         var certificates = message.certificates

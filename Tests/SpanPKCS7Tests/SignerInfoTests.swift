@@ -25,15 +25,15 @@ import Testing
         #expect(signer.element.range == places["s.signerInfo"])
         #expect(signer.version == 1)
         #expect(signer.digestAlgorithm.element.range == places["s.digest"])
-        let isSHA256 = signer.digestAlgorithm.is(.sha256)
+        let isSHA256 = signer.digestAlgorithm.matches(.sha256)
         #expect(isSHA256)
         #expect(signer.signatureAlgorithm.element.range == places["s.algorithm"])
-        let isRSA = signer.signatureAlgorithm.is(.rsaEncryption)
+        let isRSA = signer.signatureAlgorithm.matches(.rsaEncryption)
         #expect(isRSA)
         #expect(signer.signature.range == places["s.signature"])
         #expect(signer.signedAttributes?.element.range == places["s.signedAttrs"])
         #expect(signer.unsignedAttributes?.element.range == places["s.unsignedAttrs"])
-        guard case .issuerAndSerialNumber(let name) = signer.sid else {
+        guard case .issuerAndSerialNumber(let name) = signer.signerIdentifier else {
             Issue.record("another identifier")
             return
         }
@@ -141,7 +141,7 @@ import Testing
         let bytes = Self.message.encoded().bytes
         let message = try SignedData(ContentInfo(bytes.span))
         var signers = message.signerInfos
-        let isNamed = try signers.next()?.sid.names(certificate)
+        let isNamed = try signers.next()?.signerIdentifier.names(certificate)
         #expect(isNamed == row.2)
     }
 
@@ -158,12 +158,14 @@ import Testing
         #expect(signer.version == 3)
         let whole = Node.certificate().encoded().bytes
         let without = Node.certificate().changed(.remove("ski")).encoded().bytes
-        let isNamed = try signer.sid.names(Certificate(whole.span))
+        let isNamed = try signer.signerIdentifier.names(Certificate(whole.span))
         #expect(isNamed == row.1)
-        let isNamedWithout = try signer.sid.names(Certificate(without.span))
+        let isNamedWithout = try signer.signerIdentifier.names(Certificate(without.span))
         #expect(!isNamedWithout)
         let twice = Node.certificate().changed(.double("ski")).encoded().bytes
-        let error = failure { () throws(ASN1DecodingError) in _ = try signer.sid.names(Certificate(twice.span)) }
+        let error = failure { () throws(ASN1DecodingError) in
+            _ = try signer.signerIdentifier.names(Certificate(twice.span))
+        }
         #expect(error?.kind == .duplicateElement)
     }
 }

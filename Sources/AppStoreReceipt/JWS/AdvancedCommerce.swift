@@ -5,7 +5,7 @@ import StrictText
 /// The part of a transaction that belongs to the Advanced Commerce API.
 public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -47,7 +47,7 @@ extension AdvancedCommerceTransactionInfo.Member: JWSMember {
 /// The part of renewal information that belongs to the Advanced Commerce API.
 public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -84,7 +84,7 @@ extension AdvancedCommerceRenewalInfo.Member: JWSMember {
 /// The names of a product that the customer sees.
 public struct AdvancedCommerceDescriptors: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case description, displayName }
 
@@ -104,7 +104,7 @@ extension AdvancedCommerceDescriptors.Member: JWSMember {
 /// A product that was bought.
 public struct AdvancedCommerceTransactionItem: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -146,7 +146,7 @@ extension AdvancedCommerceTransactionItem.Member: JWSMember {
 /// A product that renews.
 public struct AdvancedCommerceRenewalItem: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -185,7 +185,7 @@ extension AdvancedCommerceRenewalItem.Member: JWSMember {
 /// A discount on a subscription.
 public struct AdvancedCommerceOffer: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case period, periodCount, price, reason }
 
@@ -205,7 +205,7 @@ public struct AdvancedCommerceOffer: Hashable, Sendable, JWSRecord {
     /// The duration of one of ``periodCount`` periods, in ISO 8601.
     public var period: String? { members.string(.period) }
     /// The number of periods of the offer.
-    public var periodCount: Int64? { members.integer(.periodCount) }
+    public var periodCount: Int? { members.integer(.periodCount).map { Int($0) } }
     /// The price of one period, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.price) }
     /// The reason for the offer.
@@ -222,7 +222,7 @@ extension AdvancedCommerceOffer.Member: JWSMember {
 /// A refund of an item.
 public struct AdvancedCommerceRefund: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable { case refundAmount, refundDate, refundReason, refundType }
@@ -287,7 +287,7 @@ extension AdvancedCommerceRefund.Member: JWSMember {
 /// A future price increase.
 public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
     package enum Member: String, CaseIterable, Sendable { case dependentSKUs, price, status }
 

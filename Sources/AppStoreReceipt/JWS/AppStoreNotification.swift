@@ -6,7 +6,7 @@ import StrictText
 /// ``VerifiedNotification``, with its verified parts.
 public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -63,7 +63,7 @@ extension AppStoreNotification.Member: JWSMember {
 /// Its signed parts are in ``VerifiedNotification``.
 public struct NotificationData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -103,7 +103,7 @@ extension NotificationData.Member: JWSMember {
 /// The data of a notification about an app transaction.
 public struct NotificationAppData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -136,7 +136,7 @@ extension NotificationAppData.Member: JWSMember {
 /// The result of a request to extend the renewal dates of many subscriptions.
 public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -159,9 +159,9 @@ public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The countries and regions, as ISO 3166 codes of three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
     /// The number of subscriptions that were not extended.
-    public var failedCount: Int64? { members.integer(.failedCount) }
+    public var failedCount: Int? { members.integer(.failedCount).map { Int($0) } }
     /// The number of subscriptions that were extended.
-    public var succeededCount: Int64? { members.integer(.succeededCount) }
+    public var succeededCount: Int? { members.integer(.succeededCount).map { Int($0) } }
 
     init(members: JWSMembers<Member>) { self.members = members }
 }
@@ -180,7 +180,7 @@ extension NotificationSummary.Member: JWSMember {
 /// A token for a purchase outside the App Store.
 public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {

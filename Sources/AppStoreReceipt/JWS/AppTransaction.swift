@@ -6,7 +6,7 @@ import StrictText
 /// contain it.
 public struct AppTransaction: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -68,7 +68,7 @@ extension AppTransaction.Member: JWSMember {
 /// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has ``VerificationPolicy/appAppleID``.
 public struct RealtimeRequest: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.

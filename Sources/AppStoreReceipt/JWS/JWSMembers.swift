@@ -20,7 +20,7 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     /// The members that are there and known, in their order.
     package var known: [Member] { entries.map(\.member) }
 
-    package var json: JWSObject { JWSObject(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
+    package var object: JWSObject { JWSObject(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
 
     package func value(of member: Member) -> Range<Int>? {
         for entry in entries where entry.member == member { return entry.value.range }

@@ -9,7 +9,7 @@ public protocol JWSPayload: Hashable, Sendable {
     /// The environment; `nil` if it is missing or unknown.
     var environment: AppStoreEnvironment? { get }
     /// The object as it was received, including the members for which the type has no property.
-    var json: JWSObject { get }
+    var object: JWSObject { get }
 }
 
 /// A payload whose signature and certificate chain are valid, and which the policy accepts.

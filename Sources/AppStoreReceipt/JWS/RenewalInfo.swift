@@ -6,7 +6,7 @@ import StrictText
 /// that yourself. In a notification, it is verified together with its transaction.
 public struct RenewalInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -99,7 +99,7 @@ extension RenewalInfo.Member: JWSMember {
 /// The next commitment of a subscription that is billed by the month.
 public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import StrictText
 /// The value itself does not show that it was verified: see ``Verified``.
 public struct TransactionInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -138,7 +138,7 @@ extension TransactionInfo.Member: JWSMember {
 /// The commitment of a subscription that is billed by the month.
 public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var json: JWSObject { members.json }
+    public var object: JWSObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -146,9 +146,9 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
     }
 
     /// The number of the billing period, from 1.
-    public var billingPeriodNumber: Int64? { members.integer(.billingPeriodNumber) }
+    public var billingPeriodNumber: Int? { members.integer(.billingPeriodNumber).map { Int($0) } }
     /// The number of billing periods in the commitment.
-    public var totalBillingPeriods: Int64? { members.integer(.totalBillingPeriods) }
+    public var totalBillingPeriods: Int? { members.integer(.totalBillingPeriods).map { Int($0) } }
     /// The date the commitment ends.
     public var expiresDate: Instant? { members.date(.commitmentExpiresDate) }
     /// The price of the commitment, in thousandths of the currency's unit.

@@ -164,7 +164,7 @@ extension JSONWriter {
         name("signer")
         hex(trust.signer.bytes.span)
         name("signer_expires")
-        date(trust.signerExpiry)
+        date(trust.signerExpirationDate)
         name("digest")
         string(trust.digest.rawValue)
         name("validated_at")

@@ -287,12 +287,12 @@ private final class JWSSubject {
         case .receipt, .transactionReceipt: break
         case .transaction(let transaction):
             count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate))
-            count += read(transaction.payload.json) + fields(transaction.payload)
-        case .renewalInfo(let info): count += read(info.payload.json) + fields(info.payload)
-        case .appTransaction(let transaction): count += read(transaction.payload.json) + fields(transaction.payload)
+            count += read(transaction.payload.object) + fields(transaction.payload)
+        case .renewalInfo(let info): count += read(info.payload.object) + fields(info.payload)
+        case .appTransaction(let transaction): count += read(transaction.payload.object) + fields(transaction.payload)
         case .notification(let notification):
-            count += read(notification.notification.payload.json) + fields(notification.notification.payload)
-        case .realtimeRequest(let request): count += read(request.payload.json) + fields(request.payload)
+            count += read(notification.notification.payload.object) + fields(notification.notification.payload)
+        case .realtimeRequest(let request): count += read(request.payload.object) + fields(request.payload)
         }
         return count
     }
@@ -302,9 +302,9 @@ private final class JWSSubject {
         switch evidence {
         case .transaction(let transaction):
             let info = transaction.payload
-            count += Set(info.json.members).count + Set([info.productType]).count + Set([info.ownershipType]).count
+            count += Set(info.object.members).count + Set([info.productType]).count + Set([info.ownershipType]).count
             count += Set([info.reason]).count + Set([info.offerDiscountType]).count + Set([info.revocationType]).count
-        case .renewalInfo(let info): count += Set(info.payload.json.members).count
+        case .renewalInfo(let info): count += Set(info.payload.object.members).count
         case .notification(let notification):
             count += Set([notification.notification.payload.type]).count
             count += Set([notification.notification.payload.subtype]).count

@@ -262,7 +262,7 @@ private final class MessageSubject {
             count += certificate.isSelfIssued ? 1 : 0
             count += (try? certificate.basicConstraints()) == nil ? 0 : 1
             count += (try? certificate.keyUsage()) == nil ? 0 : 1
-            count += (try? certificate.states(purpose: .data)) == true ? 1 : 0
+            count += (try? certificate.hasPurpose(.data)) == true ? 1 : 0
             count += (try? certificate.validity()) == nil ? 0 : 1
             count += (try? certificate.subjectPublicKeyInfo.rsaPublicKey())?.modulusBitCount ?? 0
             var extensions = certificate.extensions

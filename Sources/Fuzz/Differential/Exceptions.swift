@@ -26,7 +26,9 @@ enum Exceptions {
             }
             var signers = message.signerInfos
             while let signer = try signers.next() {
-                if case .issuerAndSerialNumber(let name) = signer.sid, !isName(name.issuer) { return "name" }
+                if case .issuerAndSerialNumber(let name) = signer.signerIdentifier, !isName(name.issuer) {
+                    return "name"
+                }
                 // Types and values of attributes.
                 if !isReadable(signer.element) { return "attribute or algorithm" }
             }

@@ -196,7 +196,7 @@ private func checkMembers<Member>(_ members: JWSMembers<Member>, _ payload: [UIn
     guard let tree = SimpleJSON(payload, maximumDepth: 70) else {
         return check(false, "a payload that a simple reader does not read")
     }
-    let json = members.json
+    let json = members.object
     check(Array(json.text.utf8) == Array(payload[tree.range]), "the JSON of a payload is not the payload")
     check(
         json.members.map { Array($0.name.utf8) } == tree.members.map(\.name)

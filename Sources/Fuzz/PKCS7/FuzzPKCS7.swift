@@ -140,10 +140,10 @@ private func writeCertificates(_ message: borrowing SignedData, _ writer: inout 
 
 private func checkSigner(_ signer: borrowing SignerInfo, _ message: borrowing SignedData) throws(ASN1DecodingError) {
     var certificates = message.certificates
-    while let certificate = try certificates.next() { _ = try? signer.sid.names(certificate) }
+    while let certificate = try certificates.next() { _ = try? signer.signerIdentifier.names(certificate) }
     checkAttributes(signer.signedAttributes)
     checkAttributes(signer.unsignedAttributes)
-    _ = signer.digestAlgorithm.is(.sha256)
+    _ = signer.digestAlgorithm.matches(.sha256)
     _ = signer.signatureAlgorithm.hasNullOrAbsentParameters
 }
 

@@ -80,7 +80,7 @@ public enum Resigner {
     }
 
     private static func digest(_ algorithm: borrowing AlgorithmIdentifier) -> SignatureDigest? {
-        for digest in SignatureDigest.allCases where algorithm.is(digest.objectIdentifier) { return digest }
+        for digest in SignatureDigest.allCases where algorithm.matches(digest.objectIdentifier) { return digest }
         return nil
     }
 }

@@ -87,7 +87,7 @@ extension CMSOutline.Certificate {
 
 extension CMSOutline.Signer {
     fileprivate init(_ signer: SignerInfo) throws(ASN1DecodingError) {
-        switch signer.sid {
+        switch signer.signerIdentifier {
         case .issuerAndSerialNumber(let name):
             let serialNumber = [UInt8](copying: name.serialNumber.content).hexadecimal
             identifier = "serial number \(serialNumber) of \(try name.issuer.distinguishedName())"
@@ -115,11 +115,11 @@ extension AttributeSet {
 extension SubjectPublicKeyInfo {
     /// `RSA 2048`, `P-256`, or the algorithm's name.
     fileprivate func text() throws(ASN1DecodingError) -> String {
-        if algorithm.is(.rsaEncryption) || algorithm.is(.rsaPSS) {
+        if algorithm.matches(.rsaEncryption) || algorithm.matches(.rsaPSS) {
             let size = try rsaPublicKey().modulusBitCount
-            return "\(algorithm.is(.rsaPSS) ? "RSASSA-PSS" : "RSA") \(size)"
+            return "\(algorithm.matches(.rsaPSS) ? "RSASSA-PSS" : "RSA") \(size)"
         }
-        if algorithm.is(.ecPublicKey), let curve = algorithm.parameters {
+        if algorithm.matches(.ecPublicKey), let curve = algorithm.parameters {
             return curve.tag == .objectIdentifier ? try curve.objectIdentifier().text : "a curve by its parameters"
         }
         return try algorithm.algorithm.objectIdentifier().text

@@ -21,15 +21,15 @@ struct JWSCorpusTests {
             switch evidence {
             case .transaction(let info):
                 #expect(name.contains("transaction") && info.verification.authority == .apple)
-                #expect(info.payload.json.unknownMembers.isEmpty)
+                #expect(info.payload.object.unknownMembers.isEmpty)
                 lines += describe(info.payload)
             case .renewalInfo(let info):
                 #expect(name.contains("renewalInfo") && info.verification.authority == .apple)
-                #expect(info.payload.json.unknownMembers.isEmpty)
+                #expect(info.payload.object.unknownMembers.isEmpty)
                 lines += describe(info.payload)
             case .notification(let notification):
                 #expect(name.contains("notification") && notification.notification.verification.authority == .apple)
-                #expect(notification.notification.payload.json.unknownMembers.isEmpty)
+                #expect(notification.notification.payload.object.unknownMembers.isEmpty)
                 lines.append(
                     "  \(notification.type?.rawValue ?? "–") \(notification.subtype?.rawValue ?? "") "
                         + "\(notification.data?.bundleID ?? "–") \(notification.environment?.rawValue ?? "–")")
@@ -102,11 +102,11 @@ struct JWSCorpusTests {
             let evidence = try verifier.verify(Array(jws.utf8))
             switch evidence {
             case .transaction(let info):
-                #expect(info.verification.authority == .storeKitTesting && info.payload.json.unknownMembers.isEmpty)
+                #expect(info.verification.authority == .storeKitTesting && info.payload.object.unknownMembers.isEmpty)
                 #expect(info.purchaseDate?.millisecondsSince1970 == 1_697_679_936_049)
-            case .renewalInfo(let info): #expect(info.payload.json.unknownMembers.isEmpty)
+            case .renewalInfo(let info): #expect(info.payload.object.unknownMembers.isEmpty)
             case .appTransaction(let info):
-                #expect(info.payload.json.unknownMembers.isEmpty)
+                #expect(info.payload.object.unknownMembers.isEmpty)
                 #expect(info.originalPurchaseDate?.millisecondsSince1970 == -62_135_769_600_000)
             default: Issue.record("\(name): of another kind")
             }

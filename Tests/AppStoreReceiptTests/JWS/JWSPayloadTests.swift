@@ -31,7 +31,7 @@ import Testing
             """
         let verified = try Minted.verifier().verifyTransaction(Minted.jws(payload: payload))
         let info = verified.payload
-        #expect(info.json.unknownMembers.isEmpty)
+        #expect(info.object.unknownMembers.isEmpty)
         #expect(info.members.known.count == TransactionInfo.Member.allCases.count)
         #expect(info.transactionID == "1" && info.originalTransactionID == "2")
         #expect(info.previousOriginalTransactionID == "3" && info.webOrderLineItemID == "4")
@@ -88,7 +88,7 @@ import Testing
             "dependentSKUs":["18"],"price":19,"status":"PENDING"}}]}}
             """
         let info = try Minted.verifier().verifyRenewalInfo(Minted.jws(payload: payload)).payload
-        #expect(info.json.unknownMembers.isEmpty)
+        #expect(info.object.unknownMembers.isEmpty)
         #expect(info.members.known.count == RenewalInfo.Member.allCases.count)
         #expect(info.originalTransactionID == "1" && info.productID == "2" && info.autoRenewProductID == "3")
         #expect(info.autoRenewStatus == .off && info.expirationIntent == .priceIncreaseNotAccepted)
@@ -108,7 +108,7 @@ import Testing
             "preorderDate":5,"requestDate":6,"deviceVerification":"7","deviceVerificationNonce":"8"}
             """
         let info = try Minted.verifier().verifyAppTransaction(Minted.jws(payload: payload)).payload
-        #expect(info.json.unknownMembers.isEmpty)
+        #expect(info.object.unknownMembers.isEmpty)
         #expect(info.members.known.count == AppTransaction.Member.allCases.count)
         #expect(info.signedDate?.millisecondsSince1970 == 1_749_988_800_000)
         #expect(info.originalPurchaseDate?.description == "0000-12-30T00:00:00Z")
@@ -126,11 +126,11 @@ import Testing
         #expect(verified.payload.reason?.rawValue == "TELEPATHY")
         #expect(verified.payload.offerType == OfferType(rawValue: 99))
         #expect(verified.payload.productType?.rawValue == "Rental")
-        let unknown = verified.payload.json.unknownMembers
+        let unknown = verified.payload.object.unknownMembers
         #expect(unknown.map(\.name) == ["newField", "newField"])
         #expect(unknown.map(\.json) == [#"{"a":[1, 2.50]}"#, #""twice""#])
-        #expect(verified.payload.json["price"] == "1990")
-        #expect(verified.payload.json.text.hasPrefix("{\"transactionId\":\"1000\""))
+        #expect(verified.payload.object["price"] == "1990")
+        #expect(verified.payload.object.text.hasPrefix("{\"transactionId\":\"1000\""))
     }
 
     @Test func `null counts as absent`() throws {

@@ -134,7 +134,7 @@ import Testing
         let transaction = try #require(verified.transactionInfo)
         let values: [Any] = [
             verified, evidence, verified.notification, verified.notification.payload, transaction, transaction.payload,
-            try #require(verified.renewalInfo), try #require(verified.data), transaction.payload.json,
+            try #require(verified.renewalInfo), try #require(verified.data), transaction.payload.object,
             BatchVerdict(.success(evidence)), Result<VerifiedEvidence, VerificationError>.success(evidence),
         ]
         for value in values {
@@ -148,7 +148,7 @@ import Testing
                 verified: notification "DID_RENEW/BILLING_RECOVERY" in "com.example.app" with transaction "1000" of \
                 "pro" in "com.example.app", renewal information on "1000"
                 """)
-        #expect(verified.json.text.utf8.count > 4_000)
+        #expect(verified.object.text.utf8.count > 4_000)
     }
 
     @Test func `what stands in a notification is printed escaped and shortened`() throws {
