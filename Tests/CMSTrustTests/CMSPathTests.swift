@@ -63,7 +63,7 @@ import Testing
 
     @Test func `whatever the order of the certificates, a genuine message is verified`() throws {
         let certificates = [authority.leaf.certificate, authority.intermediate.certificate] + (try namesakes())
-        // Seven is prime to the lengths of the cycles, so every certificate still comes first and last.
+        // One in seven still has every certificate in every place.
         for order in LongTests.share(permutations(certificates), oneIn: 7) {
             #expect(try code(order) == nil)
         }
