@@ -5,10 +5,10 @@ import SpanASN1
 import SpanPKCS7
 import StrictText
 
-/// An input of about n bytes that is made to be dear, and what is done with it.
+/// An input of about n bytes that is designed to be expensive, with the operation on it.
 struct Attack: Sendable {
     let name: String
-    /// Prepares the input and gives what is to be measured, which returns an error's code or what it found.
+    /// Prepares the input and returns the operation to measure, which returns an error code or its result.
     let prepare: @Sendable (_ n: Int) throws -> (byteCount: Int, run: () -> String)
 
     static func decoding(_ name: String, _ input: @escaping @Sendable (Int) throws -> [UInt8]) -> Attack {
@@ -194,12 +194,12 @@ extension Attack {
             Attack(name: "a flood of junk certificates") { n in try flood(n) },
         ] + signedData + batches + transactionReceipts
 
-    /// Receipts of self-made authorities, n bytes in all; then one that was verified before is verified again.
+    /// Receipts of unknown authorities, n bytes in all. Then a receipt that was verified before is verified again.
     private static func flood(_ n: Int) throws -> (byteCount: Int, run: () -> String) {
         let verifier = try verifier()
         let good = try ReceiptBuilder(bundleID: "a").signed(by: authority.get())
         _ = try verifier.verifyReceipt(good)
-        // The same keys under other names: every chain is new. Two hundred of them, again and again.
+        // The same keys with other names, so that every chain is new. There are two hundred of them, which repeat.
         let stranger = try TestCertificateAuthority()
         var junk: [[UInt8]] = []
         var count = 0
@@ -246,7 +246,7 @@ private func repeated(_ bytes: [UInt8], _ n: Int) -> [UInt8] {
     return result
 }
 
-/// SEQUENCEs in each other, n bytes in all, each with the right length.
+/// Nested SEQUENCEs, n bytes in all, each with the right length.
 private func nested(_ n: Int) -> [UInt8] {
     var headers: [[UInt8]] = []
     var count = 0

@@ -62,8 +62,9 @@ import Testing
     }
 
     @Test func `whatever the order of the certificates, a genuine message is verified`() throws {
-        for order in permutations([authority.leaf.certificate, authority.intermediate.certificate] + (try namesakes()))
-        {
+        let certificates = [authority.leaf.certificate, authority.intermediate.certificate] + (try namesakes())
+        // One in seven still has every certificate in every place.
+        for order in LongTests.share(permutations(certificates), oneIn: 7) {
             #expect(try code(order) == nil)
         }
     }

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: LongTests.parts(0..<8))
     func `a flipped bit of what is signed, of the signature or of the certificate is refused`(bit: Int) throws {
         let sample = try Sample()
         var row = TamperingRow("transaction receipt: bit \(bit) of each byte of the decoded values flipped")
@@ -60,7 +60,7 @@ import Testing
         row.print()
     }
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: LongTests.parts(0..<8))
     func `a flipped bit of the list is refused, or lies in whitespace or in what is not signed`(bit: Int) throws {
         let sample = try Sample()
         let text = String(decoding: sample.list, as: UTF8.self)

@@ -1,13 +1,13 @@
 import Dispatch
 import Synchronization
 
-/// The results of work on the elements of a sequence, in their order, done on several threads.
+/// The results of work on the elements of a sequence, in their order. The work runs on several threads.
 ///
-/// Each iteration has threads of its own, which read `Base` in turn and work ahead of the consumer: at most four elements for each thread are
-/// under way, or done and not yet taken. Nothing else is kept, however long it is.
+/// Each iteration has its own threads, which read `Base` in turn and work ahead of the consumer: at most four elements for each thread are
+/// in progress, or done and not yet consumed. No other elements are in memory.
 ///
-/// `next()` blocks until the next result is there, and after the last one until the threads have ended. An iterator that is released stops the
-/// work; an element that is being read or worked on then is the last of its thread. A process that ends right after that must call `_exit`:
+/// `next()` blocks until the next result is available, and after the last one until the threads have ended. Releasing the iterator stops the
+/// work; each thread ends after its current element. A process that exits right after that must call `_exit`:
 /// libcrypto's exit handler does not expect threads that are still running.
 package struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
 where Base.Element: Sendable {
@@ -16,7 +16,7 @@ where Base.Element: Sendable {
     private let transform: @Sendable (Base.Element) -> Output
 
     /// - Parameters:
-    ///   - concurrency: the number of threads; one for each processor unless given; at most 1024.
+    ///   - concurrency: the number of threads, at most 1024; by default one for each processor.
     ///   - transform: the work on one element.
     package init(_ base: Base, concurrency: Int?, transform: @escaping @Sendable (Base.Element) -> Output) {
         self.base = base
@@ -24,13 +24,13 @@ where Base.Element: Sendable {
         self.transform = transform
     }
 
-    /// Begins the work anew, with threads of its own.
+    /// Starts the work with new threads.
     package func makeIterator() -> Iterator {
         let work = Work(base, slotCount: concurrency * 4, transform)
         return Iterator(work, threads: (0..<concurrency).map { _ in WorkerThread { work.run() } })
     }
 
-    /// Takes the results in their order; to be used by one thread at a time.
+    /// The iterator over the results, in order. It is not thread-safe.
     package final class Iterator: IteratorProtocol {
         private let work: Work
         private let threads: [WorkerThread]
@@ -43,7 +43,7 @@ where Base.Element: Sendable {
 
         deinit { work.cancel() }
 
-        /// The next result, once it is there; `nil` after the last one, when all threads are gone.
+        /// Waits for the next result; returns `nil` after the last one, when all threads have ended.
         package func next() -> Output? {
             guard let current = position else { return nil }
             if let output = work.output(at: current) {
@@ -51,12 +51,12 @@ where Base.Element: Sendable {
                 return output
             }
             position = nil
-            // One that is cancelled may wait for an element for ever.
+            // After a cancellation, a thread may wait for an element forever.
             if !work.isCancelled { for thread in threads { thread.join() } }
             return nil
         }
 
-        /// Ends the sequence, and waits for the threads: each ends after the element that it is reading or working on.
+        /// Ends the sequence, and waits for the threads. Each ends after its current element.
         package func end() {
             guard position != nil else { return }
             position = nil
@@ -64,15 +64,15 @@ where Base.Element: Sendable {
             for thread in threads { thread.join() }
         }
 
-        /// Ends the sequence after the results that are there in order, also while ``next()`` waits. To be called from any thread.
+        /// Ends the sequence after the results that are available in order, also while ``next()`` waits. It can be called on any thread.
         ///
-        /// It does not keep the work alive: whoever has it last must not be the one who frees what that has of libcrypto.
+        /// The closure references the work weakly. Otherwise, its last owner could be the one that frees libcrypto's objects of the work.
         package var cancel: @Sendable () -> Void { { [weak work] in work?.cancel() } }
     }
 }
 
 extension BatchSequence {
-    /// What the threads of one iteration share.
+    /// The state that the threads of one iteration share.
     fileprivate final class Work: Sendable {
         private struct Source {
             var iterator: Base.Iterator
@@ -80,7 +80,7 @@ extension BatchSequence {
             var isAtEnd = false
         }
 
-        /// Where a result is left for the consumer. A signal without one is the end.
+        /// A slot for a result. A signal without a result marks the end.
         private final class Slot: Sendable {
             let output = Mutex<Output?>(nil)
             let isReady = DispatchSemaphore(value: 0)
@@ -89,7 +89,7 @@ extension BatchSequence {
         private let source: Mutex<Source>
         /// A ring: the result of element `n` goes into slot `n % slots.count`.
         private let slots: [Slot]
-        /// Counts the slots that nothing is under way for. Begun at 0: a semaphore must not end below where it began.
+        /// Counts the free slots. It starts at 0, because a semaphore must not end below its initial value.
         private let freeSlots = DispatchSemaphore(value: 0)
         private let cancelled = Atomic<Bool>(false)
         private let transform: @Sendable (Base.Element) -> Output
@@ -103,7 +103,7 @@ extension BatchSequence {
 
         var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
-        /// The life of a thread.
+        /// The work of a thread.
         func run() {
             while true {
                 freeSlots.wait()
@@ -113,7 +113,7 @@ extension BatchSequence {
                 slot.output.withLock { $0 = output }
                 slot.isReady.signal()
             }
-            // So that the others find the end, too.
+            // Let the other threads find the end, too.
             freeSlots.signal()
         }
 

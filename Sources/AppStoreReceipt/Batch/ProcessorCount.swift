@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// How many processors are at work on this host; at least 1.
+/// The number of active processors of this host; at least 1.
 package func processorCount() -> Int {
     #if canImport(Darwin)
     max(sysconf(_SC_NPROCESSORS_ONLN), 1)

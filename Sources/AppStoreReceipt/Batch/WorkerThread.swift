@@ -8,15 +8,15 @@ import Musl
 import Darwin
 #endif
 
-/// A thread of its own for work that may block.
+/// A thread for work that may block.
 ///
-/// Not a dispatch queue: those share a pool of some hundred threads, and whoever blocks many of them stops all others of the process. Only
-/// where the host has no thread left the work goes to a queue.
+/// It is not a dispatch queue, because queues share a pool of threads, and blocking many of them stops all other queues of the process. Only
+/// if the host cannot create a thread, the work runs on a queue.
 package final class WorkerThread {
     /// `nil` for work on a queue, and after ``join()``.
     private var thread: pthread_t?
 
-    /// Begins the work. It goes on when this object is released.
+    /// Starts the work, which continues if this object is released.
     package init(_ body: @escaping @Sendable () -> Void) {
         let context = unsafe Unmanaged.passRetained(Work(body)).toOpaque()
         #if canImport(Darwin)
@@ -36,8 +36,8 @@ package final class WorkerThread {
         if let thread { _ = pthread_detach(thread) }
     }
 
-    /// Waits until the thread is gone, with all that libcrypto keeps for each: one that still is on its way out while the process exits
-    /// frees what libcrypto's own exit handler frees. Work on a queue is not waited for: the pool's threads stay.
+    /// Waits until the thread has ended and freed libcrypto's data for it. A thread that is still ending while the process exits
+    /// frees the same memory as libcrypto's exit handler. This method does not wait for work on a queue, because the threads of the pool stay.
     package func join() {
         if let thread { _ = pthread_join(thread, nil) }
         thread = nil
@@ -49,7 +49,7 @@ private final class Work: Sendable {
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-    /// The work behind a pointer that was made for one thread, once.
+    /// Takes the work from the pointer that was passed to the thread. Call it once.
     @unsafe
     static func taken(from context: UnsafeMutableRawPointer) -> Work {
         unsafe Unmanaged<Work>.fromOpaque(context).takeRetainedValue()

@@ -2,27 +2,27 @@ import StrictText
 
 /// The binary receipt in an input of any form.
 ///
-/// The form is recognised by the first bytes:
-/// - binary: `30`, the tag of a SEQUENCE, followed by a length that no text could be, or that fits the input exactly;
+/// The first bytes determine the form:
+/// - binary: `30`, the tag of a SEQUENCE, followed by a length that does not occur in texts, or that is exactly that of the input;
 /// - PEM: `-----`; no text is allowed before the first or after the last line, and one block only;
 /// - JSON: `{`;
 /// - base64: `M`, with which the base64 of every SEQUENCE begins.
 ///
-/// In front of the text forms a UTF-8 byte order mark and whitespace are passed over, after them whitespace. Time and memory are
+/// A UTF-8 byte order mark and whitespace before a text are skipped, and whitespace after it. Time and memory are
 /// linear in the size of the input.
 package struct ReceiptInput: Sendable {
-    /// The form that was recognised.
+    /// The form of the input.
     package let form: InputForm
-    /// The decoded bytes; empty for ``InputForm/binary``, which is used in place.
+    /// The decoded bytes; empty for ``InputForm/binary``, which is not copied.
     let decoded: [UInt8]
 
     /// 64 MiB: larger than a receipt of 200,000 purchases.
     package static let defaultMaximumByteCount = 64 << 20
 
-    /// Recognises and decodes an input.
+    /// Finds out the form of an input and decodes it.
     ///
-    /// - Parameter maximumByteCount: the most bytes that the binary receipt may have. A text may have twice as many characters and
-    ///   64 KiB, which is checked before anything is read.
+    /// - Parameter maximumByteCount: the maximum size of the binary receipt, in bytes. A text may have twice as many characters plus
+    ///   64 KiB. This is checked first.
     package init(
         _ input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
     ) throws(InputError) {
@@ -47,7 +47,7 @@ package struct ReceiptInput: Sendable {
         }
     }
 
-    /// Decodes a text that is known to be base64, whatever it begins with.
+    /// Decodes a text as base64, without finding out its form.
     ///
     /// - Parameter maximumByteCount: as in ``init(_:maximumByteCount:)``.
     package init(
@@ -70,9 +70,9 @@ package struct ReceiptInput: Sendable {
         self.init(form: .json, decoded: try TextInput.decode(string, after: &beginning, maximumByteCount))
     }
 
-    /// Reads the member `receipt-data` of a JSON text, decoding it on the way to its end: a large one is more than the processor's caches hold.
+    /// Reads the member `receipt-data` of a JSON text, decoding the string while its end is searched, because a large one does not fit in the processor's caches.
     ///
-    /// - Returns: the binary receipt, or why the string has none.
+    /// - Returns: the binary receipt, or the reason the string has none.
     static func readReceiptData(
         _ cursor: inout JSONCursor, maximumByteCount: Int
     ) throws(JSONError) -> Result<[UInt8], InputError> {
@@ -85,20 +85,20 @@ package struct ReceiptInput: Sendable {
         }
     }
 
-    /// How many bytes a text may have, around a binary receipt that may have so many.
+    /// The maximum size of a text, for a maximum size of the binary receipt.
     static func maximumTextByteCount(_ maximumByteCount: Int) -> Int {
         let (doubled, isDoubledTooFar) = max(maximumByteCount, 0).multipliedReportingOverflow(by: 2)
         let (limit, isTooFar) = doubled.addingReportingOverflow(1 << 16)
         return isDoubledTooFar || isTooFar ? .max : limit
     }
 
-    /// Proves that a text is not too large to be read.
+    /// Checks the size of a text.
     static func checkCount(ofText count: Int, _ form: InputForm?, _ maximumByteCount: Int) throws(InputError) {
         let limit = maximumTextByteCount(maximumByteCount)
         guard count <= limit else { throw InputError(.inputTooLarge, form: form, offset: limit) }
     }
 
-    /// Proves that a text is not too large to be read. Its form, for the error, is what its first character shows.
+    /// Checks the size of a text. The form in the error is that of its first character.
     static func checkCount(ofText text: Span<UInt8>, _ maximumByteCount: Int) throws(InputError) {
         let form: InputForm? =
             switch text.isEmpty ? 0 : text[0] {
@@ -115,7 +115,7 @@ package struct ReceiptInput: Sendable {
         self.decoded = decoded
     }
 
-    /// The binary receipt; `input` must be what this was made from.
+    /// The binary receipt. `input` must be the same as in the initializer.
     @_lifetime(borrow self, copy input)
     package func binary(in input: Span<UInt8>) -> Span<UInt8> {
         switch form {
@@ -124,21 +124,21 @@ package struct ReceiptInput: Sendable {
         }
     }
 
-    /// Where a JSON object begins in a text, if it begins with one.
+    /// The offset of a JSON object in a text; `nil` if the text does not begin with one.
     static func startOfObject(in input: Span<UInt8>) -> Int? {
         let text = TextInput(input)
         return text.first == UInt8(ascii: "{") ? text.start : nil
     }
 
-    /// A SEQUENCE with a length in the long or the indefinite form, or with a length of one byte that is that of the input. (A text
-    /// could begin with `0` too.)
+    /// Whether the input begins with a SEQUENCE whose length is in the long or indefinite form, or is that of the input. (A text
+    /// could also begin with `0`.)
     static func isBinary(_ input: Span<UInt8>) -> Bool {
         guard input.count >= 2, input[0] == 0x30 else { return false }
         return input[1] >= 0x80 || Int(input[1]) == input.count - 2
     }
 }
 
-/// A text, and where in it begins what is neither a byte order mark nor whitespace.
+/// A text, with the offset after a byte order mark and whitespace.
 private struct TextInput: ~Escapable {
     let text: Span<UInt8>
     let start: Int
@@ -157,7 +157,7 @@ private struct TextInput: ~Escapable {
 
     func hasPrefix(_ prefix: String) -> Bool { text.hasBytes(prefix, at: start) }
 
-    /// Decodes all of the text; whitespace in front is base64's business, for it could be a `+`.
+    /// Decodes all of the text. The base64 decoder handles whitespace at the start, because it could be a `+`.
     func base64(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
         try Self.decode(
             text.extracting(markEnd..<text.count), at: markEnd, as: .transported, .base64, maximumByteCount)
@@ -189,7 +189,7 @@ private struct TextInput: ~Escapable {
 
     // MARK: PEM
 
-    /// Decodes the one block of a PEM file: the label, the base64, the same label (RFC 7468, 3; strict but for the lines' lengths).
+    /// Decodes the one block of a PEM file: the label, the base64, the same label (RFC 7468, 3, strict except for the lengths of lines).
     func pemBody(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
         var position = start
         func pass(_ expected: String) throws(InputError) {
@@ -224,7 +224,7 @@ private struct TextInput: ~Escapable {
 
     // MARK: JSON
 
-    /// Decodes the member `receipt-data` of a JSON object; the others are checked for syntax only.
+    /// Decodes the member `receipt-data` of a JSON object; for the others, only the syntax is checked.
     func receiptData(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
         var receipt: Result<[UInt8], InputError>?
         do throws(JSONError) {
@@ -249,7 +249,7 @@ private struct TextInput: ~Escapable {
             let offset = string.offset + 1
             decoded = try decode(string.raw, after: &beginning, at: offset, as: .transported, .json, maximumByteCount)
         } catch {
-            // Base64 knows the one escape that is common: the text is seldom copied.
+            // The base64 decoder supports the common escape, `\/`, so the text is rarely copied.
             guard string.hasEscapes, error.kind == .invalidBase64 else { throw error }
             decoded = try decodeWithEscapes(string, maximumByteCount)
         }
@@ -281,12 +281,12 @@ extension Span<UInt8> {
 }
 
 extension ReceiptInput {
-    /// The binary receipt in an input of any form; a binary input is handed on, not copied.
+    /// The binary receipt in an input of any form. A binary input is not copied.
     static func binary(of input: [UInt8], _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
         try binary(of: input.span, limits) { input }
     }
 
-    /// The binary receipt in an input of any form; a binary input is copied.
+    /// The binary receipt in an input of any form. A binary input is copied.
     static func binary(of input: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) -> [UInt8] {
         try binary(of: input, limits) { [UInt8](copying: input) }
     }

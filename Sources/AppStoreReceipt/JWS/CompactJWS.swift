@@ -7,13 +7,13 @@ struct CompactJWS {
     /// The payload, decoded.
     let payload: [UInt8]
     let signature: [UInt8]
-    /// Where in the text is what the signature covers: header and payload as received, and the dot between them.
+    /// The range that the signature covers: header and payload as received, with the dot between them.
     let signed: Range<Int>
 
     /// - Parameters:
     ///   - text: the JWS, and whitespace around it.
-    ///   - maximumByteCount: how long the text may be.
-    ///   - certificateCount: how many certificates the header must have.
+    ///   - maximumByteCount: the maximum size of the text.
+    ///   - certificateCount: the number of certificates that the header must have.
     init(
         _ text: Span<UInt8>, maximumByteCount: Int, certificateCount: Int
     ) throws(VerificationError) {
@@ -70,9 +70,9 @@ struct CompactJWS {
     }
 }
 
-/// The header of a JWS (RFC 7515, 4): `alg` and `x5c` count, what would lead to another key is refused, the rest is ignored.
+/// The header of a JWS (RFC 7515, 4). It uses `alg` and `x5c`, refuses members that refer to another key, and ignores the rest.
 enum JOSEHeader {
-    /// All names that RFC 7515 to 7518, 7797 and 8725 speak of, none of which may be repeated (RFC 7515, 4).
+    /// All names in RFC 7515 to 7518, 7797 and 8725. None may be repeated (RFC 7515, 4).
     private enum Member: String, CaseIterable {
         case alg, jku, jwk, kid, x5u, x5c, x5t, typ, cty, crit, b64, enc, zip
         case x5tS256 = "x5t#S256"
@@ -120,7 +120,7 @@ enum JOSEHeader {
         return CertificateSequence(certificates)
     }
 
-    /// Reads `x5c` of a header that may be faulty elsewhere.
+    /// Reads `x5c` of a header that may have faults elsewhere.
     static func allCertificates(in header: [UInt8], maximumCount: Int) throws(VerificationError) -> [[UInt8]] {
         var fault: (kind: HeaderFault, offset: Int)?
         var certificates: [[UInt8]] = []
@@ -144,7 +144,7 @@ enum JOSEHeader {
         return certificates
     }
 
-    /// Reads `x5c`: strings of base64, no more than are accepted; those beyond are counted.
+    /// Reads `x5c`, an array of base64 strings. Strings beyond the accepted number are only counted.
     private static func readCertificates(
         _ cursor: inout JSONCursor, _ fault: inout (kind: HeaderFault, offset: Int)?, _ count: inout Int,
         maximumCount: Int
@@ -177,7 +177,7 @@ enum JOSEHeader {
 extension Span<UInt8> {
     /// The first dot from `start` on; `count` if there is none.
     ///
-    /// A loop of a count known to the compiler becomes a few vector instructions.
+    /// The compiler turns a loop of constant length into a few vector instructions.
     fileprivate func firstDot(from start: Int) -> Int {
         let dot = UInt8(ascii: ".")
         var position = start

@@ -1,4 +1,4 @@
-// For logs: short, and with strangers' characters escaped. A notification is 20,000 bytes long.
+// Descriptions for logs are short, because a notification has 20,000 bytes, and escape special characters.
 
 extension JWSObject: CustomStringConvertible {
     /// The beginning of the text, for logs.

@@ -10,7 +10,7 @@ struct JWSContainer: Sendable {
     let policy: VerificationPolicy
     let engine: TrustEngine
 
-    /// Verifies a JWS of any kind, by what its payload has.
+    /// Verifies a JWS of any kind. Its payload determines the kind.
     func verify(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedEvidence {
         let jws = try read(text)
         let reading = JWSReading(jws.payload)
@@ -77,10 +77,10 @@ struct JWSContainer: Sendable {
 
     // MARK: One JWS
 
-    /// One verdict an input, so in this order: signature, date, chain, payload, policy.
+    /// Checks in this order, so that an input has one verdict: signature, date, chain, payload, policy.
     ///
-    /// - Parameter decoded: the payload, which is needed for the date; what else is wrong with it counts after the chain. Decoding it is cheap and
-    ///   takes no memory but for the members known.
+    /// - Parameter decoded: the payload, which is needed for the date. Its other errors are reported after those of the chain. Decoding it is cheap and
+    ///   needs memory only for the known members.
     private func verify<Payload: JWSClaims>(
         _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>
     ) throws(VerificationError) -> Verified<Payload> {
@@ -95,7 +95,7 @@ struct JWSContainer: Sendable {
         do throws(VerificationError) {
             date = try signingDate(decoded, jws.payload)
         } catch {
-            // Without a date to judge by. Only of a trusted signer's payload may it be said that it cannot be read.
+            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
             if case .members = error.reason { _ = try verification(jws.certificates, key, at: nil) }
             throw error
         }
@@ -110,7 +110,7 @@ struct JWSContainer: Sendable {
         return Verified(payload: payload, verification: verification)
     }
 
-    /// - Parameter date: when `nil`, the first moment at which the signer's certificate is valid.
+    /// - Parameter date: the validation date; `nil` for the start of the validity of the signer's certificate.
     private func verification(
         _ certificates: CertificateSequence, _ key: SignerKey, at date: Instant?
     ) throws(VerificationError) -> Verification {
@@ -122,7 +122,7 @@ struct JWSContainer: Sendable {
         }
     }
 
-    /// When a payload was signed; some date where the policy judges at another one.
+    /// The signing date of a payload; any date if the policy validates at another one.
     private func signingDate<Payload: JWSClaims>(
         _ decoded: Result<Payload, JSONError>, _ payload: [UInt8]
     ) throws(VerificationError) -> Instant {
@@ -183,7 +183,7 @@ extension JWSClaims {
         self.init(members: members)
     }
 
-    /// Returns what this payload and another both say of app and environment, if it differs.
+    /// Returns the first difference between the app and environment of this payload and of another.
     fileprivate func difference(from other: some JWSClaims) -> (found: String?, expected: String?)? {
         for mine in subjects {
             for theirs in other.subjects {
@@ -211,7 +211,7 @@ extension VerificationPolicy {
         try checkAge(signedAt: signed, tooOld: .signedTooLongAgo, future: .signedInTheFuture)
     }
 
-    /// - Parameter environmentName: for an environment that is not known.
+    /// - Parameter environmentName: the name of an unknown environment.
     private func check(
         _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
     ) throws(VerificationError) {

@@ -1,9 +1,9 @@
 import StrictText
 
-/// The members of a JSON object that Apple signed: the text as received, and where in it each known member is.
+/// The members of a JSON object that Apple signed: the text as received, and the range of each known member.
 ///
-/// Everything was checked when the object was decoded: the syntax of all of it, the type of every known member, and that none of them is
-/// repeated. So reading a member later cannot fail. A member that is `null` counts as absent.
+/// Decoding checks everything: the syntax of the whole object, the type of every known member, and that none of them is
+/// repeated. Therefore reading a member later cannot fail. A member that is `null` counts as absent.
 package struct JWSMembers<Member>: Sendable
 where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     struct Entry: Sendable {
@@ -12,7 +12,7 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     }
 
     let text: [UInt8]
-    /// Where in the text the object is.
+    /// The range of the object in the text.
     let range: Range<Int>
     /// The known members that are there, in their order.
     let entries: [Entry]
@@ -81,7 +81,7 @@ extension JWSMembers {
         }
     }
 
-    /// A value of one of the types that keep what they do not know.
+    /// A value of one of the types that keep unknown values.
     func value<Value: RawRepresentable<String>>(_ member: Member) -> Value? {
         string(member).flatMap(Value.init(rawValue:))
     }
@@ -111,10 +111,10 @@ extension JWSMembers {
 
 // MARK: - Decoding
 
-/// What a value must be.
+/// The required type of a value.
 enum JWSForm: Sendable {
     case string, integer, boolean
-    /// A string that is signed data itself, verified apart.
+    /// A string that is a JWS, which is verified separately.
     case jws
     /// Milliseconds since 1970; Xcode writes fractions of them.
     case date
@@ -133,7 +133,7 @@ enum JWSForm: Sendable {
     }
 }
 
-/// The names of the members of one kind of object, and what they must be.
+/// The names of the members of one kind of object, with their types.
 protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
     var form: JWSForm { get }
@@ -153,7 +153,7 @@ extension JWSMembers where Member: JWSMember {
     }
 
     init(_ text: [UInt8], _ cursor: inout JSONCursor) throws(JSONError) {
-        // Repeated names are refused, so that there are never more entries than known members.
+        // Repeated names are refused, so there are never more entries than known members.
         var entries: [Entry] = []
         guard try cursor.peekType() == .object else { throw JSONError(.unexpectedType, offset: cursor.offset) }
         let start = cursor.offset

@@ -31,15 +31,15 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
 }
 
-/// What a verifier needs to know about a payload.
+/// The properties of a payload that a verifier uses.
 protocol JWSClaims: JWSPayload, JWSRecord {
-    /// The members that every payload of this kind has. No kind has all required members of another, so that each kind is recognised.
+    /// The members that every payload of this kind has. No kind has all required members of another, so the members determine the kind.
     static var required: [Member] { get }
     /// The member with the signing date.
     static var dateMember: Member { get }
     /// The app and the environment of the payload; several if it names them in several places.
     var subjects: [JWSSubject] { get }
-    /// The environment as Apple wrote it: for an error, where ``JWSPayload/environment`` is unknown.
+    /// The environment as Apple wrote it, for errors if ``JWSPayload/environment`` is unknown.
     var environmentName: String? { get }
 }
 
@@ -133,12 +133,12 @@ extension AppStoreNotification: JWSClaims {
                 JWSSubject(
                     bundleID: token.bundleID, appAppleID: token.appAppleID?.nonZero, environment: token.environment))
         }
-        // A notification about nothing concerns nobody's app.
+        // A notification without contents belongs to no app.
         return subjects.isEmpty ? [JWSSubject()] : subjects
     }
 }
 
 extension String {
-    /// Apple writes 0 where there is no identifier.
+    /// Apple writes 0 if there is no identifier.
     fileprivate var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
 }

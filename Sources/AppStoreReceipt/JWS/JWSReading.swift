@@ -2,7 +2,7 @@ import StrictText
 
 /// The payload of a JWS whose kind is not known before, read once.
 ///
-/// The kind is known when all names are. Until then, each member is kept for the kinds that have it: they share few names.
+/// The kind is known after all names were read. Until then, each member is kept for the kinds that have it. The kinds share few names.
 struct JWSReading {
     /// The kinds of payloads that Apple signs.
     enum Kind { case transaction, renewalInfo, appTransaction, notification, realtimeRequest }
@@ -14,14 +14,14 @@ struct JWSReading {
 
     private static let members = JSONMembers<Member>()
 
-    /// The kind; a transaction where it is of none, which fails as that.
+    /// The kind. A payload of no known kind counts as a transaction, and is refused as one.
     let kind: Kind
     private(set) var transaction = JWSDraft<TransactionInfo>()
     private(set) var renewalInfo = JWSDraft<RenewalInfo>()
     private(set) var appTransaction = JWSDraft<AppTransaction>()
     private(set) var notification = JWSDraft<AppStoreNotification>()
     private(set) var realtimeRequest = JWSDraft<RealtimeRequest>()
-    /// What all kinds know of the text.
+    /// The properties of the text that do not depend on the kind.
     let object: JWSDraftObject
 
     init(_ text: [UInt8]) {
@@ -80,17 +80,17 @@ struct JWSReading {
 struct JWSDraftObject {
     let text: [UInt8]
     let range: Range<Int>
-    /// What is wrong with the text, whatever its kind.
+    /// The error of the text, for every kind.
     let fault: JSONError?
 }
 
-/// Where a value ends, once it is read, and the form it was read in.
+/// The end of a value and its type, once it was read.
 struct JWSDraftValue {
     fileprivate(set) var end: Int?
     fileprivate var form: JWSForm?
 }
 
-/// The members of an object as those of one kind, and the first fault that it has as that.
+/// The members of an object as one kind, and the first error for that kind.
 struct JWSDraft<Payload: JWSClaims> {
     private var entries: [JWSMembers<Payload.Member>.Entry] = []
     private var seen: UInt64 = 0

@@ -1,4 +1,4 @@
-// The values that both transactions and renewals have. Apple adds some from time to time: each type keeps what it has no name for.
+// The values that both transactions and renewals have. Apple adds values from time to time, so each type keeps unknown ones.
 
 /// The types of ownership of a purchase.
 public struct OwnershipType: OpenStringValue {

@@ -22,7 +22,7 @@ package enum UnverifiedEvidence: Sendable {
 package struct UnverifiedJWS: Sendable {
     /// The header, as JSON.
     package let header: [UInt8]
-    /// What was signed, and then what was signed within it.
+    /// The payload, then its signed parts.
     package let parts: [UnverifiedJWSPart]
 
     /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
@@ -100,7 +100,7 @@ extension JOSEHeaderRecord.Member: JWSMember {
     var form: JWSForm { .string }
 }
 
-/// An object of no kind that this version knows.
+/// An object of unknown kind.
 struct UnknownRecord: JWSRecord {
     enum Member: JWSMember {
         static let allCases: [Member] = []

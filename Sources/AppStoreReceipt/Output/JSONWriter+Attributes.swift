@@ -1,11 +1,11 @@
 import SpanASN1
 import StrictText
 
-// The attributes of a receipt by number, whatever they mean.
+// The attributes of a receipt by number.
 extension JSONWriter {
     /// `{"file":…,"outer":{"0":"Production",…},"in_app":[{"1701":1,…},…],"content_bytes":505}`.
     ///
-    /// An INTEGER is a number where 64 bits hold it; a UTF8String or an IA5String is text; the opaque attributes 4–7 and every other value
+    /// An INTEGER of at most 64 bits is a number; a UTF8String or an IA5String is text; the opaque attributes 4–7 and every other value
     /// are `hex:` and the octets of the value. An attribute that is repeated has an array of its values, in the receipt's order.
     package mutating func attributes(of receipt: Receipt, file: String) {
         beginObject()
@@ -53,7 +53,7 @@ extension JSONWriter {
         hex(value, prefix: "hex:")
     }
 
-    /// Writes the one element that an attribute holds; nothing is written when it throws.
+    /// Writes the only element of an attribute's value. If it throws an error, nothing is written.
     private mutating func readableValue(_ value: Span<UInt8>) throws(ASN1DecodingError) {
         var cursor = ASN1Cursor(value)
         let element = try cursor.read()

@@ -1,7 +1,7 @@
 import SpanASN1
 import StrictText
 
-// A receipt as JSON, in verifyReceipt's vocabulary where it has one: dates in RFC 3339, ids as they stand in the receipt (a number stays a
+// A receipt as JSON, with verifyReceipt's keys if it has them: dates in RFC 3339, ids as in the receipt (a number stays a
 // number), octets in hexadecimal. A field that is absent has no key. Strings go from the payload into the text without a copy between.
 extension JSONWriter {
     /// The object `receipt`.
@@ -27,7 +27,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// A member for an attribute, where it has a value.
+    /// A member for an attribute, if it has a value.
     private mutating func field(
         _ row: AttributeType.Row, of values: borrowing some AttributeValues, _ storage: Receipt.Storage
     ) {
@@ -43,14 +43,14 @@ extension JSONWriter {
         }
     }
 
-    /// `"unknown_attributes":[{"type":…,"version":…,"value":…},…]`, where there are any.
+    /// `"unknown_attributes":[{"type":…,"version":…,"value":…},…]`, if there are any.
     private mutating func unknownAttributes(
         of storage: Receipt.Storage, in range: Range<Int>, where isUnknown: (AttributeType) -> Bool
     ) {
         let bytes = storage.bytes
         var cursor = ASN1Cursor(bytes.span.extracting(range))
         var isFirst = true
-        // The decoder has read every attribute before: each can be read again.
+        // The decoder has already read every attribute, so this cannot fail.
         while !cursor.isAtEnd, let attribute = try? AttributeView(&cursor) {
             guard isUnknown(attribute.type) else { continue }
             if isFirst {

@@ -2,7 +2,7 @@ import SpanASN1
 import StrictText
 
 extension JSONWriter {
-    /// A string in RFC 3339, as ``Instant/description``: with milliseconds only where there are any.
+    /// A string in RFC 3339, as ``Instant/description``: with milliseconds only if there are any.
     package mutating func date(_ value: Instant) {
         let parts = value.components
         guard 0...9999 ~= parts.year else { return string(value.description) }

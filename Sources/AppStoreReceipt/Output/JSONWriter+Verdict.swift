@@ -2,7 +2,7 @@ import SignatureTrust
 import SpanASN1
 import StrictText
 
-// What became of one input: one JSON object, which the command prints on a line of its own.
+// The verdict on one input: one JSON object, which the command prints as one line.
 extension JSONWriter {
     /// The version of the schema of verdicts and decisions, which the article *JSON* describes. It changes if a member changes its meaning or goes.
     static let schema: Int64 = 1
@@ -12,8 +12,8 @@ extension JSONWriter {
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     ///
     /// - Parameters:
-    ///   - otherMembers: the value of the member `input`, an object; nothing where it is empty.
-    ///   - advice: what to do about the error, where that is not the error's own advice.
+    ///   - otherMembers: the value of the member `input`, an object; if it is empty, there is no such member.
+    ///   - advice: the advice, if it is not that of the error.
     package mutating func verdict(
         _ result: Result<VerifiedEvidence, VerificationError>, file: String?, otherMembers: [UInt8] = [],
         advice: ((VerificationError) -> String)? = nil
@@ -30,7 +30,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// The members that say what was verified, and how.
+    /// The members that describe the verification.
     private mutating func write(_ evidence: VerifiedEvidence) {
         if case .receipt(let receipt) = evidence {
             name("trust")
@@ -97,7 +97,7 @@ extension JSONWriter {
 
     mutating func beginVerdict(isVerified: Bool, _ file: String?, _ otherMembers: [UInt8] = []) {
         beginObject()
-        // Under a name of ours: a sender's member beside the verdict's could be taken for one of them.
+        // They are in one member, so that they cannot be mistaken for members of the verdict.
         if !otherMembers.isEmpty {
             name("input")
             raw(otherMembers.span)

@@ -1,10 +1,10 @@
 import StrictText
 
-/// A payload that was verified, as all outputs show it: a notification's signed parts stand after it, not in it.
+/// A verified payload, as all outputs show it: the signed parts of a notification come after it, not in it.
 package struct JWSPart: Sendable {
     /// The kind of the JWS; `nil` for a transaction receipt.
     package let kind: Kind?
-    /// What it was verified by.
+    /// The verification of the payload.
     package let verification: Verification
     private let contents: Contents
 
@@ -36,7 +36,7 @@ package struct JWSPart: Sendable {
     /// The member of a verdict that it is.
     package var name: String { kind?.rawValue ?? "transaction_receipt" }
 
-    /// Writes the object with Apple's names and values, but dates in RFC 3339; what this library does not know as it was received.
+    /// Writes the object with Apple's names and values, except for dates in RFC 3339. Unknown members are as received.
     func write(to writer: inout JSONWriter) {
         switch contents {
         case .jws(let payload): payload.write(to: &writer)
@@ -55,7 +55,7 @@ package struct JWSPart: Sendable {
 
 /// A payload that was decoded and not verified.
 package struct UnverifiedJWSPart: Sendable {
-    /// The kind; `nil` for a payload that is of no kind that this version knows.
+    /// The kind; `nil` if it is unknown.
     package let kind: JWSPart.Kind?
     private let payload: any JWSRecord
 
@@ -116,7 +116,7 @@ package struct JWSField: Sendable {
 }
 
 extension VerifiedEvidence {
-    /// What was signed, and then what was signed within it; nothing for a receipt.
+    /// The payload, then its signed parts; empty for a receipt.
     package var signedParts: [JWSPart] {
         switch self {
         case .receipt: return []
@@ -137,7 +137,7 @@ extension VerifiedEvidence {
 
 // MARK: - Walking an object
 
-// What is read here was read before, when the object was decoded: it can be read again.
+// Decoding has already read all of this, so reading it again cannot fail.
 extension JWSRecord {
     fileprivate func write(to writer: inout JSONWriter) {
         let text = members.text
@@ -168,7 +168,7 @@ extension JWSRecord {
         writer.endObject()
     }
 
-    /// All fields, in their order, without what is signed apart.
+    /// All fields in their order, without the parts that are signed separately.
     var fields: [JWSField] {
         var fields: [JWSField] = []
         let text = members.text
@@ -181,7 +181,7 @@ extension JWSRecord {
         _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [JWSField], within path: String
     ) throws(JSONError) {
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            // By bytes: Swift calls names equal that differ in Unicode normalization.
+            // Compare bytes, because Swift treats names as equal that differ in Unicode normalization.
             let form = Member.names.member(of: name)?.form
             if case .jws = form { return }
             let path = path + name.value

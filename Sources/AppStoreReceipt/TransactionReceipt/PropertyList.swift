@@ -54,8 +54,8 @@ package struct PropertyListError: Error, Hashable, Sendable {
 
 /// A property list of quoted strings in the form of NeXTSTEP, as views into its text: `{ "key" = "value"; … }`.
 ///
-/// It is all that transaction receipts were ever seen to use. Strings without quotation marks, escapes, comments and other values than strings, which
-/// the form has, too, are refused. One pass over the text decides, without recursion.
+/// All known transaction receipts have this form. The format also has strings without quotation marks, escapes, comments and other values than strings;
+/// these are refused. The text is read once, without recursion.
 struct PropertyList: Sendable {
     struct Entry: Sendable {
         /// The ranges of the key and the value in the text, without quotation marks.
@@ -63,7 +63,7 @@ struct PropertyList: Sendable {
         fileprivate let keyHash: Int
     }
 
-    /// More than five times as many as the largest genuine list has.
+    /// More than five times the number of the largest genuine list.
     static let maximumKeyCount = 256
 
     /// The keys with their values, in their order. No key is repeated.
@@ -187,7 +187,7 @@ extension UInt8 {
     fileprivate static var closingBrace: UInt8 { UInt8(ascii: "}") }
     static var openingBrace: UInt8 { UInt8(ascii: "{") }
 
-    /// Whether a string without quotation marks, or in single ones, can begin so.
+    /// Whether a byte can begin a string without quotation marks or in single quotation marks.
     fileprivate var canBeginUnquotedString: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

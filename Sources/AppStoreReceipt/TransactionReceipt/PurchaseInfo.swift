@@ -38,7 +38,7 @@ struct PurchaseInfo: Sendable {
         guard isValid else { throw error(.unexpectedValue, key) }
     }
 
-    /// A number that 64 bits hold.
+    /// A number of at most 64 bits.
     func integer(_ key: TransactionReceiptKey) -> Int64? {
         guard let range = range(key), !range.isEmpty else { return nil }
         var value: Int64 = 0
@@ -93,7 +93,7 @@ extension PurchaseInfo {
         return date
     }
 
-    /// In the years of four digits, which the texts can express.
+    /// The year must have four digits, because the texts can only express those.
     private static func instant(_ milliseconds: Int64) -> Instant? {
         milliseconds <= 253_402_300_799_999 ? Instant(millisecondsSince1970: milliseconds) : nil
     }

@@ -17,13 +17,13 @@ struct TransactionReceiptContainer: Sendable {
         do throws(PropertyListError) {
             info = try PurchaseInfo(parts.purchaseInfo)
         } catch {
-            // Without a date to validate the chain at. Only a trusted signer's payload may be called unreadable.
+            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
             _ = try trust.verification(for: blob, key: key) { $0 }
             throw VerificationError(.propertyList(error, .payload))
         }
         let purchased = try info.purchaseDate()
         let verification = try trust.verification(for: blob, key: key) { notBefore in
-            // A restore can be signed later than the purchase that it names.
+            // A restored purchase can be signed later than its purchase date.
             policy.validationDate(signedAt: max(purchased, notBefore))
         }
         let receipt = try TransactionReceipt(info, blob.version, purchased)
@@ -46,7 +46,7 @@ struct TransactionReceiptContainer: Sendable {
     }
 }
 
-/// What counts of the outer property list. Its other values are not signed, and decide nothing.
+/// The used values of the outer property list. The others are not signed, and are ignored.
 private struct TransactionReceiptParts {
     let signature: [UInt8]
     let purchaseInfo: [UInt8]
@@ -93,7 +93,7 @@ extension PurchaseInfo {
 }
 
 extension VerificationPolicy {
-    /// Checks what a genuine transaction receipt says.
+    /// Checks the contents of a genuine transaction receipt against the policy.
     fileprivate func check(_ receipt: TransactionReceipt) throws(VerificationError) {
         try checkBundleID(receipt.bundleID)
         let environment = receipt.inferredEnvironment

@@ -14,14 +14,14 @@ package enum TransactionReceiptInput {
         guard skipWhitespace() == .quotationMark else { return position < text.count && text[position] == .slash }
         position += 1
         while position < text.count, text[position] != .quotationMark {
-            // JSON's escapes. A property list's are refused, whatever they are.
+            // Escapes in JSON. In a property list, all escapes are refused.
             position += text[position] == .backslash ? 2 : 1
         }
         position += 1
         return skipWhitespace() == .equalsSign
     }
 
-    /// Returns whether a text is the base64 of what begins like a property list. That of JSON, with which a JWS begins, begins with `e`, too.
+    /// Returns whether a text is the base64 of a text that begins like a property list. The base64 of JSON, with which a JWS begins, also begins with `e`.
     static func isBase64(_ text: Span<UInt8>) -> Bool {
         var position = 0
         while position < text.count, text[position].isWhitespace { position += 1 }

@@ -1,9 +1,9 @@
 /// The known keys of a transaction receipt, with the format of their values.
 package enum TransactionReceiptKey: String, Sendable, CaseIterable {
-    // Around what is signed
+    // In the outer property list
     case signature
     case purchaseInfo = "purchase-info"
-    // Signed
+    // In the signed `purchase-info`
     case quantity
     case productID = "product-id"
     case transactionID = "transaction-id"
@@ -15,7 +15,7 @@ package enum TransactionReceiptKey: String, Sendable, CaseIterable {
     case originalPurchaseDateMS = "original-purchase-date-ms"
     case originalPurchaseDatePST = "original-purchase-date-pst"
     case expiresDateFormatted = "expires-date-formatted"
-    // In milliseconds, in spite of its name.
+    // In milliseconds, despite its name.
     case expiresDate = "expires-date"
     case expiresDateFormattedPST = "expires-date-formatted-pst"
     case bundleID = "bid"

@@ -1,10 +1,10 @@
 import SignatureTrust
 import SpanASN1
 
-/// Who may have signed a transaction receipt, by its version.
+/// The trusted signers of transaction receipts, by version.
 struct TransactionReceiptTrust: Sendable {
     private let issuers: [TransactionReceiptIssuer]
-    /// For versions 3 and 4, whose signers and issuers have the markers of receipts. It shares their chains.
+    /// The engine for versions 3 and 4, whose signers and issuers have the markers of receipts. It shares the cache of chains.
     private let receipts: TrustEngine
     /// `nil` if the policy does not allow RSA-1024.
     private let version2: TrustEngine?
@@ -15,11 +15,11 @@ struct TransactionReceiptTrust: Sendable {
         _ trust: AppStoreTrust, _ policy: VerificationPolicy, receipts: TrustEngine
     ) throws(SignatureTrustError) {
         self.receipts = receipts
-        // Checked here, because the engine of version 2 accepts RSA-1024: that is for leaves alone.
+        // Checked here, because the engine for version 2 accepts RSA-1024, which is only for leaves.
         for (index, issuer) in trust.addedIssuers.enumerated() {
             try policy.algorithms.checkIntermediate(issuer.der, index: index)
         }
-        // A policy that accepts none of Apple's keys of this kind does without its intermediates, as it does without some roots.
+        // If the policy does not accept the keys of Apple's intermediates, they are not used, as with roots.
         issuers = trust.transactionReceiptIssuers.filter { issuer in
             do throws(SignatureTrustError) {
                 try policy.algorithms.checkIntermediate(issuer.der, index: 0)
@@ -41,7 +41,7 @@ struct TransactionReceiptTrust: Sendable {
             intermediateMarker: rules.issuerMarker)
     }
 
-    /// Every engine, for their counters. The one that receipts have, too, is not counted twice.
+    /// All engines, for their counters, without the one that receipts share.
     var ownEngines: [TrustEngine] { [version2].compactMap(\.self) }
 
     private func engine(
@@ -61,7 +61,7 @@ struct TransactionReceiptTrust: Sendable {
         }
     }
 
-    /// The first step: the signature over the version and the decoded `purchase-info`, with the key of the blob's certificate.
+    /// The first step: verifies the signature over the version and the decoded `purchase-info` with the key of the blob's certificate.
     func verifySignature(of blob: borrowing SignatureBlob, over purchaseInfo: [UInt8]) throws(VerificationError)
         -> SignerKey
     {
@@ -77,7 +77,7 @@ struct TransactionReceiptTrust: Sendable {
         }
     }
 
-    /// The second step: the chain from the blob's certificate over a pinned issuer to a root.
+    /// The second step: validates the chain from the blob's certificate through a pinned issuer to a root.
     ///
     /// - Parameter date: Returns the validation date for the start of the validity of the signer's certificate.
     func verification(

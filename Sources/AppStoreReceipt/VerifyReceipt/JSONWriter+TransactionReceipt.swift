@@ -1,7 +1,7 @@
 import StrictText
 
 extension JSONWriter {
-    /// The object `receipt` for a transaction receipt: all of `purchase-info`, in its order, with `_` for `-` in the keys. Nothing is added.
+    /// The object `receipt` for a transaction receipt: all keys of `purchase-info` in their order, with `_` for `-`.
     mutating func verifyReceipt(_ receipt: TransactionReceipt) {
         let text = receipt.info.text
         beginObject()

@@ -1,8 +1,8 @@
 import SpanASN1
 import StrictText
 
-// A receipt in the words of verifyReceipt, key by key in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
-// forms. What is absent in the receipt is absent here, but for the ids of Apple's numbers.
+// A receipt with the keys of verifyReceipt in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
+// forms. Keys without a value in the receipt are missing, except for ids that Apple writes as 0.
 extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
@@ -20,7 +20,7 @@ extension JSONWriter {
             null()
         }
         id("version_external_identifier", storage.number(.versionExternalIdentifier), of: environment)
-        // Apple's answer has the creation date of the original receipt, where there is one.
+        // Apple's answer has the creation date of the original receipt, if there is one.
         date(.receiptCreation, storage.number(.originalCreationDate) ?? storage.number(.creationDate), dates)
         date(.request, requestDate.millisecondsSince1970, dates)
         date(.originalPurchase, storage.number(.originalPurchaseDate), dates)
@@ -60,7 +60,7 @@ extension JSONWriter {
 
     /// The array `in_app`, or `latest_receipt_info`.
     ///
-    /// - Parameter indices: which purchases to write; `nil` for all.
+    /// - Parameter indices: the indices of the purchases to write; `nil` for all.
     mutating func verifyReceiptPurchases(of receipt: Receipt, _ indices: [Int]?) {
         let storage = receipt.storage
         let bytes = storage.bytes
@@ -83,15 +83,15 @@ extension Receipt.Storage {
 }
 
 extension PurchaseEntry {
-    /// What a purchase in an answer takes at most: its strings all escaped, and all else. (Its record holds its strings.)
+    /// The maximum size of a purchase in an answer, with all characters of its strings escaped. (Its record contains the strings.)
     fileprivate var maximumVerifyReceiptByteCount: Int {
         6 * Int(record.count) + 4 * VerifyReceiptDates.maximumByteCount + 512
     }
 }
 
-// An answer can have 10,000 purchases: they go from the receipt's bytes into the answer's with nothing in between.
+// An answer can have 10,000 purchases. They are copied from the receipt's bytes without intermediate values.
 extension OutputSpan<UInt8> {
-    /// One purchase. Each member ends with a comma; that of the last gives way to the brace.
+    /// One purchase. Each member ends with a comma. The brace replaces the last comma.
     fileprivate mutating func append(
         _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: VerifyReceiptDates
     ) {
@@ -107,7 +107,7 @@ extension OutputSpan<UInt8> {
             dates.append(value, .originalPurchase, to: &self)
         }
         if let value = entry.number(.expiresDate) { dates.append(value, .expires, to: &self) }
-        // 0 for what is no subscription.
+        // 0 if the purchase is not a subscription.
         if let value = entry.number(.webOrderLineItemID), value != 0 {
             append("\"web_order_line_item_id\":\"", digits: value)
         }
@@ -126,7 +126,7 @@ extension OutputSpan<UInt8> {
         append("}")
     }
 
-    /// A member: the name and all that stands before the first digit, and a number as a string.
+    /// A member: all text up to the first digit, and a number as a string.
     @inline(__always)
     private mutating func append(_ start: StaticString, digits value: Int64) {
         append(start)
@@ -134,7 +134,7 @@ extension OutputSpan<UInt8> {
         append("\",")
     }
 
-    /// A member: the name and all that stands before the first character, and a string from its UTF-8.
+    /// A member: all text up to the first character, and a string from its UTF-8.
     @inline(__always)
     private mutating func append(_ start: StaticString, _ value: Span<UInt8>) {
         append(start)

@@ -1,4 +1,4 @@
-// Appending whole texts. `unsafe` by name only: the room is checked, and what is copied is borrowed for the call. Byte by byte, an answer of
+// Appends whole texts. The use of `unsafe` is safe: the capacity is checked, and the source is borrowed for the call. Byte by byte, an answer of
 // 10,000 purchases takes three times as long.
 extension OutputSpan<UInt8> {
     @inline(__always)
@@ -43,7 +43,7 @@ extension OutputSpan<UInt8> {
         let low = UInt64.decimalDigits(UInt64(value) % 100_000_000)
         let zeros: UInt64 = 0x3030_3030_3030_3030
         if high == 0 {
-            // The last digit stands, also if it is 0.
+            // Keep the last digit, even if it is 0.
             let leading = min(low.trailingZeroBitCount / 8, 7)
             append(characters: (low | zeros) >> UInt64(8 * leading), count: 8 - leading)
         } else {

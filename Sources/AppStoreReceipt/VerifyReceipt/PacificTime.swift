@@ -2,8 +2,8 @@ import SpanASN1
 
 /// The time on the Pacific coast of the United States (America/Los_Angeles), in integers.
 ///
-/// Daylight saving is from the second Sunday in March to the first Sunday in November (Energy Policy Act of 2005). That is the rule since 2007. It
-/// is applied to earlier dates too, which no receipt has: the App Store opened in 2008.
+/// Daylight saving time is from the second Sunday in March to the first Sunday in November (Energy Policy Act of 2005), since 2007. The rule
+/// is also applied to earlier dates, which no receipt has, because the App Store opened in 2008.
 struct PacificTime {
     private static let standardOffset = -8 * 3600
     private static let daylightOffset = -7 * 3600
@@ -13,23 +13,23 @@ struct PacificTime {
     private static let table = years.map { daylightSaving(in: $0) }
     private let table = Self.table
 
-    /// How far Pacific time is from UTC, in seconds: whole hours, and less than none.
+    /// The offset of Pacific time from UTC, in seconds: negative whole hours.
     ///
-    /// - Parameter year: that of `seconds` in UTC; no change of the clock is near the end of a year.
+    /// - Parameter year: the year of `seconds` in UTC. The clock never changes near the end of a year.
     func offset(atSecondsSince1970 seconds: Int64, inYear year: Int) -> Int {
         let isListed = Self.years.contains(year)
         let daylightSaving = isListed ? table[year - Self.years.lowerBound] : Self.daylightSaving(in: year)
         return daylightSaving.contains(seconds) ? Self.daylightOffset : Self.standardOffset
     }
 
-    /// The seconds since 1970 at which daylight saving applies.
+    /// The seconds since 1970 in which daylight saving time applies.
     static func daylightSaving(in year: Int) -> Range<Int64> {
         guard let first = sunday(onOrAfter: 8, 3, year), let last = sunday(onOrAfter: 1, 11, year) else { return 0..<0 }
-        // Both at 2 o'clock of the time that ends.
+        // Both changes are at 2 o'clock in the time that ends.
         return first + Int64(2 * 3600 - standardOffset)..<last + Int64(2 * 3600 - daylightOffset)
     }
 
-    /// The start of a Sunday, in seconds since 1970 as if it were UTC; `nil` where ``Instant`` has no such year.
+    /// The start of a Sunday, in seconds since 1970 as if it were UTC; `nil` if ``Instant`` does not support the year.
     private static func sunday(onOrAfter day: Int, _ month: Int, _ year: Int) -> Int64? {
         guard let date = Instant(year: year, month: month, day: day) else { return nil }
         let days = date.secondsSince1970 / 86_400

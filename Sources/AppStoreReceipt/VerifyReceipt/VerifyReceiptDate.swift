@@ -4,7 +4,7 @@ import SpanASN1
 ///
 /// `"x":"2020-04-01 04:07:39 Etc/GMT","x_ms":"1585714059000","x_pst":"2020-03-31 21:07:39 America/Los_Angeles",`
 struct VerifyReceiptDateName {
-    /// What stands before each of the three values.
+    /// The text before each of the three values.
     let utc, milliseconds, pacific: StaticString
 
     static let receiptCreation = VerifyReceiptDateName(
@@ -38,12 +38,12 @@ struct VerifyReceiptDates {
     private let calendar = MonthTable.shared
     private let pacific = PacificTime()
 
-    /// More than any date needs.
+    /// The maximum size of a date, rounded up.
     static let maximumByteCount = 256
 
     /// Appends the three members and a comma.
     func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
-        // An offset from UTC can make a date that lies outside the years of four digits.
+        // An offset from UTC can move a date out of the years with four digits.
         let seconds = max(
             -62_167_219_200, min(Instant(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
         let days = Int((seconds + 86_400 * 1_000_000) / 86_400 - 1_000_000)
@@ -54,14 +54,14 @@ struct VerifyReceiptDates {
         output.append(name.milliseconds)
         output.appendDigits(of: milliseconds)
         output.append(name.pacific)
-        // Whole hours apart: the minutes are the same.
+        // The time zones differ by whole hours, so the minutes are the same.
         let hour = time.hour + pacific.offset(atSecondsSince1970: seconds, inYear: date.year) / 3600
         output.append(hour >= 0 ? date : calendar.date(days - 1), hour: hour >= 0 ? hour : hour + 24, time)
         output.append(" America/Los_Angeles\",")
     }
 }
 
-/// A date, ready to be written.
+/// A date as text.
 struct DateText {
     let year: Int
     /// `YYYY-MM-`, the first character in the lowest byte.
@@ -89,7 +89,7 @@ struct MonthTable {
     private static let years = 2000..<2050
     static let shared = MonthTable()
 
-    /// The first day of each month, in days since 1970, and of the one after the last.
+    /// The first day of each month and of the month after the last, in days since 1970.
     private let firstDays: [Int]
     private let texts: [UInt64]
 
@@ -102,20 +102,20 @@ struct MonthTable {
         texts = months.map { DateText(year: $0, month: $1, day: 1).month }
     }
 
-    /// The date of a day, in days since 1970. Calendar arithmetic is for what is not in the table: it takes several times as long.
+    /// The date of a day, in days since 1970. Dates that are not in the table need calendar arithmetic, which takes several times as long.
     func date(_ day: Int) -> DateText {
         guard firstDays[0]..<firstDays[texts.count] ~= day else {
             let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
             return DateText(year: max(date.year, 0), month: date.month, day: date.day)
         }
-        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536: this is the month, or the one before or after it.
+        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536. The result is off by one month at most.
         var month = min(((day - firstDays[0]) * 2153) >> 16, texts.count - 1)
         if firstDays[month] > day { month -= 1 } else if firstDays[month + 1] <= day { month += 1 }
         return DateText(year: Self.years.lowerBound + month / 12, month: texts[month], day: day - firstDays[month] + 1)
     }
 }
 
-/// A time of day, its minutes and seconds ready to be written.
+/// A time of day, with its minutes and seconds as text.
 private struct TimeText {
     let hour: Int
     /// `mm` and `ss`, the first character in the lowest byte.

@@ -7,8 +7,8 @@ struct VerifyReceiptRequest: Sendable {
     /// `exclude-old-transactions` is `true`; anything else counts as `false`.
     let excludesOldTransactions: Bool
 
-    /// - Parameter maximumByteCount: the most bytes that the binary receipt may have; the body is bounded by it as other texts are.
-    /// - Throws: `invalid-json` for what is no JSON object, or one that says a member twice; for all else, an error of `receipt-data`.
+    /// - Parameter maximumByteCount: the maximum size of the binary receipt, in bytes. The limit on the body follows from it, as for other texts.
+    /// - Throws: `invalid-json` if the body is not a JSON object or repeats a member; otherwise, an error of `receipt-data`.
     init(_ body: Span<UInt8>, maximumByteCount: Int) throws(InputError) {
         try ReceiptInput.checkCount(ofText: body.count, .json, maximumByteCount)
         var receipt: Result<[UInt8], InputError> = .failure(InputError(.missingReceiptData, form: .json, offset: 0))
@@ -33,7 +33,7 @@ struct VerifyReceiptRequest: Sendable {
         self.excludesOldTransactions = excludesOldTransactions
     }
 
-    // There is no secret that could be wrong: `password` is a member like any other that is passed over.
+    // `password` is ignored, because there is no secret to compare it with.
     private enum Member: String, CaseIterable {
         case receiptData = "receipt-data"
         case excludeOldTransactions = "exclude-old-transactions"

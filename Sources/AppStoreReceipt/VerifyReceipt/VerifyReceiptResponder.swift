@@ -71,7 +71,7 @@ public struct VerifyReceiptResponder: Sendable {
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         var policy = policy
         environments = policy.environments
-        // Whatever else there is goes with StoreKit Testing, or is refused by the verifier.
+        // The other environments need StoreKit Testing, or the verifier refuses them.
         if !environments.isEmpty, environments.isSubset(of: [.production, .sandbox]) {
             policy.environments = [.production, .sandbox]
         }
@@ -101,7 +101,7 @@ public struct VerifyReceiptResponder: Sendable {
 
     /// Answers a request, or a receipt in any other form.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
-        // What is too large for an object is too large for any other text, and not looked at here.
+        // A body that is too large for an object is too large for any other text.
         let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
         if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil {
             guard TransactionReceiptInput.isPropertyList(input.span) else { return answer(to: input) }
@@ -126,11 +126,11 @@ public struct VerifyReceiptResponder: Sendable {
         switch result {
         case .failure(let error): return refusal(VerifyReceiptStatus(error), error)
         case .success(let evidence):
-            // What cannot be told of an environment is not answered as if it were of the right one.
+            // A receipt of unknown environment is not answered as if it were from an accepted one.
             guard let environment = evidence.environment else {
                 return refusal(.notAuthenticated, .policy(.unknownEnvironment))
             }
-            // A receipt of the other environment is genuine, but whoever asked here must not grant by it.
+            // A receipt from the other environment is genuine, but the client must not grant anything for it.
             guard environments.contains(environment) else {
                 return refusal(
                     environment == .sandbox ? .sandboxReceipt : .productionReceipt,
@@ -139,7 +139,7 @@ public struct VerifyReceiptResponder: Sendable {
             switch evidence {
             case .receipt(let receipt): return answer(receipt, of: environment, excludesOldTransactions)
             case .transactionReceipt(let receipt): return answer(receipt)
-            // Apple's server takes no JWS.
+            // Apple's server does not accept a JWS.
             default: return refusal(.malformedReceipt, .input(InputError(.unrecognizedForm, form: nil, offset: 0)))
             }
         }
@@ -241,7 +241,7 @@ extension VerifiedReceipt {
 }
 
 extension InAppPurchase {
-    /// Purchase date, then end, then place in the receipt.
+    /// By purchase date, then expiration date, then index in the receipt.
     fileprivate var order: (Instant, Instant, Int) {
         (purchaseDate ?? .distantPast, expiresDate ?? .distantFuture, index)
     }

@@ -7,12 +7,12 @@ import Darwin
 #endif
 
 enum ChildProcess {
-    /// The processor time of a process from its beginning to its end, in nanoseconds, and how it ended. What it writes goes nowhere.
+    /// The processor time of a process in nanoseconds, and its exit status. Its output is discarded.
     ///
-    /// - Parameter input: what it gets from standard input, one byte at each read; nothing if not given.
-    /// - Returns: more time than anything may take, where it could not be started, or did not end by itself.
+    /// - Parameter input: the standard input, of which each read returns one byte; empty by default.
+    /// - Returns: a time above every limit, if the process could not be started or was killed.
     static func run(_ program: String, _ arguments: [String], input: [UInt8] = []) -> (time: Int, outcome: String) {
-        // Of a sequenced-packet socket one read gives what one write has sent, and no more.
+        // A read from a sequenced-packet socket returns the bytes of one write.
         var sockets: [CInt] = [-1, -1]
         let kind = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, kind, 0, &sockets) == 0 else { return (.max, "not started") }

@@ -43,9 +43,9 @@ enum Slot: Sendable {
     case jsonMembers
     /// An element of BER; a text becomes a string of this type.
     case der(ASN1Tag)
-    /// An element of BER that is no text.
+    /// An element of BER that is not text.
     case derList
-    /// As many of something as have about n bytes together.
+    /// Repetitions with about n bytes in total.
     case count
 
     func fillings(_ choice: Filling.Choice) -> [Filling] {
@@ -66,12 +66,12 @@ enum Slot: Sendable {
 }
 
 extension Filling {
-    /// How many of the fillings a place is tried with.
+    /// The fillings for a place.
     enum Choice: Comparable {
-        /// One of each sort: where something is read as it is in another place that has more.
+        /// One filling of each sort, for a place that is read like another one with more fillings.
         case few
         case some
-        /// Where this library, or its caller, compares or looks for something.
+        /// For a place that this library or its caller compares or searches.
         case all
 
         func of(_ fillings: Fillings) -> [Filling] {
@@ -92,7 +92,7 @@ extension Filling {
     static let texts = Fillings(
         few: [
             .init("letters", "a"),
-            // Classes 230 and 220: to normalise them is to sort them.
+            // Combining classes 230 and 220, which normalization must sort.
             .init("marks of alternating classes", "\u{301}\u{316}", before: "a"),
         ],
         some: [
@@ -101,7 +101,7 @@ extension Filling {
             // A leading consonant, a vowel and a trailing consonant, which compose.
             .init("Hangul jamo", "\u{1112}\u{1161}\u{11AB}"),
             .init("decomposed letters", "e\u{301}"),
-            // To find where a character begins is to count them.
+            // The start of a character is found by counting these.
             .init("regional indicators", "\u{1F1E9}"),
             .init("emoji joined to one", "\u{1F469}\u{200D}"),
             .init("bytes FF", [0xFF]),
@@ -120,7 +120,7 @@ extension Filling {
             .init("carriage returns and tabs", "\r\t"),
             .init("zero bytes", [0]),
             .init("a date with a long fraction", "0", before: "2025-06-15T12:00:00.", after: "Z"),
-            // Classes 240, 230, 220, 10: the worst order.
+            // Combining classes 240, 230, 220, 10: the worst order.
             .init("marks in descending classes", "\u{345}\u{301}\u{316}\u{5B0}", before: "a"),
             .init("marks of one class", "\u{301}", before: "a"),
             // Each becomes two marks of one class.
@@ -140,7 +140,7 @@ extension Filling {
             .init("sequences cut off", [0xF0, 0x9F, 0x98]),
         ])
 
-    /// Escapes of JSON; elsewhere text as any other.
+    /// Escapes in JSON; plain text elsewhere.
     static let escapes = Fillings(
         few: [.init("escaped marks of alternating classes", "\\u0301\\u0316", before: "a")],
         some: [
@@ -156,7 +156,7 @@ extension Filling {
             .init("escaped Kelvin signs", "\\u212A"),
         ])
 
-    /// What stands between the quotation marks of a JSON string that is this text.
+    /// The text between the quotation marks of a JSON string with this value.
     fileprivate var escaped: Filling {
         Filling(name) { n in
             let text = Self.escaped(make(n))
@@ -164,7 +164,7 @@ extension Filling {
         }
     }
 
-    /// What is no UTF-8 stays so.
+    /// Invalid UTF-8 stays invalid.
     private static func escaped(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -9,30 +9,30 @@ import Darwin
 /// Measures how the processor time of every operation on every filled place grows from n bytes to 8 n: linear growth gives 8, quadratic 64,
 /// and 16 or more is a failure.
 ///
-/// n is where the time can be told from noise, so that what is constant or linear does not hide what grows faster: of a few sizes the first that
-/// takes long enough, less what the smallest filling takes. What costs next to nothing at the largest has to stay so.
+/// n is large enough to distinguish the time from noise, so that constant or linear time does not hide faster growth: the first of a few sizes that
+/// takes long enough, minus the time for the smallest filling. An operation that costs almost nothing at the largest size passes.
 struct GrowthTable {
-    /// Prints each row; otherwise, of each operation on a place, the row that grows fastest.
+    /// Whether to print each row. Otherwise, only the fastest growing row of each operation on a place is printed.
     var printsAll = false
-    /// Whether larger inputs are tried than usual, and longer times asked for: what hides behind linear work shows itself then.
+    /// Whether to measure larger inputs and longer times, which shows growth that linear work hides.
     var isThorough = false
-    /// Words of which a row's place, filling and operation have all.
+    /// The words that the place, filling and operation of a row must contain.
     var filter: [String] = []
 
     private(set) var rowCount = 0
     private(set) var failures: [Row] = []
-    /// The operations of each family of places that one input at least has got through, and all of them.
+    /// The operations of each family that succeeded for at least one input, and all operations.
     private var completed: [String: Set<String>] = [:]
     private var operations: [String: Set<String>] = [:]
-    /// What operations take with the smallest input, where that is the same in all places.
+    /// The times of operations with the smallest input, if they are the same in all places.
     private var commonBases: [String: Int] = [:]
 
     private static let runCount = 5
     private static let attemptCount = 3
     private static let limit = 16.0
-    /// Well below the limit. More runs could only give less, so they are left out.
+    /// Well below the limit. More runs are not needed, because they only reduce the time.
     private static let clearlyPassed = 10.0
-    /// What takes this long has failed, and is not measured again.
+    /// An operation that takes this long has failed, and is not measured again.
     private static let maximumTime = 2_000_000_000
 
     struct Row {
@@ -62,10 +62,10 @@ struct GrowthTable {
 
     struct Growth {
         let n: Int
-        /// Least processor times in nanoseconds.
+        /// The minimum processor times, in nanoseconds.
         let time, timeOf8n: Int
         let ratio: Double
-        /// What came of it at 8 n.
+        /// The result at 8 n.
         let outcome: String
 
         var isCompleted: Bool {
@@ -96,14 +96,14 @@ struct GrowthTable {
         for row in worst { print(row.text) }
     }
 
-    /// What no input has got through: `family: operation`.
+    /// The operations that succeeded for no input: `family: operation`.
     var neverCompleted: [String] {
         operations.flatMap { family, operations in
             operations.subtracting(completed[family] ?? []).map { "\(family): \($0)" }
         }.sorted()
     }
 
-    /// - Throws: what keeps an input from being made.
+    /// - Throws: the error from making an input.
     private mutating func rows(_ place: Place, _ filling: Filling) throws -> [Row] {
         func matches(_ operation: String) -> Bool {
             filter.allSatisfy { "\(place.name) | \(filling.name) | \(operation)".contains($0) }
@@ -118,7 +118,7 @@ struct GrowthTable {
                 return operations[index]
             }
             rows.append(Row(place: place.name, filling: filling.name, operation: smallest.name, growth: growth))
-            // What follows may need the same work to begin with, at sizes at which it would not end.
+            // The next operations may contain the same work, at sizes at which it would not end.
             guard rows.last?.hasPassed == true else { break }
         }
         return rows
@@ -128,14 +128,14 @@ struct GrowthTable {
         _ smallest: Operation, _ sizes: [Int], _ operation: (_ n: Int) throws -> Operation
     ) throws -> Growth {
         var base = base(smallest)
-        // What is constant is no more exact than the rest.
+        // The constant part is measured as exactly as the rest.
         let resolution = max(smallest.resolution, base / 2)
         let enough = (isThorough ? 64 : 4) * resolution
-        // Where that costs next to nothing, no larger one is tried.
+        // If that costs almost nothing, do not measure a larger one.
         let usualSize = min(isThorough ? 1 << 22 : 1 << 19, sizes.last ?? 0)
         for (n, next) in zip(sizes, sizes.dropFirst()) where n >= smallest.firstSize {
             let atN = try operation(n)
-            // A first look: more runs could only give less.
+            // The first measurement. More runs would only reduce the time.
             var time = least(of: 1, atN)
             guard time - base >= enough || next >= usualSize else { continue }
             guard time <= Self.maximumTime else {
@@ -145,7 +145,7 @@ struct GrowthTable {
             guard time - base >= enough || next >= usualSize else { continue }
             let at8n = try operation(next)
             var result = result(n, time, at8n, base, resolution)
-            // More than twice the limit is no noise.
+            // More than twice the limit is not noise.
             for _ in 1..<Self.attemptCount
             where Self.limit..<2 * Self.limit ~= result.ratio && result.timeOf8n < Self.maximumTime {
                 base = min(base, least(of: Self.runCount, smallest))
@@ -153,7 +153,7 @@ struct GrowthTable {
                 let again = self.result(n, time, at8n, base, resolution)
                 if again.ratio < result.ratio { result = again }
             }
-            // What costs this much at 8 n cost too little at n to be measured, so n was too small.
+            // The time at n was too short to measure, so n was too small.
             guard result.ratio < Self.limit || time - base >= enough || next == sizes.last else { continue }
             return result
         }
@@ -184,7 +184,7 @@ struct GrowthTable {
             ratio: timeOf8n < Self.maximumTime ? ratio : max(ratio, Self.limit), outcome: outcome)
     }
 
-    /// The least of several: what else the machine does only ever adds.
+    /// The minimum of several runs, because other work of the machine only adds time.
     private func least(of count: Int, _ operation: Operation) -> Int {
         var time = operation.measure().time
         for _ in 1..<count where time <= Self.maximumTime { time = min(time, operation.measure().time) }
@@ -197,8 +197,8 @@ extension GrowthTable {
     ///
     /// - Parameters:
     ///   - program: the path of `receipt`.
-    ///   - words: `--all`, `--thorough`, and words that all rows must have.
-    /// - Returns: 1 where a row has failed, or the table would not find what it is for.
+    ///   - words: `--all`, `--thorough`, and words that all rows must contain.
+    /// - Returns: 1 if a row failed, or if the table does not detect quadratic work.
     static func run(_ program: String, _ words: [String]) throws -> CInt {
         var table = GrowthTable()
         table.printsAll = words.contains("--all")
@@ -227,7 +227,7 @@ extension GrowthTable {
         }
         Self.reportError("\(table.rowCount) rows, \(table.failures.count) failed")
         for row in table.failures { Self.reportError(row.text) }
-        // A word of which no row knows is a mistake.
+        // A word that is in no row is a mistake.
         guard table.filter.isEmpty else { return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1 }
         let neverCompleted = table.neverCompleted
         for operation in neverCompleted {
@@ -241,7 +241,7 @@ extension GrowthTable {
         unsafe line.withUnsafeBytes { unsafe _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Whether work that is known to be quadratic, beside much that is linear, is found to be; and linear work is not.
+    /// Whether the table detects quadratic work beside much linear work, and accepts linear work.
     private mutating func findsGrowth() throws -> Bool {
         func linear(_ bytes: [UInt8]) -> Int {
             var sum = 0

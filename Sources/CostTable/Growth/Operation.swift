@@ -1,16 +1,16 @@
-/// Something that is done with an input and takes time.
+/// An operation on an input.
 struct Operation {
     let name: String
-    /// Does it once.
+    /// Runs the operation once.
     let measure: () -> (time: Int, outcome: String)
-    /// What is too little to be told from noise, in nanoseconds.
+    /// The time that cannot be distinguished from noise, in nanoseconds.
     let resolution: Int
-    /// The first n that is tried.
+    /// The first n.
     let firstSize: Int
-    /// Whether the smallest input takes as long in every place: most of it is the start of a process.
+    /// Whether the smallest input takes the same time in every place, because most of it is the start of a process.
     let hasCommonBase: Bool
 
-    /// - Parameter body: gives what depends on all that it did, so that nothing of it is left out as useless.
+    /// - Parameter body: returns a value that depends on all of its work, so that the compiler removes none of it.
     init(_ name: String, _ body: @escaping () -> Work) {
         self.name = name
         resolution = 100_000
@@ -24,7 +24,7 @@ struct Operation {
         }
     }
 
-    /// Work of another process.
+    /// The operation of another process.
     init(_ name: String, process: @escaping () -> (time: Int, outcome: String)) {
         self.name = name
         resolution = 1_000_000
@@ -34,11 +34,11 @@ struct Operation {
     }
 }
 
-/// What came of an operation.
+/// The result of an operation.
 struct Work {
-    /// Anything that depends on all that was done.
+    /// A value that depends on all of the work.
     var count = 0
-    /// What a reader is told: an error's code, or that there was none.
+    /// The text for the table: the code of the error, or that there was none.
     var outcome: String
 
     init(_ outcome: String, _ count: Int = 0) {
@@ -46,7 +46,7 @@ struct Work {
         self.count = count
     }
 
-    /// How much text there is, of which nothing could be left out.
+    /// The length of a text, which depends on all of the work.
     static func size(_ text: String?) -> Int { text?.utf8.count ?? 0 }
 }
 

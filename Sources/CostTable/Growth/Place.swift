@@ -1,14 +1,14 @@
-/// Where something stands that a stranger has written, and what is done with the whole.
+/// A part of an input that an attacker can choose, with the operations on the input.
 struct Place {
     let name: String
     let slot: Slot
     let choice: Filling.Choice
-    /// A name for places of which one at least, with one filling, must get through each operation: what is refused at once measures nothing. `nil`
-    /// where all is refused by its nature.
+    /// The family of the place. Each operation must succeed for at least one place and filling of a family, because an early refusal measures nothing. `nil`
+    /// if every input is refused.
     let family: String?
-    /// What is tried as n, each 8 times the one before.
+    /// The values of n, each 8 times the one before.
     let sizes: [Int]
-    /// The operations on an input that has `filling` there; the same for each filling.
+    /// The operations on an input with `filling` in this place. They are the same for each filling.
     let prepare: (_ filling: [UInt8]) throws -> [Operation]
 
     init(

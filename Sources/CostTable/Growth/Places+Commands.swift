@@ -4,7 +4,7 @@ import FuzzSupport
 import StrictText
 import SpanASN1
 
-// The command, each time a process of its own.
+// The command, in a new process each time.
 
 extension Place {
     /// - Parameter program: the path of `receipt`.
@@ -49,7 +49,7 @@ private struct Commands {
         return Place("command: \(name)", slot, .some, family: "commands") { filling in
             let file = try TemporaryFile(folder, make(filling))
             return commands.map { words in
-                // Paths say nothing to a reader.
+                // Paths are not useful in the table.
                 let name = words.filter { $0 != "%" && !$0.contains("/") }.joined(separator: " ")
                 let words = words.map { $0 == "%" ? file.path : $0 }
                 return Operation(
@@ -197,7 +197,7 @@ extension SignedReceipt {
         }
     }
 
-    /// A message whose only certificate has a text in its subject, and the same with another beginning in its issuer. Nobody has signed it.
+    /// A message whose only certificate has a text in its subject, and the same with another beginning in its issuer. It has no valid signature.
     fileprivate static func message(naming text: [UInt8], by authority: TestCertificateAuthority) throws -> [UInt8] {
         let names = ["SUBJECT", "ISSUER"]
         var specification = TestCertificateAuthority.Shape().leaf

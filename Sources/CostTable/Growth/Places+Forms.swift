@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
-// The forms in which receipts and signed data travel, and what stands around them.
+// The forms of receipts and JWS, and the text around them.
 
 extension Place {
     static func forms() throws -> [Place] {
@@ -33,7 +33,7 @@ extension Place {
         _ name: String, _ slot: Slot, _ choice: Filling.Choice = .some,
         _ make: @escaping (_ filling: [UInt8]) -> [UInt8]
     ) -> Place {
-        // Bytes around a binary, or around a JWS for what takes receipts only, are refused by their nature.
+        // Bytes around a binary receipt, or around a JWS where only receipts are accepted, are always refused.
         let family = String(name.prefix { $0 != "," })
         return Place(name, slot, choice, family: ["binary", "JWS"].contains(family) ? nil : family) { filling in
             FormSubject(make(filling)).operations
@@ -117,7 +117,7 @@ extension Place {
         }
     }
 
-    /// What the cost table measures, too.
+    /// The operations of the cost table.
     static var attacks: [Place] {
         Attack.all.map { attack in
             Place("cost table: \(attack.name)", .count) { filling in
@@ -128,7 +128,7 @@ extension Place {
     }
 }
 
-/// What is done with an input whose form is not known.
+/// The operations on an input of unknown form.
 private struct FormSubject {
     let bytes: [UInt8]
 

@@ -143,7 +143,7 @@ private struct PayloadObject: Sendable {
         }
     }
 
-    /// What this library or its caller compares, and one of each form; the rest is read as they are.
+    /// The members that this library or its caller compares, and one of each other type.
     private func choice(_ member: String) -> Filling.Choice {
         switch member {
         case "environment", "bundleId", "productId", "price", "signedDate", "unknown": isTransaction ? .all : .few
@@ -178,7 +178,7 @@ private struct PayloadObject: Sendable {
     }
 }
 
-/// A JSON object whose members may be anything.
+/// A JSON object with any members.
 private struct JSONText: Sendable {
     var members: [(name: [UInt8], value: [UInt8])] = []
     private var inserted: [UInt8] = []
@@ -234,7 +234,7 @@ private func signedJWS(_ header: JSONText, _ payload: [UInt8]) -> [UInt8] {
 
 /// - Parameters:
 ///   - header: in base64url.
-///   - signature: in base64url; the right one if not given.
+///   - signature: in base64url; by default the valid one.
 private func signedJWS(_ header: [UInt8], _ payload: [UInt8], signature: [UInt8]? = nil) -> [UInt8] {
     let input = header + [UInt8(ascii: ".")] + JWSSigner.encode(payload)
     let signature =
@@ -244,7 +244,7 @@ private func signedJWS(_ header: [UInt8], _ payload: [UInt8], signature: [UInt8]
     return input + [UInt8(ascii: ".")] + signature
 }
 
-/// What is done with a JWS.
+/// The operations on a JWS.
 private final class JWSSubject {
     let bytes: [UInt8]
     private lazy var verified = Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) }

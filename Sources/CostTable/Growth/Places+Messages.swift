@@ -6,7 +6,7 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// Every element of a signed message, one after the other; the lengths around it are written anew.
+// Every element of a signed message. The lengths around it are corrected.
 
 extension Place {
     static func messages() throws -> [Place] {
@@ -26,7 +26,7 @@ extension Place {
                         .operations
                 })
         }
-        // Up to what a certificate may have.
+        // Up to the maximum size of a certificate.
         let sizes = [900, 7200, 57_600]
         for element in SignedMessage.elements(of: message.certificate, isOpaque: { _ in false }) {
             places.append(
@@ -88,12 +88,12 @@ extension Place {
     }
 }
 
-/// A message with everything that a message can have, and what it was signed with.
+/// A message with all optional parts, and the keys that signed it.
 private struct SignedMessage: Sendable {
     let builder: SignedDataBuilder
     let bytes: [UInt8]
     let attributes: [ReceiptBuilder.Attribute]
-    /// What the signer's certificate is signed over.
+    /// The signed part of the signer's certificate.
     let certificate: [UInt8]
 
     struct Element {
@@ -121,7 +121,7 @@ private struct SignedMessage: Sendable {
             key: authority.leaf.key, issuer: authority.intermediate)
     }
 
-    /// Not signed: lists that a message carries are not verified.
+    /// Not signed, because revocation lists in a message are not verified.
     private static func revocationList() throws -> [UInt8] {
         let date = ReceiptBuilder.defaultCreationDate
         return try ASN1Writer.encode { writer in
@@ -148,14 +148,14 @@ private struct SignedMessage: Sendable {
         }
     }
 
-    /// What is within the content and within certificates has places of its own.
+    /// The parts of the content and of certificates have their own places.
     func isOpaque(_ encoded: [UInt8]) -> Bool {
         builder.certificates?.contains(encoded) == true
             || builder.content.map { encoded.suffix($0.count) == $0[...] } == true
                 && encoded.first == 0x04
     }
 
-    /// The message, with another element in the certificate of its signer, which is issued anew.
+    /// The message with another element in the certificate of its signer, which is signed again.
     func signed(replacing index: Int, with replacement: [UInt8]) throws -> [UInt8] {
         let authority = Signers.authorityOfReceipts
         let reissued = try CertificateSpecification.certificate(
@@ -165,7 +165,7 @@ private struct SignedMessage: Sendable {
         var builder = builder
         builder.certificates = [reissued] + authority.certificates.dropFirst()
         builder.signers[0].identity = SigningIdentity(certificate: reissued, key: authority.leaf.key)
-        // As the certificate that it was, where this one cannot be read.
+        // The original certificate, if this one cannot be read.
         if let message = try? builder.encoded() { return message }
         builder.signers[0].identity = authority.leaf
         return try builder.encoded()
@@ -210,7 +210,7 @@ private struct SignedMessage: Sendable {
     }
 }
 
-/// What is done with a signed message.
+/// The operations on a signed message.
 private final class MessageSubject {
     let bytes: [UInt8]
 
@@ -249,14 +249,14 @@ private final class MessageSubject {
         ]
     }
 
-    /// Reads everything that there is, up to what cannot be read.
+    /// Reads all parts, until one cannot be read.
     private static func read(_ received: [UInt8], _ count: inout Int) throws {
         let der = try ReceivedMessage(received).der
         let message = try SignedData(ContentInfo(der.span))
         count += Work.size(try message.contentType.objectIdentifier().description)
         var certificates = message.certificates
         while let certificate = try certificates.next() {
-            // One that cannot be read in one of its parts may have others.
+            // If one part cannot be read, the others may be readable.
             count += (try? certificate.subject.distinguishedName()).map { Work.size($0) } ?? 0
             count += (try? certificate.issuer.distinguishedName()).map { Work.size($0) } ?? 0
             count += certificate.isSelfIssued ? 1 : 0

@@ -5,7 +5,7 @@ import FuzzSupport
 import SignatureTrust
 import SpanASN1
 
-// Receipts that are signed again for each filling, so that what lies behind the signature is reached.
+// Receipts that are signed again for each filling, so that the code after the signature is reached.
 
 extension Place {
     static func receipts() throws -> [Place] {
@@ -29,7 +29,7 @@ extension Place {
         return places + lists(receipt) + [alike(receipt)]
     }
 
-    /// Receipts that differ where a hash might not look.
+    /// Receipts that differ in parts that a hash might ignore.
     private static func alike(_ receipt: SignedReceipt) -> Place {
         Place("many receipts alike but in their middle", .count) { filling in
             let end = ReceiptBuilder.Attribute(AttributeType(rawValue: 99), value: [UInt8](repeating: 1, count: 256))
@@ -46,7 +46,7 @@ extension Place {
         }
     }
 
-    /// How many there are of something.
+    /// The number of elements.
     private static func lists(_ receipt: SignedReceipt) -> [Place] {
         func attributes(
             _ name: String, _ make: @escaping (_ index: Int) -> ReceiptBuilder.Attribute
@@ -105,7 +105,7 @@ extension Place {
     }
 }
 
-/// A receipt with all attributes that are known, to be signed with another value in one of them.
+/// A receipt with all known attributes, which can be signed with another value in one of them.
 struct SignedReceipt: Sendable {
     let attributes: [ReceiptBuilder.Attribute]
     let purchase: [ReceiptBuilder.Attribute]
@@ -130,7 +130,7 @@ struct SignedReceipt: Sendable {
         }
     }
 
-    /// The types of attributes that are there, and of those that are known and not there.
+    /// The types of the attributes, and the known types that are missing.
     var types: [AttributeType] { Self.types(0...40, attributes) }
     var purchaseTypes: [AttributeType] { Self.types(1701...1730, purchase) }
 
@@ -143,7 +143,7 @@ struct SignedReceipt: Sendable {
         try subject(attributes.filter { $0.type != type } + [.init(type, value: value)])
     }
 
-    /// Two purchases, so that what is compared is equal.
+    /// Two purchases, so that equal values are compared.
     func subject(replacingInPurchases type: AttributeType, with value: [UInt8]) throws -> [Operation] {
         let changed = purchase.filter { $0.type != type } + [.init(type, value: value)]
         let value = Self.encoded(changed)
@@ -159,7 +159,7 @@ struct SignedReceipt: Sendable {
         _ attributes: [ReceiptBuilder.Attribute], by authority: TestCertificateAuthority
     ) throws -> [UInt8] {
         var signer = SignedDataBuilder.Signer(authority.leaf)
-        // Bare, as Apple writes it, there is only RSA.
+        // Apple's algorithm identifier without a digest exists only for RSA.
         if !authority.leaf.key.isRSA { signer.signatureAlgorithm = nil }
         return try SignedDataBuilder(
             content: encoded(attributes), certificates: authority.certificates, signers: [signer]
@@ -194,7 +194,7 @@ extension AttributeType {
         }
     }
 
-    /// The type that a text must be of to be read.
+    /// The required string type of a text.
     fileprivate var stringTag: ASN1Tag {
         switch rawValue {
         case 8, 10, 12, 18, 21, 32, 1704, 1706, 1708, 1712: .ia5String
@@ -206,7 +206,7 @@ extension AttributeType {
     }
 }
 
-/// What is done with a receipt.
+/// The operations on a receipt.
 private final class ReceiptSubject {
     let bytes: [UInt8]
     private lazy var decoded = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
@@ -283,14 +283,14 @@ private final class ReceiptSubject {
         var count = Work.size(receipt.description) + Work.size(receipt.json)
         count += receipt.originalTransactionIDs.count
         for purchase in receipt.purchases { count += Work.size(purchase.productID) + Work.size(purchase.transactionID) }
-        // Twice, so that every transaction is merged.
+        // Twice, so that all transactions are merged.
         count += Work.ask(Entitlements([.receipt(receipt), .receipt(receipt)], at: date))
         return count + receipt.incompletePurchases.count
     }
 }
 
 extension Work {
-    /// All queries. They ask for what is not there, so that all is looked at.
+    /// All queries. They search for missing values, so that all purchases are examined.
     static func ask(_ entitlements: Entitlements) -> Int {
         var count = Work.size(entitlements.json) + entitlements.items(of: "other").count
         count += entitlements.isActive(["other"]) ? 1 : 0

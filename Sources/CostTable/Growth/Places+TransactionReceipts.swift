@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
-// Transaction receipts of iOS 3 to 6: the property list that anyone can write, the one in it that is signed, and the signature.
+// Transaction receipts of iOS 3 to 6: the outer property list, the signed one in it, and the signature.
 
 extension Place {
     static func transactionReceipts() throws -> [Place] {

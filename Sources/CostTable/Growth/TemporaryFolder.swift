@@ -11,7 +11,7 @@ struct FileError: Error {
     let code: CInt
 }
 
-/// A folder that is removed, with what was written into it, when nobody needs it any more.
+/// A folder that is removed with its contents when its last reference is released.
 final class TemporaryFolder: Sendable {
     private let directory: String
 
@@ -36,7 +36,7 @@ final class TemporaryFolder: Sendable {
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     func write(_ bytes: [UInt8], _ name: String) throws -> String {
         let path = path(name)
         guard let file = unsafe fopen(path, "w") else { throw FileError(path: path, code: errno) }
@@ -46,7 +46,7 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// A file that is removed when nobody needs it any more.
+/// A file that is removed when its last reference is released.
 final class TemporaryFile {
     private let folder: TemporaryFolder
     let path: String

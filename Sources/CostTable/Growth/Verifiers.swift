@@ -4,12 +4,12 @@ import CMSTrust
 import FuzzSupport
 import SignatureTrust
 
-/// Who signs for the places, and what the operations verify with.
+/// The authorities that sign for the places, and the verifiers of the operations.
 enum Signers {
-    /// On P-256 throughout, which costs the least.
+    /// All keys are on P-256, which costs the least.
     static let authority = JWSSigner.authority
 
-    /// The same with an RSA key in the leaf, as Apple's receipts have it.
+    /// The same with an RSA key in the leaf, as in Apple's receipts.
     static let authorityOfReceipts = FuzzAuthority.made {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
         shape.leaf.keyKind = .rsa(bits: 2048)
@@ -19,7 +19,7 @@ enum Signers {
     }
 }
 
-/// Limits on the size are lifted: within them nothing may be quadratic either.
+/// The limits on sizes are lifted, because the time within them must not be quadratic either.
 enum Verifiers {
     private static let anchor = FuzzAuthority.made { try Signers.authority.trustAnchor }
 
@@ -33,7 +33,7 @@ enum Verifiers {
     /// Accepts evidence of any app.
     static let lenient = FuzzAuthority.made { try make() }
 
-    /// The same, but it has seen no certificates.
+    /// The same with an empty cache.
     static func make() throws(VerificationError) -> AppStoreVerifier {
         try AppStoreVerifier(policy: policy, trust: trust)
     }
@@ -43,7 +43,7 @@ enum Verifiers {
         return .adding([issuer], to: .roots([anchor]))
     }
 
-    /// Compares all that it can.
+    /// A verifier with all comparisons enabled.
     static let strict = FuzzAuthority.made {
         var policy = Self.policy
         policy.bundleIDs = ["a"]

@@ -1,8 +1,8 @@
 import FuzzSupport
 import SpanASN1
 
-// Any bytes. What is read as DER is written back as it was; the three readers (cursor, walker, gate) agree; every error has its place
-// inside the input.
+// Any bytes. DER that is read must be written back unchanged; the three readers (cursor, walker, gate) must agree; the offset of every error must be
+// in the input.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -28,7 +28,7 @@ private func checkOffset(_ error: ASN1DecodingError, _ input: [UInt8], base: Int
 
 // MARK: Cursor and writer
 
-/// Whether the input is DER all the way down; `nil` where it goes down too far to tell.
+/// Whether the input is DER at every depth; `nil` if it is too deep to tell.
 private func checkCursor(_ input: [UInt8]) -> Bool? {
     do throws(ASN1DecodingError) {
         var cursor = ASN1Cursor(input.span)
@@ -43,7 +43,7 @@ private func checkCursor(_ input: [UInt8]) -> Bool? {
     }
 }
 
-/// Reads every value by its reader and writes it by its writer.
+/// Reads every value with the reader for its type, and writes it with the writer.
 private func rewrite(
     _ cursor: inout ASN1Cursor, _ writer: inout ASN1Writer, depth: Int, _ isWhole: inout Bool
 ) throws(ASN1DecodingError) {
@@ -67,7 +67,7 @@ private func rewrite(
     }
 }
 
-/// A SET OF that is said to be sorted is written sorted to the same bytes.
+/// Writing the elements of a sorted SET OF in sorted order must give the same bytes.
 private func checkSet(_ set: ASN1Element) {
     guard set.tag == .set else { return }
     do throws(ASN1DecodingError) {
@@ -86,7 +86,7 @@ private func rewrite(_ element: ASN1Element, _ writer: inout ASN1Writer) {
     do {
         isWritten = try rewriteValue(element, &writer)
     } catch {
-        // A value that is malformed, or a string that its writer refuses: never the fault of what was read.
+        // The value is malformed, or its writer refuses the string.
         isWritten = false
         if let error = error as? ASN1DecodingError {
             check(element.range.contains(error.offset), "\(error) lies outside its element")
@@ -241,7 +241,7 @@ private func hasConstructedString(_ input: [UInt8]) -> Bool {
 
 // MARK: Relaxations
 
-/// With every relaxation on, nothing traps, and what DER allows is still read.
+/// With all relaxations, nothing may crash, and DER must still be read.
 private func checkRelaxed(_ input: [UInt8]) {
     var cursor = ASN1Cursor(input.span, baseOffset: 7, allowing: ASN1Relaxations(rawValue: .max))
     do throws(ASN1DecodingError) {

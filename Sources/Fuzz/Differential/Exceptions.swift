@@ -1,10 +1,10 @@
 import SpanASN1
 import SpanPKCS7
 
-/// What we read and libcrypto does not. We read a message down to the fields of its certificates, lists and signers; what is in a name or
-/// an extension is read when it is asked for, libcrypto does it at once. So a message in which such a part is malformed is no finding.
+/// Input that this library reads and libcrypto refuses. This library reads a message down to the fields of its certificates, lists and signers; it reads a name or
+/// an extension only when needed, and libcrypto reads it immediately. Therefore a message with a malformed part of this kind is not a finding.
 enum Exceptions {
-    /// The part that libcrypto may have refused; `nil` when there is none.
+    /// The part that libcrypto may have refused; `nil` if there is none.
     static func reason(_ message: borrowing SignedData) -> String? {
         do throws(ASN1DecodingError) {
             if let content = message.content, content.tag != .octetString { return "RFC 2315 content" }
@@ -93,7 +93,7 @@ enum Exceptions {
         }
     }
 
-    /// Whether all values of universal types are what their types allow, all the way down.
+    /// Whether all values of universal types are valid, at every depth.
     private static func isReadable(_ element: ASN1Element, depth: Int = 0) -> Bool {
         do throws(ASN1DecodingError) {
             guard element.tag.isUniversal else { return !element.tag.isConstructed || areReadable(element, depth) }
@@ -106,7 +106,7 @@ enum Exceptions {
             case .octetString: break
             case .objectIdentifier: _ = try element.objectIdentifier()
             case .utcTime, .generalizedTime: _ = try element.time()
-            // The types that libcrypto knows; others it keeps as they are, some of them it does not.
+            // The types that libcrypto checks. It keeps most others unchanged.
             default: _ = try element.string()
             }
             return true

@@ -7,8 +7,8 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// libcrypto judges beside us. What we read, it must read, to the same content, certificates and signatures; what we verify, it must
-// verify, with the same content. The other way round it is laxer, and that is counted by our error codes (see Statistics).
+// A comparison with libcrypto. It must read what this library reads, with the same content, certificates and signatures, and verify what this library
+// verifies, with the same content. It accepts more input; these cases are counted by error code (see Statistics).
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -28,11 +28,11 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 #endif
 
-/// The input's payload, whatever it is, in a faultless message: what is verified is compared too, which few mutated messages are.
+/// Puts the payload of the input into a valid message, so that verified messages are compared, too: few mutated messages are verified.
 private func minted(_ input: [UInt8]) -> [UInt8]? {
     guard let payload = TLVContent.payload(of: input) else { return nil }
     let authority = FuzzAuthority.authority
-    // One of many forms, and the same each time for the same payload.
+    // Choose one of many forms, always the same for the same payload.
     let form = payload.reduce(0 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 } >> 16
     var signer = SignedDataBuilder.Signer(authority.leaf)
     signer.digest = form & 1 == 0 ? .sha1 : .sha256
@@ -74,7 +74,7 @@ private func lastReason() -> String {
 
 // MARK: Reading
 
-/// We read a message that libcrypto does not.
+/// Handles a message that this library reads and libcrypto refuses.
 private func refused(_ message: borrowing SignedData, _ input: [UInt8]) {
     _ = unsafe oracle_read(input, input.count)
     let reason = lastReason()
@@ -161,8 +161,8 @@ private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
         let isValid = unsafe oracle_verify(theirs, store, seconds, payload, payload.count) == 1
         if isValid { return Statistics.shared.count(.bothVerify) }
         let reason = lastReason()
-        // libcrypto gives up when the first certificate that could be the issuer is not; we try the others. So it is asked again
-        // with the leaf and each of the others alone.
+        // libcrypto stops if the first possible issuer is not the issuer; this library tries the others. Therefore call libcrypto again
+        // with the leaf and each of the others.
         let certificates = embeddedCertificates(input)
         let isLeaf = { (certificate: [UInt8]) in (try? Fingerprint(of: certificate.span)) == receipt.verification.signer
         }
@@ -195,7 +195,7 @@ private func compareMessage(_ input: [UInt8], _ theirs: OpaquePointer) {
     }
 }
 
-/// libcrypto's verdict on what we refuse.
+/// libcrypto's verdict on a message that this library refuses.
 private func verifies(_ theirs: OpaquePointer, _ input: [UInt8]) -> Bool {
     var count = 0
     let content = unsafe oracle_content(theirs, &count)
@@ -204,7 +204,7 @@ private func verifies(_ theirs: OpaquePointer, _ input: [UInt8]) -> Bool {
     return isValid
 }
 
-/// Whether libcrypto verifies the message when it carries these certificates and no others.
+/// Whether libcrypto verifies the message with only these certificates.
 private func verifiesAlone(_ input: [UInt8], _ certificates: [[UInt8]], _ seconds: Int64, _ content: [UInt8]) -> Bool {
     guard let message = stripped(input, certificates) else { return false }
     let theirs = unsafe oracle_read(message, message.count)
@@ -224,7 +224,7 @@ private func embeddedCertificates(_ input: [UInt8]) -> [[UInt8]] {
     return result
 }
 
-/// The message with these certificates alone, and with the digest algorithms of its signers: what no signature covers.
+/// The message with only these certificates, and with the digest algorithms of its signers. No signature covers these parts.
 private func stripped(_ input: [UInt8], _ certificates: [[UInt8]]) -> [UInt8]? {
     do {
         let message = try ReceivedMessage(input)

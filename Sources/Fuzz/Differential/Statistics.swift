@@ -8,12 +8,12 @@ import Musl
 import Darwin
 #endif
 
-/// How often we and libcrypto agreed, and by which of our error codes we did not. Printed at the end; one thread.
+/// The numbers of agreements with libcrypto, and of disagreements by error code. They are printed at the end. Not thread-safe.
 final class Statistics: @unchecked Sendable {
     enum Outcome: String, CaseIterable {
         case bothRead = "both read it"
         case neitherReads = "neither reads it"
-        /// A finding, unless it is one of ``Exceptions``.
+        /// A finding, except for those in ``Exceptions``.
         case readsLess = "libcrypto does not read what we read"
         case readsMore = "libcrypto reads what we refuse"
         case bothVerify = "both verify the receipt"
@@ -33,7 +33,7 @@ final class Statistics: @unchecked Sendable {
         atexit { Statistics.shared.print() }
     }
 
-    /// What we refuse and libcrypto does not, by our code, for which there has to be a reason.
+    /// The inputs that only this library refuses, by error code. Each code needs a reason.
     func count(_ outcome: Outcome, ours code: String, of subject: String? = nil) {
         check(StricterCode.isExplained(code), "\(outcome.rawValue): no reason is documented for \(code)")
         count(outcome, subject.map { $0 + ": " + code } ?? code)

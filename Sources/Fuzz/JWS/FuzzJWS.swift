@@ -4,8 +4,8 @@ import FuzzSupport
 import SignatureTrust
 import StrictText
 
-// Evidence of any kind, signed data above all: as it is, and signed again. What verifies was signed, by the authority's leaf, over the
-// bytes received; a verifier that knows the chain and one that has seen nothing agree; what is read of it, a simple reader reads too.
+// Evidence of any kind, mainly JWS, as it is and signed again. If it is verified, the authority's leaf must have signed the
+// received bytes. Verdicts with a filled and an empty cache must be equal, and a simple reader must read the same members.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -13,7 +13,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let signed = JWSSigner.sign(input)
         if let signed { verify(signed) }
         checkBatch(signed ?? input)
-        // Digits are no certificates: such an input is refused before its signature matters.
+        // Digits are not certificates, so such an input is refused before its signature is verified.
         if signed == nil || input.count % 8 == 0 { verify(input) }
     }
 }
@@ -82,7 +82,7 @@ private func trimmed(_ input: [UInt8]) -> [UInt8] {
     return Array(input.reversed().drop(while: isSpace).reversed().drop(while: isSpace))
 }
 
-/// The JWS itself where it came as the member of an object.
+/// The JWS itself, if it is a member of an object.
 private func evidenceText(_ input: [UInt8]) -> [UInt8] {
     let text = trimmed(input)
     guard text.first == UInt8(ascii: "{"), let object = SimpleJSON(text, maximumDepth: 70) else { return text }
@@ -95,13 +95,13 @@ private func checkError(_ error: VerificationError, _ text: [UInt8]) {
     _ = error.category
     check(error.stage != .verifier, "the verifier is said to be at fault: \(error)")
     guard let offset = error.offset else { return }
-    // In a signed part of a notification: its own text, which is shorter.
+    // In a signed part of a notification, offsets count its own text, which is shorter.
     check(offset >= 0 && (error.offsetBase == .certificates || offset <= text.count), "\(error) lies outside the input")
 }
 
 // MARK: What was signed
 
-/// Takes the JWS apart anew and has libcrypto verify it with the leaf's key.
+/// Splits the JWS again, and verifies it with the leaf's key, using only libcrypto.
 private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     let text = evidenceText(input)
     let parts = JWSSigner.parts(text)
@@ -143,9 +143,9 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     checkPayloads(text, evidence)
 }
 
-/// No evidence is of two kinds.
+/// Evidence must have exactly one kind.
 private func checkKinds(_ text: [UInt8], _ evidence: VerifiedEvidence) {
-    // The dearest: on some inputs only.
+    // This is the most expensive check, so it runs on some inputs only.
     guard text.count % 8 == 0 else { return }
     let jws = String(decoding: text, as: UTF8.self)
     let verifier = warm
@@ -215,7 +215,7 @@ private let evidenceNames = [
     "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
 ].map { Array($0.utf8) }
 
-/// Characters that hide come back as escapes; only strings can have some.
+/// Invisible characters are returned as escapes. Only strings can contain them.
 private func escapingHidden(_ value: ArraySlice<UInt8>) -> [UInt8] {
     String(decoding: value, as: UTF8.self).unicodeScalars.flatMap { scalar -> [UInt8] in
         switch scalar.value {
@@ -227,10 +227,10 @@ private func escapingHidden(_ value: ArraySlice<UInt8>) -> [UInt8] {
     }
 }
 
-/// A value with line breaks comes back without the whitespace between its tokens.
+/// A value with line breaks is returned without the whitespace between its tokens.
 private func onOneLine(_ value: ArraySlice<UInt8>) -> [UInt8] {
     guard value.contains(0x0A) || value.contains(0x0D) else { return Array(value) }
-    // Between unescaped quotation marks, of which a string has one at each end.
+    // Strings are between unescaped quotation marks.
     var isInString = false
     var backslashes = 0
     return value.filter { byte in
@@ -240,7 +240,7 @@ private func onOneLine(_ value: ArraySlice<UInt8>) -> [UInt8] {
     }
 }
 
-/// A piece of a batch: the verdict is that on its evidence, and the other members come back as they were.
+/// A piece of a batch: the verdict must be that on its evidence, and the other members must be returned unchanged.
 private func checkBatch(_ piece: [UInt8]) {
     let verdict = warm.verdict(on: piece.span)
     for isBrief in [false, true] {
@@ -265,7 +265,7 @@ private func checkBatch(_ piece: [UInt8]) {
         }
     }
     guard case .success(let verified) = verdict.result, let text = evidence.first?.value.string else { return }
-    // A receipt in an object may be in base64 alone, as in requests to verifyReceipt.
+    // A receipt in an object must be base64, as in requests to verifyReceipt.
     guard let alone = try? warm.verify(text) else { return check(false, "verified only in an object") }
     check(alone == verified, "evidence in an object is other evidence")
 }

@@ -2,7 +2,7 @@
 import AppStoreReceiptTesting
 import FuzzSupport
 
-/// Signed data of every kind to begin with: with digits for certificates and no signatures, which `JWSSigner` puts there.
+/// The first inputs: a JWS of every kind, with digits in place of certificates and without signatures. `JWSSigner` adds both.
 enum Seeds {
     static let all: [(name: String, bytes: [UInt8])] = {
         let bundleID = "com.example.app"

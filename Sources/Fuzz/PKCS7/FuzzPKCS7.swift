@@ -2,8 +2,8 @@ import FuzzSupport
 import SpanASN1
 import SpanPKCS7
 
-// A message, or a certificate alone. What is read, put together again from its parts, is the input; everything that can be asked of the
-// parts is asked.
+// A message or a certificate. Writing it again from its parts must give the input, and all properties of the parts are
+// read.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -25,13 +25,13 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 #endif
 
-/// - Returns: why the input is no message in DER.
+/// - Returns: the reason the input is not a message in DER.
 private func readMessage(_ input: [UInt8]) -> ASN1DecodingError? {
     do throws(ASN1DecodingError) {
         let contentInfo = try ContentInfo(input.span)
         guard try contentInfo.isSignedData() else { return nil }
         let message = try SignedData(contentInfo)
-        // An optional set that is present and empty cannot be told from one that is absent.
+        // The reader does not distinguish an empty optional set from a missing one.
         var isSame = false
         for hasCertificates in [false, true] {
             for hasRevocations in [false, true] where !isSame {
@@ -62,7 +62,7 @@ private func checkGate(_ input: [UInt8]) {
     }
 }
 
-/// Whether the place is inside something that the gate copies as it is: a certificate, a revocation list, a signer's attributes.
+/// Whether the offset is in a part that the gate copies unchanged: a certificate, a revocation list, a signer's attributes.
 private func readsOpaque(_ bytes: [UInt8], _ offset: Int) -> Bool {
     var walker = ASN1Walker(bytes.span, rules: .ber)
     while let element = try? walker.next() {
@@ -71,7 +71,7 @@ private func readsOpaque(_ bytes: [UInt8], _ offset: Int) -> Bool {
     return false
 }
 
-/// The message, written from its parts. Whatever else the parts offer is read on the way.
+/// Writes the message from its parts, and reads all other properties of the parts.
 private func rebuilt(
     _ contentInfo: borrowing ContentInfo, _ message: borrowing SignedData, _ hasCertificates: Bool,
     _ hasRevocations: Bool

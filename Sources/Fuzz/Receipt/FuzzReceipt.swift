@@ -4,8 +4,8 @@ import FuzzSupport
 import SignatureTrust
 import StrictText
 
-// A receipt in any form: decoded, verified by a verifier that knows the chain and by one that has never seen any, signed again as it is
-// and minted anew from its payload. All output is written.
+// A receipt in any form: decoded, verified with a filled and with an empty cache, signed again as it is
+// and minted from its payload. All outputs are written.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -98,7 +98,7 @@ private func verdict(_ verifier: AppStoreVerifier, _ input: [UInt8]) -> Verdict 
 
 private func verify(_ input: [UInt8], _ decoded: UnverifiedReceipt?) {
     let warm = verdict(warmVerifier, input)
-    // Up to the signature no cache has a say.
+    // The cache is not used before the signature is verified.
     if warm.stage.map({ $0 != .input && $0 != .container }) ?? true {
         let cold = verdict(FuzzAuthority.verifier(), input)
         check(warm == cold, "warm: \(warm)\ncold: \(cold)")
@@ -131,7 +131,7 @@ private let signer = FuzzAuthority.made {
 // MARK: Minting
 
 private func payload(of input: [UInt8]) -> [UInt8]? {
-    // One in four, by its length: a new container has to be signed each time.
+    // One input in four, by its length, because each new container must be signed.
     guard input.count % 4 == 0 else { return nil }
     return TLVContent.payload(of: input)
 }

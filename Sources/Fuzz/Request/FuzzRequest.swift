@@ -2,8 +2,8 @@ import AppStoreReceipt
 import FuzzSupport
 import StrictText
 
-// Text from outside: the forms in which receipts come, base64 in each of its syntaxes, JSON. Binary bytes are put into every form
-// and must come out again.
+// Texts: the forms of receipts, base64 in all variants, JSON. Binary bytes are put into every form
+// and must be the same after decoding.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -13,7 +13,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         checkJSON(input)
         checkAnswer(input)
         checkDate(input)
-        // The dearest: on some inputs only.
+        // This is the most expensive check, so it runs on some inputs only.
         if input.count % 8 == 0 { checkRoundTrips(input) }
     }
 }
@@ -51,7 +51,7 @@ extension UnverifiedReceipt {
 }
 
 private func checkRoundTrips(_ input: [UInt8]) {
-    // The shortest container there is, so that the forms are recognised.
+    // The shortest container, so that the forms are recognized.
     let length = UInt8(truncatingIfNeeded: input.count)
     let binary = [0x30, 0x82, UInt8(truncatingIfNeeded: input.count >> 8), length] + input
     let text = Array(Base64.encode(binary.span).utf8)
@@ -65,7 +65,7 @@ private func checkRoundTrips(_ input: [UInt8]) {
     json.string(utf8: text.span)
     json.endObject()
     let pem = Array("-----BEGIN PKCS7-----\n".utf8) + wrapped + Array("\n-----END PKCS7-----\n".utf8)
-    // A `+` at the very end leaves a space that says nothing.
+    // A `+` at the end becomes a space, which is ambiguous.
     let formDecoded =
         text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
     for (form, encoded) in [
@@ -115,7 +115,7 @@ private func checkBase64(_ input: [UInt8]) {
     }
 }
 
-/// Decodes by the book, six bits after six; whitespace is skipped but for spaces between two characters, which are `+`.
+/// A simple decoder, six bits at a time. Whitespace is skipped, except for spaces between two characters, which are `+`.
 private func simpleDecode(_ input: [UInt8]) -> [UInt8]? {
     let isFormDecoded = hasInnerSpace(input)
     let text = isFormDecoded ? trimmed(input) : input
@@ -179,7 +179,7 @@ private func checkJSON(_ input: [UInt8]) {
         check(skipped.upperBound <= input.count, "a value outside the text")
         var writer = JSONWriter()
         try JSONCursor.decode(input.span) { (cursor) throws(JSONError) in try rewrite(&cursor, &writer) }
-        // What is written again has the same meaning: a second pass gives the same text.
+        // Writing it again must give the same text.
         let first = writer.bytes
         var again = JSONWriter()
         try JSONCursor.decode(first.span) { (cursor) throws(JSONError) in try rewrite(&cursor, &again) }
@@ -189,7 +189,7 @@ private func checkJSON(_ input: [UInt8]) {
     }
 }
 
-/// Reads a value by its type and writes it. The depth is bounded: `skipValue` has proved it.
+/// Reads a value by its type and writes it. `skipValue` has already checked the depth.
 private func rewrite(_ cursor: inout JSONCursor, _ writer: inout JSONWriter) throws(JSONError) {
     switch try cursor.peekType() {
     case .object:
@@ -229,7 +229,7 @@ private let responder = FuzzAuthority.made {
     try VerifyReceiptResponder(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
 }
 
-/// Whatever the body, the answer is JSON with a status of the list.
+/// For every body, the answer must be JSON with a known status.
 private func checkAnswer(_ input: [UInt8]) {
     let answer = responder.answer(to: input)
     check([0, 21000, 21002, 21003].contains(answer.status.rawValue), "status \(answer.status)")
@@ -244,7 +244,7 @@ private func checkAnswer(_ input: [UInt8]) {
 
 private func checkDate(_ input: [UInt8]) {
     guard let date = Instant(rfc3339: input.span) else { return }
-    // Offsets can carry it out of the four-digit years.
+    // An offset can move the date out of the years with four digits.
     guard 0...9999 ~= date.components.year else { return }
     check(Instant(rfc3339: date.description) == date, "a date changes when it is written and read")
 }

@@ -6,13 +6,13 @@ import Musl
 import Darwin
 #endif
 
-/// Hands what libFuzzer gives on as an array. Always 0: an input is never rejected for the corpus.
+/// Calls a target with libFuzzer's input as an array. It always returns 0, so that inputs are kept in the corpus.
 public func withInput(_ start: UnsafePointer<UInt8>?, _ count: Int, _ body: ([UInt8]) -> Void) -> CInt {
     body(unsafe Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }
 
-/// What must hold for every input. Says what does not, and ends the process so that libFuzzer keeps the input.
+/// Checks a condition that must be true for every input. Otherwise prints it and ends the process, so that libFuzzer keeps the input.
 @inline(__always)
 public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     if !condition { fail(message()) }
@@ -20,7 +20,7 @@ public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
 
 @inline(never)
 func fail(_ message: String) -> Never {
-    // Not `precondition`: an optimised build does not print its message.
+    // `precondition` does not print its message in an optimized build.
     print("violated: \(message)")
     _ = fflush(nil)
     abort()

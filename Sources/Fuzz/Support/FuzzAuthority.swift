@@ -2,8 +2,8 @@ public import AppStoreReceipt
 public import AppStoreReceiptTesting
 public import SignatureTrust
 
-/// A test authority with fixed keys, so that stored inputs stay signed. RSA-512: a signature costs next to nothing, and a verifier has
-/// to be told that it will do.
+/// A test authority with fixed keys, so that stored inputs stay signed. The keys are RSA-512, with which a signature costs almost nothing; a verifier must
+/// allow it explicitly.
 public enum FuzzAuthority {
     public static let authority = made {
         try TestCertificateAuthority(
@@ -16,7 +16,7 @@ public enum FuzzAuthority {
 
     public static var algorithms: AlgorithmPolicy { AlgorithmPolicy(rsaKeySizes: 512...4096) }
 
-    /// Accepts any app's receipt, judged at its creation date.
+    /// A verifier for receipts of any app, which validates at the creation date.
     public static var policy: VerificationPolicy {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
         policy.algorithms = algorithms
@@ -27,7 +27,7 @@ public enum FuzzAuthority {
         made { try AppStoreVerifier(policy: policy, trust: .roots([anchor])) }
     }
 
-    /// What cannot fail, or the target is broken.
+    /// Runs an operation that only fails if the target is broken.
     public static func made<Value>(_ make: () throws -> Value) -> Value {
         do {
             return try make()

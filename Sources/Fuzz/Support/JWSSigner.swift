@@ -4,10 +4,10 @@ import LibcryptoHandles
 import SpanASN1
 import StrictText
 
-/// Signs a mutated JWS, so that what lies behind the signature is fuzzed too; and keeps inputs small.
+/// Signs a mutated JWS, so that the code after the signature is fuzzed, too, and keeps inputs small.
 public enum JWSSigner {
-    /// The certificates that stand in `x5c` as one digit: leaf, intermediate and root; a leaf and an intermediate without their markers; a
-    /// leaf that has expired; Xcode's. All leaves have one key.
+    /// The certificates for which a digit stands in `x5c`: leaf, intermediate and root; a leaf and an intermediate without their markers; an
+    /// expired leaf; Xcode's. All leaves have the same key.
     public static let certificates: [[UInt8]] = {
         var bare = shape
         bare.leaf.extensions.removeLast()
@@ -29,7 +29,7 @@ public enum JWSSigner {
 
     private static var shape: TestCertificateAuthority.Shape {
         var shape = TestCertificateAuthority.Shape.ellipticCurve
-        // A quarter of the price of P-384.
+        // It costs a quarter of P-384.
         shape.root.keyKind = .p256
         shape.intermediate.keyKind = .p256
         return shape
@@ -40,14 +40,14 @@ public enum JWSSigner {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)
     }
 
-    /// The input with the digits in `x5c` replaced, and signed: itself, and what is signed in its payload. `nil` where there is nothing to sign.
+    /// Replaces the digits in `x5c`, and signs the input and the parts in its payload. Returns `nil` if there is nothing to sign.
     public static func sign(_ text: [UInt8], depth: Int = 0) -> [UInt8]? {
         if depth == 0, text.first == UInt8(ascii: "{") { return signedMembers(text) }
         let parts = parts(text)
         guard parts.count == 3, let header = decode(parts[0]), let payload = decode(parts[1]) else { return nil }
         let input =
             encode(expanded(header)) + [UInt8(ascii: ".")] + encode(depth < 2 ? signedInside(payload, depth) : payload)
-        // A whole signature is kept, whosever it is.
+        // A complete signature is kept, even if it is invalid.
         guard parts[2].count < 86 else { return input + [UInt8(ascii: ".")] + parts[2] }
         let signature = FuzzAuthority.made { try JWSBuilder.signature(of: input, key: authority.leaf.key) }
         return input + [UInt8(ascii: ".")] + encode(signature)
@@ -64,7 +64,7 @@ public enum JWSSigner {
         }
     }
 
-    /// An object of a batch, with what is signed in it.
+    /// Signs the JWS in an object of a batch.
     private static func signedMembers(_ object: [UInt8]) -> [UInt8]? {
         guard let root = SimpleJSON(object) else { return nil }
         return replacing(root.members.map(\.value), in: object) { string in
@@ -80,7 +80,7 @@ public enum JWSSigner {
         }
     }
 
-    /// Puts other strings, which need no escapes, in the place of strings.
+    /// Replaces strings by others, which need no escapes.
     private static func replacing(
         _ values: [SimpleJSON], in text: [UInt8], _ replacement: ([UInt8]) -> [UInt8]?
     ) -> [UInt8] {
@@ -98,7 +98,7 @@ public enum JWSSigner {
 }
 
 extension JWSSigner {
-    /// Whether the leaf's key has signed: r and s, 32 bytes each.
+    /// Whether the leaf's key made the signature: r and s, 32 bytes each.
     public static func isSigned(_ input: [UInt8], _ signature: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let (r, s) = (Array(signature.prefix(32)), Array(signature.suffix(32)))

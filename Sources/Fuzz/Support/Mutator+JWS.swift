@@ -1,5 +1,5 @@
 #if FUZZ
-// A JWS is mutated in its parts, decoded; JSON by its structure, and what is signed inside it like itself.
+// A JWS is split and its decoded parts are mutated: JSON by its structure, and a JWS inside it in the same way.
 
 extension Generator {
     /// `nil` for what does not look like a JWS.
@@ -13,7 +13,7 @@ extension Generator {
         return Array(parts.joined(separator: [UInt8(ascii: ".")]))
     }
 
-    /// One with a part of another.
+    /// Combines a JWS with a part of another.
     mutating func crossedJWS(_ receiver: [UInt8], _ donor: [UInt8]) -> [UInt8]? {
         guard receiver.first == UInt8(ascii: "e"), donor.first == UInt8(ascii: "e") else { return nil }
         var parts = JWSSigner.parts(receiver)
@@ -34,7 +34,7 @@ extension Generator {
         }
     }
 
-    /// What is to stand in a value's place; with commas or a name in it, perhaps.
+    /// A replacement for a value, which can contain commas or a name.
     private mutating func edited(_ value: SimpleJSON, _ encoded: [UInt8], depth: Int) -> [UInt8] {
         if depth < 2, let string = value.string, !isLucky(4), let inner = mutatedJWS(string, depth: depth + 1) {
             return [UInt8(ascii: "\"")] + inner + [UInt8(ascii: "\"")]
@@ -73,12 +73,12 @@ extension Generator {
     ]
 }
 
-/// Writes a JSON tree again, compactly, with other text in some places.
+/// Writes a JSON tree without whitespace, with other text in some places.
 private struct JSONEditor {
     let text: [UInt8]
     let root: SimpleJSON
 
-    /// How many values there are.
+    /// The number of values.
     var count: Int { count(root) }
 
     private func count(_ value: SimpleJSON) -> Int {
@@ -102,7 +102,7 @@ private struct JSONEditor {
                 }
                 parts.append(Array("\"\(name.joined())\":".utf8) + written(member.value, edit, &generator))
             }
-            // Now and then a member goes.
+            // Sometimes remove a member.
             if parts.count > 1, generator.isLucky(20) { parts.remove(at: generator.below(parts.count)) }
             return Array("{".utf8) + parts.joined(separator: [UInt8(ascii: ",")]) + Array("}".utf8)
         case .array(let elements):

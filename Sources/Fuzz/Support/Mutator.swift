@@ -2,7 +2,7 @@
 import AppStoreReceipt
 import StrictText
 
-// libFuzzer looks these up by name. Half of all mutations are its own, by bytes; the others go by structure.
+// libFuzzer finds these functions by name. Half of all mutations are its own, on bytes; the others follow the structure.
 
 @_extern(c, "LLVMFuzzerMutate")
 private func mutateBytes(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int, _ maximum: Int) -> Int
@@ -31,7 +31,7 @@ func crossOver(
     return result.count
 }
 
-/// SplitMix64, and the choices that are made with it.
+/// The generator SplitMix64, with functions for random choices.
 struct Generator: RandomNumberGenerator {
     var state: UInt64
 
@@ -44,7 +44,7 @@ struct Generator: RandomNumberGenerator {
     }
 
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-    /// One time in `odds`.
+    /// Returns `true` one time in `odds`.
     mutating func isLucky(_ odds: Int) -> Bool { below(odds) == 0 }
 
     mutating func element(of editor: TLVEditor) -> Int? {
@@ -70,7 +70,7 @@ struct Generator: RandomNumberGenerator {
         return editor.bytes
     }
 
-    /// Looks through base64: the longest run of its characters is decoded, mutated and encoded again.
+    /// Mutates inside base64: decodes the longest run of its characters, mutates it and encodes it again.
     private mutating func mutatedText(_ input: [UInt8]) -> [UInt8]? {
         guard let first = input.first, [UInt8(ascii: "M"), UInt8(ascii: "{"), UInt8(ascii: "-")].contains(first) else {
             return nil
@@ -132,7 +132,7 @@ struct Generator: RandomNumberGenerator {
         return Array(buffer.prefix(count))
     }
 
-    /// A constructed OCTET STRING of the same content.
+    /// Makes a constructed OCTET STRING with the same content.
     private mutating func segments(_ content: [UInt8]) -> [UInt8] {
         let size = 1 + below(max(1, content.count))
         var parts: [UInt8] = []

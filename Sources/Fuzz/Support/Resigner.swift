@@ -3,10 +3,10 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// Signs a mutated message again, so that what lies behind the signature is fuzzed too.
+/// Signs a mutated message again, so that the code after the signature is fuzzed, too.
 public enum Resigner {
-    /// The message with every signature (and every message-digest attribute) in it made right, in place: over what it says is
-    /// signed, with the key of ``FuzzAuthority``'s leaf, whoever it names. `nil` where there is nothing to sign or no room.
+    /// Returns the message with all signatures and message-digest attributes corrected in place: over the content that it says is
+    /// signed, with the key of ``FuzzAuthority``'s leaf. Returns `nil` if there is nothing to sign or not enough room.
     public static func resign(_ received: [UInt8]) -> [UInt8]? {
         do {
             let message = try ReceivedMessage(received)

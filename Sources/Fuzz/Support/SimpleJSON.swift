@@ -1,4 +1,4 @@
-/// JSON read by the book (RFC 8259), one character after the other, into a tree: to compare with the reader under test, and to edit.
+/// A simple reader of JSON (RFC 8259) that makes a tree, for comparison with the reader under test and for editing.
 public struct SimpleJSON {
     public enum Value {
         case object([Member])
@@ -16,11 +16,11 @@ public struct SimpleJSON {
     }
 
     public var value: Value
-    /// Where it was read, without whitespace around it.
+    /// The range in the text, without whitespace around it.
     public let range: Range<Int>
 
-    /// - Parameter maximumDepth: how many arrays and objects may be in each other.
-    /// - Returns: `nil` for what is not one value in JSON.
+    /// - Parameter maximumDepth: the maximum depth of nested arrays and objects.
+    /// - Returns: the tree; `nil` if the text is not one JSON value.
     public init?(_ text: [UInt8], maximumDepth: Int = 64) {
         // Outside strings every character is ASCII.
         guard String(validating: text, as: UTF8.self) != nil else { return nil }

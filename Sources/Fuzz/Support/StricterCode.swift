@@ -1,5 +1,5 @@
-/// Why we refuse what libcrypto reads or verifies, by the codes of our errors. `FuzzDifferential` fails on a code that is not here; the
-/// table in SECURITY.md is this one, which a test compares.
+/// The reasons for which this library refuses input that libcrypto accepts, by error code. `FuzzDifferential` fails on other codes. The
+/// table in SECURITY.md is the same, which a test checks.
 public enum StricterCode {
     public static let reasons: [(codes: [String], reason: String)] = [
         (
@@ -61,13 +61,13 @@ public enum StricterCode {
         (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),
     ]
 
-    /// Codes with which libcrypto never disagrees: what they are about, it checks too.
+    /// Codes of errors that libcrypto also reports.
     public static let shared = [
         "content-digest-mismatch", "invalid-signature", "invalid-certificate-signature", "missing-signer",
         "unexpected-content",
     ]
 
-    /// Codes that a verifier of the fuzzer cannot give: of options that it leaves alone.
+    /// Codes of options that the fuzzer's verifiers do not use.
     public static let optional = [
         "application-version-mismatch", "device-mismatch", "receipt-too-old", "receipt-from-the-future",
         "missing-signing-time", "future-signing-time", "distrusted-certificate", "revoked-certificate",

@@ -1,8 +1,8 @@
 import SpanASN1
 
-/// Edits BER by its structure, so that a change deep inside leaves the lengths around it right.
+/// Edits BER by its structure, and corrects the lengths around a change.
 ///
-/// It has a reader of its own, laxer than the ones under test, which also looks into OCTET STRINGs and BIT STRINGs.
+/// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT STRINGs.
 public struct TLVEditor {
     public private(set) var bytes: [UInt8]
     public private(set) var elements: [Element] = []
@@ -11,9 +11,9 @@ public struct TLVEditor {
         public let start: Int
         public let contentStart: Int
         public let end: Int
-        /// The element around it; −1 for none.
+        /// The index of the enclosing element; −1 for none.
         public let parent: Int
-        /// How many are around it.
+        /// The number of enclosing elements.
         public let depth: Int
         let isIndefinite: Bool
     }
@@ -28,7 +28,7 @@ public struct TLVEditor {
         scan()
     }
 
-    /// Puts `replacement` in an element's place and writes the lengths of those around it anew.
+    /// Replaces an element, and corrects the lengths of the enclosing ones.
     public mutating func replace(_ index: Int, with replacement: [UInt8]) {
         var (start, end, parent) = (elements[index].start, elements[index].end, elements[index].parent)
         var replacement = replacement

@@ -135,8 +135,7 @@ private struct Model {
 }
 
 @Suite struct RandomHistoryTests {
-    /// 200 histories; 10,000 where `RECEIPT_LONG_TESTS` is set.
-    static let count = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] == nil ? 200 : 10_000
+    static let count = LongTests.areOn ? 10_000 : 50
 
     @Test func `every query from every source agrees with a simple model of random histories`() throws {
         let seed = UInt64.random(in: 0..<1 << 32)

@@ -39,7 +39,7 @@ import Testing
         let seed = SeededGenerator()
         print("payloads: \(seed)")
         var generator = PayloadGenerator(random: seed)
-        let rounds = 1_500
+        let rounds = LongTests.areOn ? 1_500 : 400
         var accepted = 0
         for round in 0..<rounds {
             generator.faultRate = round % 2 == 0 ? 1_000 : 60
@@ -55,7 +55,7 @@ import Testing
         print("mutations: \(seed)")
         var generator = PayloadGenerator(random: seed)
         generator.faultRate = 1_000_000
-        for round in 0..<40 {
+        for round in 0..<(LongTests.areOn ? 40 : 15) {
             let payload = generator.payload()
             for _ in 0..<60 {
                 var mutated = payload

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct ReceiptTests {
@@ -85,8 +86,9 @@ import Testing
         let payload = try builder().payload()
         var receipts = Set<Receipt>()
         var hashes = Set<Int>()
+        let bits = LongTests.share(0..<8, oneIn: 4)
         for index in payload.indices {
-            for bit in 0..<8 {
+            for bit in bits {
                 var other = payload
                 other[index] ^= 1 << bit
                 guard let receipt = try? UnverifiedReceipt(decoding: PayloadModel.container(other).bytes) else {
@@ -96,7 +98,7 @@ import Testing
                 hashes.insert(receipt.hashValue)
             }
         }
-        #expect(receipts.count > payload.count && hashes.count == receipts.count)
+        #expect(receipts.count * 8 > payload.count * bits.count && hashes.count == receipts.count)
     }
 
     @Test func `a receipt is hashed once`() throws {
