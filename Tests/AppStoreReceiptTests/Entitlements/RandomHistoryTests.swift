@@ -135,7 +135,7 @@ private struct Model {
 }
 
 @Suite struct RandomHistoryTests {
-    static let count = LongTests.areOn ? 10_000 : 50
+    static let count = LongTests.areOn ? 10_000 : 200
 
     @Test func `every query from every source agrees with a simple model of random histories`() throws {
         let seed = UInt64.random(in: 0..<1 << 32)
