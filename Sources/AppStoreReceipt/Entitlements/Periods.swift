@@ -465,6 +465,7 @@ extension Purchase {
             offer?.discountType?.rawValue, "\(offer?.type?.rawValue ?? 0)", offer?.period,
             previousOriginalTransactionID, revocationDate?.description, revocationReason.map { "\($0.rawValue)" },
             revocationType?.rawValue, revocationPercentage.map { "\($0)" }, originalPurchaseDate?.description,
+            isRevoked.map { "\($0)" },
         ].flatMap { Array(($0 ?? "").utf8) + [0] }
     }
 

@@ -83,19 +83,16 @@ import Testing
             { $0.revocationType = .fullRefund }, { $0.originalPurchaseDate = day(-1) },
             { $0.previousOriginalTransactionID = "8" }, { $0.evidenceExpirationDate = day(9) },
             { $0.offer = PurchaseOffer(type: .introductory, period: "P1M") },
-            {
-                $0.bundleID = first.bundleID; $0.appAccountToken = AppAccountToken("a")
-            },
+            { $0.appAccountToken = AppAccountToken("a") }, { $0.isRevoked = nil }, { $0.isUpgraded = nil },
         ]
-        for change in changes {
-            var second = first
-            change(&second)
+        for (change, revoked) in changes.flatMap({ change in [true, false].map { (change, $0) } }) {
+            var one = first
+            one.isRevoked = revoked
+            var other = one
+            change(&other)
             for asked in [4.0, 5.5, 7] {
-                let (one, other) = (
-                    Entitlements(trustingStored: [first, second], at: day(asked)),
-                    Entitlements(trustingStored: [second, first], at: day(asked))
-                )
-                #expect(one.items == other.items)
+                let decided = permutations([one, other]).map { Entitlements(trustingStored: $0, at: day(asked)) }
+                #expect(decided[0].items == decided[1].items)
             }
         }
     }
