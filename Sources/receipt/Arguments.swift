@@ -125,9 +125,10 @@ extension Instant {
     /// - Parameter words: The words that the option takes instead of a date, for the error.
     init(option: String, _ text: String, orOneOf words: [String]) throws(UsageError) {
         guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
+            let instead = words.isEmpty ? "" : words.joined(separator: ", ") + ", or "
             throw .invalidValue(
                 option: option, value: text,
-                expected: "\(words.joined(separator: ", ")), or a date such as 2025-01-31 or 2025-01-31T12:00:00Z",
+                expected: "\(instead)a date such as 2025-01-31 or 2025-01-31T12:00:00Z",
                 suggestion: nearest(to: text, in: words))
         }
         self = date

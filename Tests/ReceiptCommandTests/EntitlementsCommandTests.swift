@@ -52,6 +52,14 @@ import Testing
         }
     }
 
+    @Test func `a text that is no date is refused with an example of one`() throws {
+        let result = run(["entitlements", "--at", "tomorrow", try receipt(signedAt: day(20))])
+        #expect(result.status == 2)
+        #expect(
+            result.errorOutput.contains(
+                "--at cannot be 'tomorrow'; expected: a date such as 2025-01-31 or 2025-01-31T12:00:00Z\n"))
+    }
+
     @Test mutating func `a notification of a refund counts against an older receipt, in any order`() throws {
         let file = try receipt(signedAt: day(20))
         history.refund(upgrade, at: day(30))

@@ -229,7 +229,10 @@ extension Entitlements {
     public func subscription(originalTransactionID id: String) -> Subscription? {
         subscriptions.first { subscription in
             subscription.originalTransactionID.hasSameBytes(as: id)
-                || subscription.periods.contains { $0.purchase.originalTransactionID.hasSameBytes(as: id) }
+                || subscription.periods.contains {
+                    $0.purchase.originalTransactionID.hasSameBytes(as: id)
+                        || $0.purchase.previousOriginalTransactionID?.hasSameBytes(as: id) ?? false
+                }
         }
     }
 

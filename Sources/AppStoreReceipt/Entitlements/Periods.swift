@@ -28,12 +28,13 @@ private struct AppKey: Hashable {
 
     /// What restored transactions of a purchase have in common with it.
     ///
-    /// For a subscription, it is the web order line item of the period; for a non-consumable, which is bought once, the original transaction and its product.
+    /// For a subscription, it is the web order line item of the period; for a non-consumable, which is bought once, the original transaction. Both are of
+    /// the same product.
     init?(sharedBy purchase: Purchase) {
         if purchase.productType == .nonConsumable {
             self.init(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
-        } else if let id = purchase.webOrderLineItemID {
-            self.init(id, of: purchase)
+        } else if let id = Purchase.lineItem(purchase.webOrderLineItemID) {
+            self.init(id, of: purchase, productID: purchase.productID)
         } else {
             return nil
         }
@@ -53,8 +54,10 @@ struct Period {
     let product: UTF8Bytes
     /// The date access begins.
     let start: Instant
-    /// The date access ends if nothing else happens.
+    /// The date the period ends if nothing else happens.
     var expires: Instant?
+    /// The date the evidence ends, which is no length: what has ended before has ended all the same.
+    var evidenceEnd: Instant?
     /// The date Apple signed ``expires``.
     var expiresSigned: Instant
     /// The date access ends in a billing grace period.
@@ -66,6 +69,8 @@ struct Period {
     var isUpgraded: Bool
     /// The date a later period replaced this one; `distantPast` if the date is not known.
     var replaced: Instant?
+    /// The date of the upgrade that replaced this renewal before it began.
+    var replacedBeforeStart: Instant?
 
     /// Whether this is a period of a subscription that renews. A record without a type that has an end is one.
     var isOfSubscription: Bool {
@@ -73,12 +78,14 @@ struct Period {
         return type != .consumable && type != .nonConsumable && type != .nonRenewingSubscription
     }
 
-    /// Whether it was refunded before it began. It has replaced nothing.
-    var neverBegan: Bool { revoked.map { $0 > .distantPast && $0 <= start } ?? false }
+    /// Whether it was refunded or replaced before it began. It has replaced nothing.
+    var neverBegan: Bool {
+        replacedBeforeStart != nil || revoked.map { $0 > .distantPast && $0 <= start } ?? false
+    }
 
     /// What ends the purchase first, and when.
     var end: (date: Instant, reason: Reason)? {
-        var end = (graceEnd ?? expires).map { (date: $0, reason: Reason.expired) }
+        var end = [graceEnd ?? expires, evidenceEnd].compactMap(\.self).min().map { (date: $0, reason: Reason.expired) }
         if let revoked, revoked < end?.date ?? .distantFuture { end = (revoked, .revoked) }
         guard let replaced, replaced < end?.date ?? .distantFuture || end?.reason == .revoked else { return end }
         switch end?.date {
@@ -178,10 +185,11 @@ struct Periods {
             return key
         }
         for period in periods where period.isOfSubscription {
-            guard let previous = period.purchase.previousOriginalTransactionID else { continue }
-            let old = root(AppKey(previous, of: period.purchase))
-            let new = root(AppKey(period.purchase.originalTransactionID, of: period.purchase))
-            if old != new { parents[old] = new }
+            for previous in previousIDs(of: period) {
+                let old = root(previous)
+                let new = root(AppKey(period.purchase.originalTransactionID, of: period.purchase))
+                if old != new { parents[old] = new }
+            }
         }
         for (index, period) in periods.enumerated() where period.isOfSubscription {
             let id = AppKey(period.purchase.originalTransactionID, of: period.purchase)
@@ -191,6 +199,15 @@ struct Periods {
             subscriptions[subscription].append(index)
             subscriptionsByID[key] = subscription
             subscriptionsByID[id] = subscription
+            for previous in previousIDs(of: period) { subscriptionsByID[previous] = subscription }
+        }
+    }
+
+    /// The original transaction ids before migrations, from all transactions of a period.
+    private func previousIDs(of period: Period) -> [AppKey] {
+        period.transactions.compactMap { index in
+            let purchase = transactions[index].purchase
+            return purchase.previousOriginalTransactionID.map { AppKey($0, of: purchase) }
         }
     }
 
@@ -201,16 +218,42 @@ struct Periods {
             periods[index].replaced = periods[index].revoked ?? .distantPast
         }
         for subscription in subscriptions {
+            markRenewalsReplacedBeforeStart(in: subscription)
             /// The next period that began, and the next after it of a product other than its own.
             var next: Int?
             var nextOther: Int?
             for index in subscription.reversed() {
                 let other = next.map { periods[$0].product != periods[index].product } ?? false ? next : nextOther
-                periods[index].replaced = replacement(of: index, next: next, nextOther: other)
-                // An upgrade is why it was cancelled.
-                if periods[index].isUpgraded, periods[index].revoked == .distantPast { periods[index].revoked = nil }
+                periods[index].replaced =
+                    periods[index].replacedBeforeStart ?? replacement(of: index, next: next, nextOther: other)
+                // An upgrade is why it was cancelled. A revocation without a date counts always.
+                if periods[index].isUpgraded, periods[index].revoked == .distantPast {
+                    periods[index].replaced = .distantPast
+                }
                 if !periods[index].neverBegan { (next, nextOther) = (index, other) }
             }
+        }
+    }
+
+    /// Apple signs a renewal up to a day before it begins. An upgrade in between replaces the renewal, too.
+    private mutating func markRenewalsReplacedBeforeStart(in subscription: [Int]) {
+        struct End: Hashable {
+            let product: UTF8Bytes
+            let date: Instant
+        }
+        var startsByEnd: [End: Instant] = [:]
+        var previous: Int?
+        for index in subscription {
+            let period = periods[index]
+            if period.isUpgraded, let previous, periods[previous].product != period.product,
+                let renewed = startsByEnd[End(product: period.product, date: period.start)],
+                renewed < periods[previous].start, periods[previous].start < period.start,
+                periods[previous].expires.map({ $0 > period.start }) ?? false
+            {
+                periods[index].replacedBeforeStart = periods[previous].start
+            }
+            if !periods[index].neverBegan { previous = index }
+            if let expires = period.expires { startsByEnd[End(product: period.product, date: expires)] = period.start }
         }
     }
 
@@ -318,7 +361,8 @@ extension Period {
         self.purchase = purchase
         product = UTF8Bytes(purchase.productID)
         start = purchase.purchaseDate
-        expires = purchase.accessEnd
+        expires = purchase.periodEnd
+        evidenceEnd = purchase.evidenceEnd
         expiresSigned = purchase.signedDate
         revoked = purchase.revocation
         remainingQuantity = purchase.remainingQuantity
@@ -331,7 +375,9 @@ extension Period {
         isUpgraded = isUpgraded || purchase.isUpgraded ?? false
         // A refund is signed for one transaction. Its copies say nothing of it.
         if let revocation = purchase.revocation { revoked = min(revoked ?? revocation, revocation) }
-        if let end = purchase.accessEnd, expires == nil || purchase.signedDate > expiresSigned {
+        // Evidence that does not end proves the period when other evidence has ended.
+        evidenceEnd = evidenceEnd.flatMap { date in purchase.evidenceEnd.map { max($0, date) } }
+        if let end = purchase.periodEnd, expires == nil || purchase.signedDate > expiresSigned {
             (expires, expiresSigned) = (end, purchase.signedDate)
         }
     }
@@ -348,7 +394,7 @@ extension Period {
                 guard purchase.productType == .consumable, let remainingQuantity, remainingQuantity > 0 else {
                     return .revoked(at: date)
                 }
-                return .consumable(quantity: remainingQuantity)
+                return moment.hasBegun(start) ? .consumable(quantity: remainingQuantity) : .notYet(from: start)
             }
         }
         guard moment.hasBegun(start) else { return .notYet(from: start) }
@@ -365,13 +411,11 @@ extension Period {
 // MARK: - Purchases
 
 extension Purchase {
-    /// The end of the period or of the evidence, whichever comes first.
-    fileprivate var accessEnd: Instant? {
-        // Only what lasts can end.
-        guard productType != .consumable else { return nil }
-        guard let expiresDate else { return evidenceExpirationDate }
-        return min(expiresDate, evidenceExpirationDate ?? expiresDate)
-    }
+    /// The end of the period. Only what lasts can end.
+    fileprivate var periodEnd: Instant? { productType == .consumable ? nil : expiresDate }
+
+    /// The end of the evidence, with which access ends.
+    fileprivate var evidenceEnd: Instant? { productType == .consumable ? nil : evidenceExpirationDate }
 
     /// The date of the revocation; `distantPast` if the date is not known.
     fileprivate var revocation: Instant? { isRevoked == true ? revocationDate ?? .distantPast : nil }
@@ -417,7 +461,10 @@ extension Purchase {
         [
             productID, "\(quantity)", productType?.rawValue, originalTransactionID, webOrderLineItemID,
             subscriptionGroupID, appAccountToken?.description, ownershipType?.rawValue, offer?.id,
-            offer?.discountType?.rawValue, "\(offer?.type?.rawValue ?? 0)",
+            offer?.discountType?.rawValue, "\(offer?.type?.rawValue ?? 0)", offer?.period,
+            previousOriginalTransactionID, revocationDate?.description, revocationReason.map { "\($0.rawValue)" },
+            revocationType?.rawValue, revocationPercentage.map { "\($0)" }, originalPurchaseDate?.description,
+            isRevoked.map { "\($0)" },
         ].flatMap { Array(($0 ?? "").utf8) + [0] }
     }
 
@@ -483,6 +530,15 @@ extension SubscriptionRenewal {
                 renewal.autoRenewStatus?.rawValue ?? -1, renewal.renewalDate ?? .distantPast
             )
         }
-        return order(self) < order(other)
+        let (mine, others) = (order(self), order(other))
+        guard mine == others else { return mine < others }
+        return values.lexicographicallyPrecedes(other.values)
+    }
+    /// What two pieces of renewal information could still contradict each other about.
+    private var values: [UInt8] {
+        [
+            productID, nextProductID, isInBillingRetryPeriod.map { "\($0)" }, expirationIntent.map { "\($0.rawValue)" },
+            priceIncreaseStatus.map { "\($0.rawValue)" }, originalTransactionID,
+        ].flatMap { Array(($0 ?? "").utf8) + [0] }
     }
 }

@@ -1,4 +1,5 @@
 import SpanASN1
+import StrictText
 
 /// A purchase that a verified receipt or transaction proves.
 ///
@@ -90,7 +91,7 @@ extension Purchase {
         previousOriginalTransactionID = info.previousOriginalTransactionID
         productType = info.productType
         expiresDate = info.expiresDate
-        webOrderLineItemID = info.webOrderLineItemID
+        webOrderLineItemID = Self.lineItem(info.webOrderLineItemID)
         subscriptionGroupID = info.subscriptionGroupID
         isRevoked = info.isRevoked
         revocationDate = info.revocationDate
@@ -117,12 +118,19 @@ extension Purchase {
             purchaseDate: receipt.purchaseDate, signedDate: receipt.purchaseDate)
         originalPurchaseDate = receipt.originalPurchaseDate
         expiresDate = receipt.expiresDate
-        webOrderLineItemID = receipt.webOrderLineItemID
+        webOrderLineItemID = Self.lineItem(receipt.webOrderLineItemID)
         subscriptionGroupID = receipt.subscriptionGroupID
         offer = PurchaseOffer(receipt)
         ownershipType = receipt.ownershipType
         bundleID = receipt.bundleID
         environment = receipt.inferredEnvironment
+    }
+}
+
+extension Purchase {
+    /// The web order line item that an id names. StoreKit Testing in Xcode writes `0` in every transaction: it names none.
+    static func lineItem(_ id: String?) -> String? {
+        id.flatMap { $0.isEmpty || $0.hasSameBytes(as: "0") ? nil : $0 }
     }
 }
 
