@@ -47,8 +47,8 @@
  *     make verifiers with it. A verifier must not be freed while a thread uses it. A thread needs a stack of 64 KiB.
  *
  * fork()
- *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. A child's counters begin at 0,
- *     and its cache of certificate chains is empty.
+ *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. A child's counters continue
+ *     from its parent's.
  *
  * dlclose(), exit()
  *     The library stays loaded after dlclose(). The process may exit while other threads verify.
@@ -71,7 +71,8 @@
 extern "C" {
 #endif
 
-/* The ABI that this header describes. See asr_abi_version(). */
+/* The version of the library, and the ABI that this header describes. See asr_version() and asr_abi_version(). */
+#define ASR_VERSION "0.1.0"
 #define ASR_ABI_VERSION 1
 
 /*
@@ -80,7 +81,8 @@ extern "C" {
  * ASR_VERIFIED       Success. The evidence is genuine and the options accept it.
  * ASR_REFUSED        The evidence is not genuine, or the options do not accept it. Do not grant anything.
  * ASR_HOST           This host or this library is at fault, not the evidence: keep the evidence, raise an alarm, and verify it again after a
- *                    correction. Do not grant anything.
+ *                    correction. Do not grant anything. It is the status for the category "host", such as for genuine evidence whose
+ *                    contents this version cannot read.
  * ASR_CONFIGURATION  The options can accept nothing, or a certificate in them cannot be used.
  * ASR_USAGE          The call is wrong: see "Errors of the caller". The code is "usage", and there is no JSON.
  * ASR_DECODED        Only of asr_decode_unverified(): the evidence was decoded and NOT verified.
