@@ -241,7 +241,7 @@ class Verifier:
         if result[0] != _VERIFIED or result[1] is None:
             raise _error(*result)
         # The contents can be large, and are read when they are asked for.
-        values, end = _decoder.raw_decode(result[1], len('{"verified":true,"trust":'))
+        values, end = _decoder.raw_decode(result[1], result[1].index('"trust":') + len('"trust":'))
         kind, _ = _decoder.raw_decode(result[1], end + 1)
         trust = Trust(
             values["authority"], values["anchor"], values["signer"], _date(values["signer_expires"]), values["digest"],
