@@ -1,0 +1,43 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// The folder with static libraries, if the library is to contain the Swift runtime and libcrypto. `Bindings/C/build` makes it.
+let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
+
+/// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift runtime in a shared library.
+/// Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
+let linkerFlags =
+    (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
+    + ["-use-ld=lld"]
+    + [
+        "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map", "-soname=libappstorereceipt.so.1",
+        "-z", "nodelete", "-z", "now", "-z", "defs",
+    ].flatMap { ["-Xlinker", $0] }
+
+let package = Package(
+    name: "appstorereceipt",
+    platforms: [.macOS(.v26)],
+    products: [.library(name: "appstorereceipt", type: .dynamic, targets: ["AppStoreReceiptC"])],
+    dependencies: [.package(name: "swift-app-store-receipt", path: "../..")],
+    targets: [
+        .systemLibrary(name: "CAppStoreReceipt", path: "include"),
+        .target(name: "CProcess"),
+        .target(
+            name: "AppStoreReceiptC",
+            dependencies: [
+                "CAppStoreReceipt", "CProcess", .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+            ],
+            swiftSettings: settings, linkerSettings: [.unsafeFlags(linkerFlags, .when(platforms: [.linux]))]),
+        .executableTarget(
+            name: "generate-cases",
+            dependencies: [.product(name: "AppStoreReceipt", package: "swift-app-store-receipt")],
+            path: "Sources/GenerateCases", swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,110 @@
+import AppStoreReceipt
+import CAppStoreReceipt
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// The values of `asr_status`.
+enum Status {
+    static let verified = asr_status(ASR_VERIFIED)
+    static let refused = asr_status(ASR_REFUSED)
+    static let host = asr_status(ASR_HOST)
+    static let configuration = asr_status(ASR_CONFIGURATION)
+    static let usage = asr_status(ASR_USAGE)
+    static let decoded = asr_status(ASR_DECODED)
+
+    /// The status agrees with the category: what the client cannot correct is not its fault.
+    static func of(_ error: VerificationError) -> asr_status {
+        if error.stage == .verifier { return hostCodes.contains(error.code) ? host : configuration }
+        return error.category == .host ? host : refused
+    }
+
+    /// The stage `verifier` has the faults of the host and those of a configuration.
+    private static let hostCodes: Set<String> = ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"]
+}
+
+/// Where a function is to write its JSON and its error. The pointers are the caller's, which are valid during the call.
+@safe
+struct Outputs {
+    private let json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+    private let length: UnsafeMutablePointer<Int>?
+    private let error: UnsafeMutablePointer<asr_error>?
+
+    init(
+        _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ length: UnsafeMutablePointer<Int>?,
+        _ error: UnsafeMutablePointer<asr_error>? = nil
+    ) {
+        unsafe self.json = json
+        unsafe self.length = length
+        unsafe self.error = error
+        unsafe json?.pointee = nil
+        unsafe length?.pointee = 0
+        unsafe error?.pointee = asr_error()
+    }
+
+    /// Whether the caller takes the JSON. If not, it need not be made.
+    var takesJSON: Bool { unsafe json != nil || length != nil }
+
+    func usage() -> asr_status {
+        fail("usage", "host")
+        return Status.usage
+    }
+
+    func refusal(_ refusal: VerificationError, withJSON: Bool = true) -> asr_status {
+        fail(refusal.code, refusal.category.rawValue)
+        guard withJSON, takesJSON else { return Status.of(refusal) }
+        return write(refusal.json, Status.of(refusal))
+    }
+
+    func fail(_ code: String, _ category: String) {
+        guard let error = unsafe error else { return }
+        unsafe Self.copy(code, to: &error.pointee.code)
+        unsafe Self.copy(category, to: &error.pointee.category)
+    }
+
+    /// Writes the JSON, and returns `status`, unless there is no memory.
+    func write(_ text: String, _ status: asr_status) -> asr_status {
+        var text = text
+        return text.withUTF8 { unsafe write($0, status) }
+    }
+
+    func write(_ text: UnsafeBufferPointer<UInt8>, _ status: asr_status) -> asr_status {
+        unsafe length?.pointee = text.count
+        guard let json = unsafe json else { return status }
+        guard let copy = unsafe malloc(text.count + 1) else {
+            unsafe length?.pointee = 0
+            fail("out-of-memory", "host")
+            return Status.host
+        }
+        unsafe UnsafeMutableRawBufferPointer(start: copy, count: text.count).copyMemory(
+            from: UnsafeRawBufferPointer(text))
+        unsafe copy.storeBytes(of: 0, toByteOffset: text.count, as: UInt8.self)
+        unsafe json.pointee = copy.assumingMemoryBound(to: CChar.self)
+        return status
+    }
+
+    /// Copies a word into an array of C, and ends it with a NUL.
+    private static func copy<Characters>(_ word: String, to characters: inout Characters) {
+        unsafe withUnsafeMutableBytes(of: &characters) { buffer in
+            for (index, byte) in word.utf8.prefix(buffer.count - 1).enumerated() { unsafe buffer[index] = byte }
+        }
+    }
+}
+
+/// The string at a pointer; `nil` for NULL and for what is not UTF-8.
+func string(_ pointer: UnsafePointer<CChar>?) -> String? {
+    guard let pointer = unsafe pointer else { return nil }
+    return unsafe String(validatingCString: pointer)
+}
+
+/// The bytes at a pointer, which may be NULL if there are none.
+func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
+    // What is over half of the address space is a negative number in Swift.
+    guard length >= 0, unsafe pointer != nil || length == 0 else { return nil }
+    return unsafe [UInt8](UnsafeRawBufferPointer(start: pointer, count: length))
+}

@@ -1,0 +1,164 @@
+import AppStoreReceipt
+public import CAppStoreReceipt
+import CProcess
+import Synchronization
+
+/// What `asr_verifier` points to.
+///
+/// It has no lock: all its state is the library's, or atomic.
+final class Verifier: Sendable {
+    let verifier: AppStoreVerifier
+    /// For the answers of verifyReceipt: made with the first of them, since most programs never ask for one.
+    private let responder = AtomicLazyReference<Responder>()
+    /// Whether it belongs to the process and is never freed.
+    let isShared: Bool
+
+    init(_ configuration: Configuration, isShared: Bool) throws(VerificationError) {
+        verifier = try AppStoreVerifier(policy: configuration.policy, trust: configuration.trust)
+        self.isShared = isShared
+    }
+
+    /// Returns the responder with the policy and the trust of the verifier.
+    func responder(fillsLatestReceiptInfo: Bool) throws(VerificationError) -> VerifyReceiptResponder {
+        let made: Responder
+        if let known = responder.load() {
+            made = known
+        } else {
+            made = responder.storeIfNil(try Responder(verifier))
+        }
+        var answering = made.responder
+        answering.fillsLatestReceiptInfo = fillsLatestReceiptInfo
+        return answering
+    }
+
+    /// The counts of the verifier and of its responder.
+    var counts: VerifierCounts {
+        var counts = verifier.counts
+        guard let others = responder.load()?.responder.counts else { return counts }
+        counts.verified += others.verified
+        counts.refused.merge(others.refused, uniquingKeysWith: +)
+        counts.chainCacheHits += others.chainCacheHits
+        counts.chainCacheMisses += others.chainCacheMisses
+        counts.chainCacheEvictions += others.chainCacheEvictions
+        return counts
+    }
+
+    /// The verifier of a pointer that ``asr_verifier_new`` or ``asr_verifier_shared`` returned.
+    static func at(_ pointer: OpaquePointer?) -> Verifier? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<Verifier>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
+    }
+
+    private final class Responder: Sendable {
+        let responder: VerifyReceiptResponder
+
+        init(_ verifier: AppStoreVerifier) throws(VerificationError) {
+            var responder = try VerifyReceiptResponder(policy: verifier.policy, trust: verifier.trust)
+            responder.clock = verifier.policy.clock
+            self.responder = responder
+        }
+    }
+}
+
+/// A verifier of the process, and the one that was made after it.
+private final class SharedVerifier: Sendable {
+    let configuration: Configuration
+    let verifier: Verifier
+    let next = AtomicLazyReference<SharedVerifier>()
+
+    init(_ configuration: Configuration) throws(VerificationError) {
+        self.configuration = configuration
+        verifier = try Verifier(configuration, isShared: true)
+    }
+
+    static let first = AtomicLazyReference<SharedVerifier>()
+
+    /// Returns the verifier with a configuration. Two threads that ask for a new one at
+    /// the same time may each make one, and both get the one that is stored first.
+    static func verifier(_ configuration: Configuration) throws(VerificationError) -> Verifier {
+        var current: SharedVerifier
+        if let known = first.load() {
+            current = known
+        } else {
+            current = first.storeIfNil(try SharedVerifier(configuration))
+        }
+        while current.configuration != configuration {
+            if let next = current.next.load() {
+                current = next
+            } else {
+                current = current.next.storeIfNil(try SharedVerifier(configuration))
+            }
+        }
+        return current.verifier
+    }
+}
+
+@c(asr_verifier_new) @implementation
+public func asr_verifier_new(
+    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?,
+    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
+        (configuration) throws(VerificationError) in
+        unsafe Unmanaged.passRetained(try Verifier(configuration, isShared: false))
+    }
+}
+
+@c(asr_verifier_shared) @implementation
+public func asr_verifier_shared(
+    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?,
+    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
+        (configuration) throws(VerificationError) in
+        // The list keeps it.
+        unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(configuration))
+    }
+}
+
+private func make(
+    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs,
+    _ make: (Configuration) throws(VerificationError) -> Unmanaged<Verifier>
+) -> asr_status {
+    unsafe verifier?.pointee = nil
+    guard let options = unsafe Options.at(options), let verifier = unsafe verifier else { return outputs.usage() }
+    do throws(VerificationError) {
+        unsafe verifier.pointee = OpaquePointer(try make(options.configuration).toOpaque())
+        return Status.verified
+    } catch {
+        return outputs.refusal(error)
+    }
+}
+
+@c(asr_verifier_free) @implementation
+public func asr_verifier_free(_ verifier: OpaquePointer?) {
+    process_enter()
+    defer { process_leave() }
+    guard let verifier = unsafe verifier else { return }
+    let object = unsafe Unmanaged<Verifier>.fromOpaque(UnsafeRawPointer(verifier))
+    guard unsafe !object._withUnsafeGuaranteedRef({ $0.isShared }) else { return }
+    unsafe object.release()
+}
+
+@c(asr_counts) @implementation
+public func asr_counts(
+    _ verifier: OpaquePointer?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ json_length: UnsafeMutablePointer<Int>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    let outputs = unsafe Outputs(json, json_length)
+    guard let counts = unsafe Verifier.at(verifier)?.counts else { return outputs.usage() }
+    // Codes are words, which need no escapes.
+    let refused = counts.refused.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+    return outputs.write(
+        "{\"verified\":\(counts.verified),\"refused\":{\(refused)},\"chain_cache\":{\"hits\":\(counts.chainCacheHits),"
+            + "\"misses\":\(counts.chainCacheMisses),\"evictions\":\(counts.chainCacheEvictions)}}", Status.verified)
+}

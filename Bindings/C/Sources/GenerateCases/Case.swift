@@ -1,0 +1,126 @@
+import AppStoreReceipt
+import Foundation
+
+/// A case of `Bindings/cases/cases.json`: a call of the library, whose result is the same in every language.
+struct Case {
+    enum Call: String { case verify, entitlements, answer, decode, new }
+
+    /// The options of a verifier, as the bindings name them.
+    struct Options {
+        var bundleIDs = ["com.example.app"]
+        var environments = ["production"]
+        var appAppleID: String?
+        var roots = ["authority/root.der"]
+        var issuers: [String] = []
+        var isStoreKitTesting = false
+        var distrusted: [String] = []
+        var maximumAge: Int64?
+        var validationDate: Int64?
+        var allowsRSA1024 = false
+        var clock: Int64?
+
+        static let receipts = Options()
+        static let jws = Options(roots: ["authority/ec-root.der"])
+        static let transactionReceipts = Options(
+            issuers: ["authority/itunes-store.der", "authority/intermediate.der"], allowsRSA1024: true)
+        static let all = Options(
+            environments: ["production", "sandbox"], roots: ["authority/root.der", "authority/ec-root.der"],
+            issuers: ["authority/itunes-store.der", "authority/intermediate.der"], allowsRSA1024: true)
+
+        func with(_ change: (inout Options) -> Void) -> Options {
+            var copy = self
+            change(&copy)
+            return copy
+        }
+    }
+
+    var name: String
+    var call = Call.verify
+    var json = "full"
+    var options = Options.receipts
+    var evidence: [String] = []
+    var date: Int64?
+    var fillsLatestReceiptInfo = false
+}
+
+/// What a call must return.
+struct Expectation {
+    var status: Int
+    var code = ""
+    var category = ""
+    var json: String?
+
+    init(_ status: Int, _ json: String?) { (self.status, self.json) = (status, json) }
+
+    init(_ error: VerificationError, _ json: String?) {
+        let hostCodes = ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"]
+        let isConfiguration = error.stage == .verifier && !hostCodes.contains(error.code)
+        status = isConfiguration ? 3 : error.category == .host ? 2 : 1
+        code = error.code
+        category = error.category.rawValue
+        self.json = json
+    }
+}
+
+extension Case {
+    /// Calls the Swift library, without the C ABI.
+    func expectation(_ read: (String) -> [UInt8]) throws -> Expectation {
+        let options = options
+        var policy = VerificationPolicy(
+            bundleIDs: options.bundleIDs.isEmpty ? nil : Set(options.bundleIDs), appAppleID: options.appAppleID,
+            environments: Set(options.environments.compactMap(AppStoreEnvironment.init(rawValue:))))
+        policy.maximumAge = options.maximumAge.map { .seconds($0) }
+        policy.allowsRSA1024TransactionReceipts = options.allowsRSA1024
+        policy.distrusted = Set(options.distrusted.compactMap(Fingerprint.init(hex:)))
+        if let date = options.validationDate { policy.validationDate = .date(Instant(millisecondsSince1970: date)) }
+        if let clock = options.clock { policy.clock = { Instant(millisecondsSince1970: clock) } }
+        let roots = try options.roots.map { try TrustAnchor(der: read($0)) }
+        var trust: AppStoreTrust =
+            options.isStoreKitTesting ? .storeKitTesting(roots) : roots.isEmpty ? .apple : .roots(roots)
+        if !options.issuers.isEmpty {
+            trust = .adding(try options.issuers.map { try TransactionReceiptIssuer(der: read($0)) }, to: trust)
+        }
+        let pieces = evidence.map(read)
+        do throws(VerificationError) {
+            let verifier = try AppStoreVerifier(policy: policy, trust: trust)
+            switch call {
+            case .new: return Expectation(0, nil)
+            case .decode: return Expectation(5, try UnverifiedEvidence(decoding: pieces[0]).json)
+            case .verify:
+                let verified = try verifier.verify(pieces[0])
+                return Expectation(0, json == "none" ? nil : json == "brief" ? verified.verdictJSON : verified.json)
+            case .entitlements: return entitlements(verifier, pieces)
+            case .answer:
+                var responder = try VerifyReceiptResponder(policy: policy, trust: trust)
+                responder.clock = policy.clock
+                responder.fillsLatestReceiptInfo = fillsLatestReceiptInfo
+                let answer = responder.answer(to: pieces[0])
+                let body = String(decoding: answer.body, as: UTF8.self)
+                if case .failure(let error) = answer.result { return Expectation(error, body) }
+                return Expectation(0, body)
+            }
+        } catch {
+            return Expectation(error, json == "none" ? nil : error.json)
+        }
+    }
+
+    private func entitlements(_ verifier: AppStoreVerifier, _ pieces: [[UInt8]]) -> Expectation {
+        var verified: [VerifiedEvidence] = []
+        var refused: [(index: Int, error: VerificationError)] = []
+        for (index, piece) in pieces.enumerated() {
+            do throws(VerificationError) {
+                verified.append(try verifier.verify(piece))
+            } catch {
+                refused.append((index, error))
+            }
+        }
+        let decided = Entitlements(verified, at: Instant(millisecondsSince1970: date ?? 0)).json
+        let errors = refused.map { refusal in
+            let json = refusal.error.json
+            let start = json.range(of: "\"error\":")?.lowerBound ?? json.startIndex
+            return "{\"index\":\(refusal.index),\(json[start...])"
+        }
+        let json = "\(decided.dropLast()),\"refused\":[\(errors.joined(separator: ","))]}"
+        return refused.map { Expectation($0.error, json) }.max { $0.status < $1.status } ?? Expectation(0, json)
+    }
+}

@@ -1,0 +1,146 @@
+/// 2025-06-20T12:00:00Z, five days after the vectors were signed.
+private let later: Int64 = 1_750_420_800_000
+
+extension Case {
+    static let all: [Case] = verified + refused + configurations + entitlements + answers + decodings
+
+    private static let verified: [Case] = [
+        Case(name: "receipt", evidence: ["receipts/1-purchase.der"]),
+        Case(name: "receipt, brief", json: "brief", evidence: ["receipts/1-purchase.der"]),
+        Case(name: "receipt, no JSON", json: "none", evidence: ["receipts/1-purchase.der"]),
+        Case(name: "receipt in base64", evidence: ["requests/base64.txt"]),
+        Case(name: "receipt in PEM", evidence: ["requests/pem-pkcs7.pem"]),
+        Case(name: "receipt in a request", evidence: ["requests/json.json"]),
+        Case(
+            name: "receipt of the sandbox", options: .receipts.with { $0.environments = ["sandbox"] },
+            evidence: ["receipts/sandbox.der"]),
+        Case(
+            name: "receipt of any app", options: .receipts.with { $0.bundleIDs = [] },
+            evidence: ["receipts/bundle-id-of-another-app.der"]),
+        Case(
+            name: "receipt of Xcode",
+            options: .receipts.with {
+                $0.roots = ["authority/storekit-testing.der"]
+                $0.environments = ["xcode", "local-testing"]
+                $0.isStoreKitTesting = true
+            }, evidence: ["receipts/xcode.ber"]),
+        Case(
+            name: "receipt of the maximum age",
+            options: .receipts.with {
+                $0.maximumAge = 86400
+                $0.clock = 1_750_075_200_000
+            }, evidence: ["receipts/age-as-allowed.der"]),
+        Case(name: "transaction", options: .jws, evidence: ["jws/transaction.jws"]),
+        Case(
+            name: "transaction of a subscription", options: .jws, evidence: ["jws/transaction-of-a-subscription.jws"]),
+        Case(name: "transaction, brief", json: "brief", options: .jws, evidence: ["jws/transaction.jws"]),
+        Case(name: "renewal information", options: .jws, evidence: ["jws/renewal-info.jws"]),
+        Case(name: "app transaction", options: .jws, evidence: ["jws/app-transaction.jws"]),
+        Case(name: "notification", options: .jws, evidence: ["jws/notification.jws"]),
+        Case(name: "notification, brief", json: "brief", options: .jws, evidence: ["jws/notification.jws"]),
+        Case(
+            name: "real-time request", options: .jws.with { $0.appAppleID = "1234567890" },
+            evidence: ["jws/realtime-request.jws"]),
+        Case(
+            name: "transaction receipt", options: .transactionReceipts,
+            evidence: ["transaction-receipts/subscription.txt"]),
+        Case(
+            name: "transaction receipt, RSA-1024", json: "brief", options: .transactionReceipts,
+            evidence: ["transaction-receipts/version-2.txt"]),
+    ]
+
+    private static let refused: [Case] = [
+        Case(name: "refused: empty", evidence: ["asn1/empty.der"]),
+        Case(name: "refused: input", evidence: ["requests/text-of-another-kind.txt"]),
+        Case(name: "refused: container", evidence: ["pkcs7/certificate-of-another-type.der"]),
+        Case(name: "refused: form", options: .jws, evidence: ["jws/four-parts.jws"]),
+        Case(name: "refused: header", options: .jws, evidence: ["jws/alg-none.jws"]),
+        Case(name: "refused: signature", evidence: ["pkcs7/signature-of-a-stranger.der"]),
+        Case(name: "refused: date", evidence: ["receipts/creation-date-missing.der"]),
+        Case(name: "refused: chain", evidence: ["certificates/stranger.der"]),
+        Case(name: "refused: chain, brief", json: "brief", evidence: ["certificates/stranger.der"]),
+        Case(name: "refused: chain, no JSON", json: "none", evidence: ["certificates/stranger.der"]),
+        Case(
+            name: "refused: Apple's roots alone", options: .receipts.with { $0.roots = [] },
+            evidence: ["receipts/1-purchase.der"]),
+        Case(name: "refused: payload", evidence: ["receipts/attribute-truncated.der"]),
+        Case(name: "refused: app", evidence: ["receipts/bundle-id-of-another-app.der"]),
+        Case(name: "refused: environment", evidence: ["receipts/sandbox-in-production.der"]),
+        Case(
+            name: "refused: age",
+            options: .receipts.with {
+                $0.maximumAge = 86400
+                $0.clock = 1_750_075_200_000
+            }, evidence: ["receipts/age-exceeded.der"]),
+        Case(
+            name: "refused: certificates expired at the validation date",
+            options: .receipts.with { $0.validationDate = 4_102_444_800_000 }, evidence: ["receipts/1-purchase.der"]),
+        Case(
+            name: "refused: app's Apple id", options: .jws.with { $0.appAppleID = "1234567890" },
+            evidence: ["jws/another-apps-id.jws"]),
+        Case(name: "refused: part of a notification", options: .jws, evidence: ["jws/part-by-a-stranger.jws"]),
+        Case(
+            name: "refused: RSA-1024", options: .transactionReceipts.with { $0.allowsRSA1024 = false },
+            evidence: ["transaction-receipts/version-2-not-allowed.txt"]),
+        Case(
+            name: "refused: transaction receipt of another app", options: .transactionReceipts,
+            evidence: ["transaction-receipts/another-app.txt"]),
+    ]
+
+    private static let configurations: [Case] = [
+        Case(name: "configuration: fine", call: .new),
+        Case(name: "configuration: no environment", call: .new, options: .receipts.with { $0.environments = [] }),
+        Case(
+            name: "configuration: a root that is none", call: .new,
+            options: .receipts.with { $0.roots = ["authority/leaf.der"] }),
+        Case(
+            name: "configuration: Xcode under Apple", call: .new,
+            options: .receipts.with { $0.environments = ["xcode"] }),
+        Case(
+            name: "configuration: no app Apple id", options: .jws,
+            evidence: ["jws/realtime-request-without-an-apple-id.jws"]),
+    ]
+
+    private static let entitlements: [Case] = [
+        Case(
+            name: "entitlements", call: .entitlements, options: .all, evidence: ["receipts/10-purchases.der"],
+            date: later),
+        Case(
+            name: "entitlements of all kinds", call: .entitlements, options: .all,
+            evidence: [
+                "receipts/1-purchase.der", "jws/transaction-of-a-subscription.jws", "jws/renewal-info.jws",
+                "transaction-receipts/subscription.txt", "jws/transaction-revoked.jws",
+            ], date: later),
+        Case(
+            name: "entitlements, two of them refused", call: .entitlements, options: .all,
+            evidence: ["certificates/stranger.der", "receipts/1-purchase.der", "asn1/empty.der"], date: later),
+        Case(name: "entitlements of nothing", call: .entitlements, options: .all, date: later),
+    ]
+
+    private static let answers: [Case] = [
+        Case(
+            name: "answer", call: .answer, options: .receipts.with { $0.clock = later },
+            evidence: ["requests/json.json"]),
+        Case(
+            name: "answer with latest_receipt_info", call: .answer, options: .receipts.with { $0.clock = later },
+            evidence: ["requests/json.json"], fillsLatestReceiptInfo: true),
+        Case(
+            name: "answer to a receipt of the other environment", call: .answer,
+            options: .receipts.with { $0.environments = ["sandbox"] }, evidence: ["requests/json.json"]),
+        Case(
+            name: "answer to a malformed request", call: .answer, evidence: ["requests/json-without-receipt-data.json"]
+        ),
+        Case(
+            name: "answer for an app that is not ours", call: .answer,
+            options: .receipts.with { $0.bundleIDs = ["com.example.other"] }, evidence: ["requests/json.json"]),
+    ]
+
+    private static let decodings: [Case] = [
+        Case(name: "decode", call: .decode, evidence: ["certificates/stranger.der"]),
+        Case(name: "decode a JWS", call: .decode, evidence: ["jws/notification.jws"]),
+        Case(
+            name: "decode a transaction receipt", call: .decode,
+            evidence: ["transaction-receipts/version-4.txt"]),
+        Case(name: "decode: malformed", call: .decode, evidence: ["requests/text-of-another-kind.txt"]),
+    ]
+}
