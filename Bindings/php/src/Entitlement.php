@@ -1,0 +1,29 @@
+<?php
+
+declare(strict_types=1);
+
+namespace AppStoreReceipt;
+
+use DateTimeImmutable;
+
+/** What one transaction gives access to. */
+final readonly class Entitlement
+{
+    /** @param array<string, mixed> $json all members */
+    public function __construct(
+        public string $transactionId,
+        public string $originalTransactionId,
+        public string $productId,
+        public string $access,
+        public ?DateTimeImmutable $until,
+        public int $quantity,
+        public array $json,
+    ) {
+    }
+
+    /** Whether the transaction gives access. */
+    public function grants(): bool
+    {
+        return in_array($this->access, ['active', 'owned', 'consumable'], true);
+    }
+}

@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace AppStoreReceipt;
+
+use DateTimeImmutable;
+
+/** Evidence that was verified. */
+final readonly class VerifiedEvidence
+{
+    /** @param ?string $json the verdict, to store; null with `Form::None` */
+    public function __construct(public ?string $json)
+    {
+    }
+
+    /** @return array<string, mixed> the whole verdict; a notification's signed parts are its members `transaction` and `renewal_info` */
+    public function verdict(): array
+    {
+        return json_decode($this->json ?? '{}', true, flags: JSON_THROW_ON_ERROR);
+    }
+
+    /** The name of the member that has the contents: `receipt`, `transaction`, `notification`, … */
+    public function kind(): ?string
+    {
+        $verdict = $this->verdict();
+        return $verdict['kind'] ?? array_keys($verdict)[2] ?? null;
+    }
+
+    /** @return ?array<string, mixed> the member that `kind()` names; null with `Form::Brief` */
+    public function contents(): ?array
+    {
+        return $this->verdict()[$this->kind()] ?? null;
+    }
+
+    public function trust(): ?Trust
+    {
+        $trust = $this->verdict()['trust'] ?? null;
+        return $trust === null ? null : new Trust(
+            $trust['authority'], $trust['anchor'], $trust['signer'], new DateTimeImmutable($trust['signer_expires']),
+            $trust['digest'], new DateTimeImmutable($trust['validated_at']));
+    }
+}
