@@ -182,11 +182,18 @@ func call(function func(**C.char, *C.size_t, *C.asr_error) C.asr_status) ([]byte
 	}
 	e := &VerificationError{
 		Status: Status(status), Code: C.GoString(&reason.code[0]), Category: C.GoString(&reason.category[0]), JSON: bytes}
-	var refusal struct {
+	type refusal struct {
 		Error struct{ Message, Advice string }
 	}
-	if json.Unmarshal(bytes, &refusal) == nil {
-		e.Message, e.Advice = refusal.Error.Message, refusal.Error.Advice
+	var verdict struct {
+		refusal
+		Refused []refusal // of entitlements
+	}
+	if json.Unmarshal(bytes, &verdict) == nil {
+		if len(verdict.Refused) > 0 {
+			verdict.refusal = verdict.Refused[0]
+		}
+		e.Message, e.Advice = verdict.Error.Message, verdict.Error.Advice
 	}
 	return bytes, e
 }

@@ -157,6 +157,17 @@ func TestAVerdictHasItsKindAndTrust(t *testing.T) {
 	}
 }
 
+func TestARefusedPieceIsExplained(t *testing.T) {
+	entitlements, err := testVerifier(t).Entitlements(time.Time{}, files(t, "receipts/1-purchase.der", "asn1/empty.der")...)
+	if err != nil || len(entitlements.Items) != 1 {
+		t.Fatal(entitlements, err)
+	}
+	var e *VerificationError
+	if !errors.As(entitlements.Err, &e) || e.Message != "the input is empty" || e.Advice == "" {
+		t.Error(entitlements.Err)
+	}
+}
+
 func TestGoroutinesShareAVerifier(t *testing.T) {
 	verifier, receipt := testVerifier(t), files(t, "receipts/1-purchase.der")[0]
 	var group sync.WaitGroup

@@ -13,7 +13,8 @@ const milliseconds = (date) => (date === 'now' ? DATE_NOW : BigInt(date.valueOf(
 
 class VerificationError extends Error {
   constructor({ status, code, category, json }, message) {
-    const error = json === null ? undefined : JSON.parse(json).error;
+    const verdict = json === null ? undefined : JSON.parse(json);
+    const error = verdict?.error ?? verdict?.refused?.[0].error;
     super(message ?? error?.message ?? code);
     this.name = 'VerificationError';
     this.status = status;
@@ -66,8 +67,7 @@ const verdictOf = (outcome) => {
 const entitlementsOf = (outcome) => {
   if (outcome.status > 1) throw new VerificationError(outcome);
   const { at, items, refused } = JSON.parse(outcome.json);
-  const error = refused.length ? new VerificationError(outcome, refused[0].error.message) : null;
-  return { at: new Date(at), items, refused, json: outcome.json, error };
+  return { at: new Date(at), items, refused, json: outcome.json, error: errorOf(outcome) };
 };
 
 const answerOf = (outcome) => ({ json: verdictOf(outcome), error: errorOf(outcome) });

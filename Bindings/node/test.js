@@ -82,13 +82,15 @@ async function main() {
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
   assert.throws(() => verifier.verify(1), TypeError);
+  const { items, error } = verifier.entitlements([receipt, '']);
+  assert.deepStrictEqual([items.length, error.message, error.advice !== ''], [1, 'the input is empty', true]);
 
   // The bytes of an asynchronous call are its own: JavaScript may overwrite them at once.
   const overwritten = Buffer.from(receipt);
   const pending = Array.from({ length: 100 }, () => verifier.verifyAsync(overwritten));
   overwritten.fill(0);
   for (const evidence of await Promise.all(pending)) assert.strictEqual(evidence.kind, 'receipt');
-  assert.strictEqual(verifier.counts.verified, 100);
+  assert.strictEqual(verifier.counts.verified, 101);
   await new Promise((resolve, reject) => {
     new Worker(__filename).on('error', reject).on('exit', (code) => (code ? reject(code) : resolve()));
   });
