@@ -28,10 +28,11 @@ let package = Package(
     dependencies: [.package(name: "swift-app-store-receipt", path: "../..")],
     targets: [
         .systemLibrary(name: "CAppStoreReceipt", path: "include"),
+        .target(name: "CProcess"),
         .target(
             name: "AppStoreReceiptC",
             dependencies: [
-                "CAppStoreReceipt", .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                "CAppStoreReceipt", "CProcess", .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
             ],
             swiftSettings: settings, linkerSettings: [.unsafeFlags(linkerFlags, .when(platforms: [.linux]))]),
         .executableTarget(

@@ -47,8 +47,8 @@
  *     make verifiers with it. A verifier must not be freed while a thread uses it. A thread needs a stack of 64 KiB.
  *
  * fork()
- *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. A child's counters continue
- *     from its parent's.
+ *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. fork() waits until no thread
+ *     is inside a function of the library, but not longer than two seconds. A child's counters continue from its parent's.
  *
  * dlclose(), exit()
  *     The library stays loaded after dlclose(). The process may exit while other threads verify.

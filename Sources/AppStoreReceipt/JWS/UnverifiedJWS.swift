@@ -1,13 +1,19 @@
 import StrictText
 
 /// Evidence that was decoded and not verified: anyone can have written it.
-package enum UnverifiedEvidence: Sendable {
+public enum UnverifiedEvidence: Sendable {
+    /// A receipt.
     case receipt(UnverifiedReceipt)
+    /// A JWS of any kind.
     case jws(UnverifiedJWS)
+    /// A transaction receipt of iOS 3 to 6.
     case transactionReceipt(UnverifiedTransactionReceipt)
 
-    /// Decodes evidence of any kind, in any form.
-    package init(decoding input: [UInt8]) throws(VerificationError) {
+    /// Decodes evidence without verifying it: anyone can have written its contents.
+    ///
+    /// - Parameter input: Evidence in any form that ``AppStoreVerifier/verify(_:)-([UInt8])`` accepts.
+    /// - Throws: An error of the form or of the payload.
+    public init(decoding input: [UInt8]) throws(VerificationError) {
         if TransactionReceiptInput.isTransactionReceipt(input.span) {
             self = .transactionReceipt(try UnverifiedTransactionReceipt(decoding: input))
         } else if let text = try UnverifiedJWS.text(in: input) {
@@ -18,8 +24,8 @@ package enum UnverifiedEvidence: Sendable {
     }
 }
 
-/// A JWS that was decoded and not verified, and the signed parts of a notification.
-package struct UnverifiedJWS: Sendable {
+/// A JWS that was decoded and not verified, and the signed parts of a notification. See ``UnverifiedEvidence/json``.
+public struct UnverifiedJWS: Sendable {
     /// The header, as JSON.
     package let header: [UInt8]
     /// What was signed, and then what was signed within it.

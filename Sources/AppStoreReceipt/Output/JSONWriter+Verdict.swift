@@ -46,6 +46,22 @@ extension JSONWriter {
         }
     }
 
+    /// `{"verified":true,"kind":…,"trust":{…}}`
+    mutating func verdictWithoutContents(_ evidence: VerifiedEvidence) {
+        beginVerdict(isVerified: true, nil)
+        name("kind")
+        if case .receipt(let receipt) = evidence {
+            string("receipt")
+            name("trust")
+            verification(receipt.verification)
+        } else if let part = evidence.signedParts.first {
+            string(part.name)
+            name("trust")
+            verification(part.verification)
+        }
+        endObject()
+    }
+
     /// `{"file":…,"verified":false,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
     /// known kind is the member `payload`. An error is as in a verdict.
     package mutating func decoding(

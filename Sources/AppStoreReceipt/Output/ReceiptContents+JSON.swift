@@ -39,6 +39,18 @@ extension VerifiedEvidence {
     /// `app_transaction`, `notification` or `realtime_request` instead of `transaction`. The verified parts of a notification are members of the same
     /// object. The members have Apple's names and values, except that dates are in RFC 3339.
     public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
+
+    /// The verdict without the contents, as one line of JSON: `{"verified":true,"kind":"receipt","trust":{…}}`.
+    ///
+    /// `kind` is the name of the member that ``json`` has for the contents.
+    public var verdictJSON: String { JSONWriter.text { $0.verdictWithoutContents(self) } }
+}
+
+extension UnverifiedEvidence {
+    /// The unverified evidence as one line of JSON, which `receipt decode --format json` prints, too: `{"verified":false,"receipt":{…}}`.
+    ///
+    /// A JWS has the member `header`, as received, and then those of ``VerifiedEvidence/json``. A payload of no known kind is the member `payload`.
+    public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
 }
 
 extension JSONWriter {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 public import CAppStoreReceipt
+import CProcess
 
 /// What a verifier is made of. Equal configurations share a verifier.
 struct Configuration: Hashable, Sendable {
@@ -54,11 +55,15 @@ final class Options {
 
 @c(asr_options_new) @implementation
 public func asr_options_new() -> OpaquePointer? {
-    unsafe OpaquePointer(Unmanaged.passRetained(Options()).toOpaque())
+    process_enter()
+    defer { process_leave() }
+    return unsafe OpaquePointer(Unmanaged.passRetained(Options()).toOpaque())
 }
 
 @c(asr_options_free) @implementation
 public func asr_options_free(_ options: OpaquePointer?) {
+    process_enter()
+    defer { process_leave() }
     guard let options = unsafe options else { return }
     unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(options)).release()
 }
@@ -67,14 +72,18 @@ public func asr_options_free(_ options: OpaquePointer?) {
 public func asr_options_add_bundle_id(
     _ options: OpaquePointer?, _ bundle_id: UnsafePointer<CChar>?
 ) -> asr_status {
-    unsafe Options.set(options, to: string(bundle_id)) { $0.bundleIDs.insert($1) }
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: string(bundle_id)) { $0.bundleIDs.insert($1) }
 }
 
 @c(asr_options_add_environment) @implementation
 public func asr_options_add_environment(
     _ options: OpaquePointer?, _ environment: UnsafePointer<CChar>?
 ) -> asr_status {
-    unsafe Options.set(options, to: string(environment).flatMap(AppStoreEnvironment.init(rawValue:))) {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: string(environment).flatMap(AppStoreEnvironment.init(rawValue:))) {
         $0.environments.insert($1)
     }
 }
@@ -83,6 +92,8 @@ public func asr_options_add_environment(
 public func asr_options_set_app_apple_id(
     _ options: OpaquePointer?, _ app_apple_id: UnsafePointer<CChar>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     // As Apple writes it, since it is compared as a text: "007" is the id of no app.
     let id = unsafe string(app_apple_id).flatMap { Int64($0) }.flatMap { $0 > 0 ? String($0) : nil }
     return unsafe Options.set(options, to: id) { $0.appAppleID = $1 }
@@ -92,6 +103,8 @@ public func asr_options_set_app_apple_id(
 public func asr_options_add_roots(
     _ options: OpaquePointer?, _ certificates: UnsafeRawPointer?, _ length: Int
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let roots = unsafe bytes(certificates, length).flatMap(CertificateFile.certificates).flatMap { certificates in
         try? certificates.map { try TrustAnchor(der: $0) }
     }
@@ -102,6 +115,8 @@ public func asr_options_add_roots(
 public func asr_options_add_transaction_receipt_issuers(
     _ options: OpaquePointer?, _ certificates: UnsafeRawPointer?, _ length: Int
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let issuers = unsafe bytes(certificates, length).flatMap(CertificateFile.certificates).flatMap { certificates in
         try? certificates.map { try TransactionReceiptIssuer(der: $0) }
     }
@@ -110,24 +125,34 @@ public func asr_options_add_transaction_receipt_issuers(
 
 @c(asr_options_set_storekit_testing) @implementation
 public func asr_options_set_storekit_testing(_ options: OpaquePointer?, _ enabled: Int32) -> asr_status {
-    unsafe Options.set(options, to: enabled != 0) { $0.isStoreKitTesting = $1 }
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: enabled != 0) { $0.isStoreKitTesting = $1 }
 }
 
 @c(asr_options_add_distrusted) @implementation
 public func asr_options_add_distrusted(
     _ options: OpaquePointer?, _ fingerprint: UnsafePointer<CChar>?
 ) -> asr_status {
-    unsafe Options.set(options, to: string(fingerprint).flatMap(Fingerprint.init(hex:))) { $0.distrusted.insert($1) }
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: string(fingerprint).flatMap(Fingerprint.init(hex:))) {
+        $0.distrusted.insert($1)
+    }
 }
 
 @c(asr_options_set_maximum_age) @implementation
 public func asr_options_set_maximum_age(_ options: OpaquePointer?, _ seconds: Int64) -> asr_status {
-    unsafe Options.set(options, to: seconds) { $0.maximumAge = $1 < 0 ? nil : .seconds($1) }
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: seconds) { $0.maximumAge = $1 < 0 ? nil : .seconds($1) }
 }
 
 @c(asr_options_set_validation_date) @implementation
 public func asr_options_set_validation_date(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
-    unsafe Options.set(options, to: date) {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: date) {
         switch $1 {
         case .min: $0.validationDate = .signing
         case .max: $0.validationDate = .now
@@ -138,11 +163,15 @@ public func asr_options_set_validation_date(_ options: OpaquePointer?, _ date: I
 
 @c(asr_options_set_allows_rsa_1024) @implementation
 public func asr_options_set_allows_rsa_1024(_ options: OpaquePointer?, _ allowed: Int32) -> asr_status {
-    unsafe Options.set(options, to: allowed != 0) { $0.allowsRSA1024 = $1 }
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(options, to: allowed != 0) { $0.allowsRSA1024 = $1 }
 }
 
 @c(asr_options_set_clock) @implementation
 public func asr_options_set_clock(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     guard date != .min else { return Status.usage }
     return unsafe Options.set(options, to: date) {
         $0.clock = $1 == .max ? nil : Instant(millisecondsSince1970: $1)

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 public import CAppStoreReceipt
+import CProcess
 
 #if canImport(Glibc)
 import Glibc
@@ -18,6 +19,8 @@ public func asr_verify(
     _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let outputs = unsafe Outputs(json, json_length, error)
     guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe bytes(evidence, length),
         flags <= ASR_JSON_NONE
@@ -38,6 +41,8 @@ public func asr_entitlements(
     _ date: Int64, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
     _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let outputs = unsafe Outputs(json, json_length, error)
     guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
     else { return outputs.usage() }
@@ -84,6 +89,8 @@ public func asr_answer(
     _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let outputs = unsafe Outputs(json, json_length, error)
     guard let verifier = unsafe Verifier.at(verifier), let body = unsafe bytes(body, length),
         flags & ~UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) <= ASR_JSON_NONE
@@ -106,6 +113,8 @@ public func asr_decode_unverified(
     _ evidence: UnsafeRawPointer?, _ length: Int, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
     _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let outputs = unsafe Outputs(json, json_length, error)
     guard let evidence = unsafe bytes(evidence, length) else { return outputs.usage() }
     do throws(VerificationError) {

@@ -1,11 +1,11 @@
 import AppStoreReceipt
 public import CAppStoreReceipt
+import CProcess
 import Synchronization
 
 /// What `asr_verifier` points to.
 ///
-/// It has no lock, and neither has the list of shared ones: a child of `fork()` would wait for a lock that a thread of its parent holds. The locks of the library
-/// are made for that.
+/// It has no lock: all its state is the library's, or atomic.
 final class Verifier: Sendable {
     let verifier: AppStoreVerifier
     /// For the answers of verifyReceipt: made with the first of them, since most programs never ask for one.
@@ -99,7 +99,10 @@ public func asr_verifier_new(
     _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
-    unsafe make(options, verifier, Outputs(json, json_length, error)) { (configuration) throws(VerificationError) in
+    process_enter()
+    defer { process_leave() }
+    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
+        (configuration) throws(VerificationError) in
         unsafe Unmanaged.passRetained(try Verifier(configuration, isShared: false))
     }
 }
@@ -110,7 +113,10 @@ public func asr_verifier_shared(
     _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
-    unsafe make(options, verifier, Outputs(json, json_length, error)) { (configuration) throws(VerificationError) in
+    process_enter()
+    defer { process_leave() }
+    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
+        (configuration) throws(VerificationError) in
         // The list keeps it.
         unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(configuration))
     }
@@ -132,6 +138,8 @@ private func make(
 
 @c(asr_verifier_free) @implementation
 public func asr_verifier_free(_ verifier: OpaquePointer?) {
+    process_enter()
+    defer { process_leave() }
     guard let verifier = unsafe verifier else { return }
     let object = unsafe Unmanaged<Verifier>.fromOpaque(UnsafeRawPointer(verifier))
     guard unsafe !object._withUnsafeGuaranteedRef({ $0.isShared }) else { return }
@@ -143,6 +151,8 @@ public func asr_counts(
     _ verifier: OpaquePointer?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
     _ json_length: UnsafeMutablePointer<Int>?
 ) -> asr_status {
+    process_enter()
+    defer { process_leave() }
     let outputs = unsafe Outputs(json, json_length)
     guard let counts = unsafe Verifier.at(verifier)?.counts else { return outputs.usage() }
     // Codes are words, which need no escapes.

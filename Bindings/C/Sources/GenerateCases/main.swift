@@ -1,4 +1,4 @@
-// Writes Bindings/cases/cases.json, or compares it with `--check`.
+// Writes Bindings/cases/cases.json, or compares it with `--check`. `--benchmark FILE ROOT` measures `verify`.
 import AppStoreReceipt
 import Foundation
 
@@ -55,6 +55,12 @@ func json(_ item: Case) throws -> String {
     text += ",\n \"expect\": {\"status\": \(expected.status), \"code\": \(quoted(expected.code))"
     text += ", \"category\": \(quoted(expected.category))"
     return text + ", \"json\": \(expected.json.map(quoted) ?? "null")}}"
+}
+
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "--benchmark" {
+    func bytes(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: name))) }
+    try printBenchmark(bytes(CommandLine.arguments[2]), root: bytes(CommandLine.arguments[3]))
+    exit(0)
 }
 
 let file = bindings.appending(path: "cases/cases.json")

@@ -1,0 +1,25 @@
+"""``python -m appstorereceipt FILE...`` prints a verdict as JSON for each file. The exit status is 1 if one was refused."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import Verifier, version
+
+parser = argparse.ArgumentParser(prog="python -m appstorereceipt", description=__doc__.split("\n")[0])
+parser.add_argument("files", nargs="+", metavar="FILE", help="'-' is standard input")
+parser.add_argument("--bundle-id", action="append", help="accept this app only")
+parser.add_argument("--environment", action="append", help="accept this environment only; both by default")
+parser.add_argument("--root", action="append", default=[], type=Path, help="trust these certificates instead of Apple's")
+parser.add_argument("--version", action="version", version=version)
+options = parser.parse_args()
+verifier = Verifier(
+    options.bundle_id, options.environment or ("production", "sandbox"), roots=[file.read_bytes() for file in options.root])
+status = 0
+for name in options.files:
+    evidence = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    verdict = verifier.verdict_json(evidence) or ""
+    print(verdict)
+    if not verdict.startswith('{"verified":true'):
+        status = 1
+sys.exit(status)

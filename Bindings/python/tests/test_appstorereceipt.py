@@ -1,0 +1,223 @@
+"""The shared cases, the README, and processes and threads. Runs with the installed wheel."""
+
+import copy
+import json
+import multiprocessing
+import os
+import pickle
+import re
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import appstorereceipt
+from appstorereceipt import ConfigurationError, HostError, VerificationError, Verifier, decode_unverified
+
+BINDINGS = Path(__file__).resolve().parents[2]
+VECTORS = BINDINGS.parent / "TestVectors"
+CASES = json.loads((BINDINGS / "cases/cases.json").read_text())
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def read(name):
+    return (VECTORS / name).read_bytes()
+
+
+def verifier_of(case):
+    options = copy.deepcopy(case["options"])
+    for name in ("roots", "transaction_receipt_issuers"):
+        options[name] = [read(file) for file in options.get(name, [])]
+    for name in ("validation_date", "clock"):
+        if name in options:
+            options[name] = EPOCH + timedelta(milliseconds=options[name])
+    if "maximum_age" in options:
+        options["maximum_age"] = timedelta(seconds=options["maximum_age"])
+    return Verifier(options.pop("bundle_ids", None), options.pop("environments", ()), **options)
+
+
+def case(name):
+    return next(each for each in CASES if each["name"] == name)
+
+
+RECEIPT = read("receipts/1-purchase.der")
+STRANGER = read("certificates/stranger.der")
+VERIFIER = verifier_of(case("receipt"))
+
+
+def verify_in_child(_):
+    return VERIFIER.verify(RECEIPT).kind, VERIFIER.accepts(STRANGER)
+
+
+class Cases(unittest.TestCase):
+    def test_every_shared_case_has_its_result(self):
+        for each in CASES:
+            with self.subTest(each["name"]):
+                self.check(each, each["expect"])
+
+    def check(self, case, expect):
+        error = None
+        text = None
+        try:
+            verifier = verifier_of(case)
+            evidence = [read(file) for file in case["evidence"]]
+            if case["call"] == "verify":
+                self.assertEqual(verifier.accepts(evidence[0]), expect["status"] == 0)
+                text = verifier.verdict_json(evidence[0], case["json"])
+                self.assertEqual(text, expect["json"])
+                verified = verifier.verify(evidence[0])
+                self.assertIn(verified.kind, json.loads(verified.verdict_json))
+                self.assertIsInstance(verified.trust.signer_expires, datetime)
+            elif case["call"] == "answer":
+                text = verifier.answer(evidence[0], case.get("latest_receipt_info", False))
+            elif case["call"] == "decode":
+                text = decode_unverified(evidence[0])
+                self.assertEqual(text, json.loads(expect["json"]))
+                return
+            elif case["call"] == "entitlements":
+                answer = verifier.entitlements(evidence, EPOCH + timedelta(milliseconds=case["date"]))
+                text = answer.json
+                expected = json.loads(text)
+                self.assertEqual([i.access for i in answer.items], [i["access"] for i in expected["items"]])
+                self.assertEqual([r.index for r in answer.refused], [r["index"] for r in expected["refused"]])
+                self.assertEqual(answer.at, EPOCH + timedelta(milliseconds=case["date"]))
+        except VerificationError as refusal:
+            error = refusal
+        if error:
+            kind = {1: VerificationError, 2: HostError, 3: ConfigurationError}[expect["status"]]
+            self.assertIs(type(error), kind)
+            self.assertEqual((error.code, error.category), (expect["code"], expect["category"]))
+            if case.get("json") == "full" or case["call"] in ("new", "decode"):
+                self.assertEqual(error.verdict_json, expect["json"])
+        elif case["call"] in ("verify", "new"):
+            self.assertEqual(expect["status"], 0)
+        if case["call"] in ("answer", "entitlements"):
+            self.assertEqual(text, expect["json"])
+
+    def test_real_receipts_have_the_verdicts_of_the_command(self):
+        corpus = os.environ.get("RECEIPT_CORPUS")
+        command = os.environ.get("RECEIPT_COMMAND")
+        if not corpus or not command:
+            self.skipTest("RECEIPT_CORPUS and RECEIPT_COMMAND are not set")
+        files = sorted(str(f) for f in Path(corpus).rglob("*") if f.is_file())
+        lines = subprocess.run([command, "verify", "--format", "json", *files], capture_output=True).stdout.splitlines()
+        verifier = Verifier(None, ["production", "sandbox"])
+        self.assertEqual(len(lines), len(files))
+        for file, line in zip(files, lines):
+            expected, found = json.loads(line), json.loads(verifier.verdict_json(Path(file).read_bytes()))
+            expected.pop("file")
+            for verdict in (expected, found):
+                verdict.get("error", {}).pop("advice", None)
+            self.assertEqual(found, expected, file)
+        print(f"{len(files)} real files: equal to the command")
+
+
+class Values(unittest.TestCase):
+    def test_a_text_and_its_bytes_have_one_verdict(self):
+        text = read("requests/base64.txt").decode()
+        self.assertEqual(VERIFIER.verify(text), VERIFIER.verify(text.encode()))
+
+    def test_an_option_that_cannot_be_read_is_a_value_error(self):
+        for options in ({"environments": ["Production"]}, {"roots": [b"no"]}, {"app_apple_id": "x"}, {"clock": datetime(2025, 1, 1)}):
+            with self.assertRaises(ValueError):
+                Verifier("a", **options)
+
+    def test_an_error_survives_pickle(self):
+        with self.assertRaises(VerificationError) as raised:
+            VERIFIER.verify(STRANGER)
+        error = pickle.loads(pickle.dumps(raised.exception))
+        self.assertEqual((error.code, error.category), ("untrusted-chain", "forgery"))
+        self.assertIn("untrusted-chain: ", str(error))
+
+    def test_counts(self):
+        verifier = verifier_of(case("receipt"))
+        verifier.accepts(RECEIPT), verifier.accepts(STRANGER)
+        self.assertEqual(verifier.counts["verified"], 1)
+        self.assertEqual(verifier.counts["refused"], {"untrusted-chain": 1})
+
+    def test_memory_does_not_grow(self):
+        def resident():
+            return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+        calls = int(os.environ.get("ASR_CALLS", 20000))
+        for number in range(calls):
+            if number == calls // 10:
+                before = resident()
+            VERIFIER.verdict_json(RECEIPT if number % 4 else STRANGER)
+        growth = resident() - before
+        print(f"{calls} calls: {growth // 1024} KiB more memory")
+        self.assertLess(growth, 2 << 20)
+
+
+class Processes(unittest.TestCase):
+    def test_children_of_a_process_whose_threads_verify(self):
+        stop = threading.Event()
+
+        def load():
+            while not stop.is_set():
+                VERIFIER.accepts(STRANGER)
+                VERIFIER.accepts(RECEIPT)
+
+        threads = [threading.Thread(target=load) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+                results = pool.map_async(verify_in_child, range(40), chunksize=1).get(60)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(results, [("receipt", False)] * 40)
+
+    def test_threads_run_at_the_same_time(self):
+        """The GIL is released."""
+        def work():
+            for _ in range(4000):
+                VERIFIER.accepts(RECEIPT)
+
+        def measure(count):
+            threads = [threading.Thread(target=work) for _ in range(count)]
+            start = time.perf_counter()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return time.perf_counter() - start
+
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one processor")
+        ratios = [2 * measure(1) / measure(2) for _ in range(5)]
+        print(f"two threads: {min(ratios):.2f} to {max(ratios):.2f} times the calls of one")
+        # The best, since other programs may take a processor for a while.
+        self.assertGreater(max(ratios), 1.2)
+
+    def test_the_command_prints_a_verdict_for_each_file(self):
+        files = [str(VECTORS / name) for name in ("receipts/1-purchase.der", "certificates/stranger.der")]
+        run = subprocess.run(
+            [sys.executable, "-m", "appstorereceipt", "--bundle-id", "com.example.app", "--root", str(VECTORS / "authority/root.der"), *files],
+            capture_output=True, text=True, cwd="/")
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertEqual([json.loads(line)["verified"] for line in run.stdout.splitlines()], [True, False])
+
+
+class Readme(unittest.TestCase):
+    def test_the_example_runs(self):
+        text = (BINDINGS / "python/README.md").read_text()
+        code = re.search(r"```python\n(.*?)```", text, re.S).group(1)
+        space = {}
+        exec(compile(code, "README.md", "exec"), space)
+        # Apple did not sign the vectors.
+        self.assertEqual(space["handle"](RECEIPT), (403, []))
+        self.assertEqual(space["handle"](b""), (400, []))
+        space["verifier"] = VERIFIER
+        self.assertEqual(space["handle"](RECEIPT)[0], 200)
+        for name in re.findall(r"`(?:verifier\.)?(\w+)\(", text):
+            self.assertTrue(hasattr(Verifier, name) or hasattr(appstorereceipt, name), name)
+
+
+if __name__ == "__main__":
+    unittest.main()
