@@ -1,0 +1,36 @@
+package appstorereceipt;
+
+import java.time.Instant;
+import java.util.Map;
+
+/**
+ * Evidence that was verified.
+ *
+ * @param json the verdict, to store; null with {@link Form#NONE}
+ */
+public record VerifiedEvidence(String json) {
+    /** The whole verdict: maps, lists, strings, numbers and booleans. It is empty with {@link Form#NONE}. */
+    public Map<String, Object> verdict() {
+        return json == null ? Map.of() : Json.object(Json.parse(json));
+    }
+
+    /** The name of the member that has the contents: {@code receipt}, {@code transaction}, {@code notification}, … */
+    public String kind() {
+        Map<String, Object> verdict = verdict();
+        return verdict.get("kind") instanceof String kind ? kind : verdict.keySet().stream().skip(2).findFirst().orElse(null);
+    }
+
+    /** The member that {@link #kind} names; null with {@link Form#BRIEF}. */
+    public Map<String, Object> contents() {
+        return Json.object(verdict().get(kind()));
+    }
+
+    public Trust trust() {
+        Map<String, Object> trust = Json.object(verdict().get("trust"));
+        if (trust == null) return null;
+        return new Trust(
+            (String) trust.get("authority"), (String) trust.get("anchor"), (String) trust.get("signer"),
+            Instant.parse((String) trust.get("signer_expires")), (String) trust.get("digest"),
+            Instant.parse((String) trust.get("validated_at")));
+    }
+}
