@@ -1,5 +1,5 @@
 /** A receipt, JWS or transaction receipt, or a JSON object that contains one, as the client sent it. */
-export type Evidence = Uint8Array | string;
+export type Input = Uint8Array | string;
 
 /** `full`: the JSON has all contents. `brief`: only the kind and the trust. `none`: there is no JSON. */
 export type Form = 'full' | 'brief' | 'none';
@@ -18,9 +18,9 @@ export interface Options {
   /** The app's Apple id, a number as text. Notifications and real-time requests have it. */
   appAppleId?: string;
   /** Self-signed root certificates in DER or PEM, trusted instead of Apple's. */
-  roots?: Evidence | Evidence[];
+  roots?: Input | Input[];
   /** Intermediate certificates for transaction receipts of iOS 3 to 6. */
-  transactionReceiptIssuers?: Evidence | Evidence[];
+  transactionReceiptIssuers?: Input | Input[];
   /** Whether the roots are certificates of StoreKit Testing in Xcode. */
   storekitTesting?: boolean;
   /** SHA-256 fingerprints of certificates that nothing may be signed with, in hexadecimal. */
@@ -44,11 +44,11 @@ export interface Trust {
   validated_at: string;
 }
 
-/** Evidence that was verified. With the form `none`, all members but `json` are undefined. */
-export class VerifiedEvidence {
+/** Input that was verified. With the form `none`, all members but `verdictJson` are undefined. */
+export class Evidence {
   private constructor();
   /** The verdict as JSON, to store; `null` with the form `none`. */
-  readonly json: string | null;
+  readonly verdictJson: string | null;
   readonly kind: Kind;
   readonly trust: Trust;
   /** The verdict's member that `kind` names; undefined with the form `brief`. */
@@ -70,7 +70,7 @@ export class VerificationError extends Error {
   readonly httpStatus: 400 | 403 | 500;
   readonly advice: string;
   /** The refusal as JSON, or `null`. */
-  readonly json: string | null;
+  readonly verdictJson: string | null;
 }
 
 export interface Entitlement {
@@ -108,23 +108,25 @@ export class Verifier {
   /** @throws VerificationError if the options can accept nothing. */
   constructor(options: Options);
   /** @throws VerificationError if the evidence is refused. */
-  verify(evidence: Evidence, form?: Form): VerifiedEvidence;
-  verifyAsync(evidence: Evidence, form?: Form): Promise<VerifiedEvidence>;
+  verify(evidence: Input, form?: Form): Evidence;
+  verifyAsync(evidence: Input, form?: Form): Promise<Evidence>;
   /** The verdict on evidence that is verified or refused, as JSON. */
-  verdictJson(evidence: Evidence, form?: 'full' | 'brief'): string;
-  verdictJsonAsync(evidence: Evidence, form?: 'full' | 'brief'): Promise<string>;
+  verdictJson(evidence: Input, form?: 'full' | 'brief'): string;
+  verdictJsonAsync(evidence: Input, form?: 'full' | 'brief'): Promise<string>;
+  /** Whether evidence is verified: the fastest call, without JSON. */
+  accepts(evidence: Input): boolean;
   /** What one customer's evidence gives access to at a date. */
-  entitlements(evidence: Evidence[], date?: Date | number | 'now'): Entitlements;
-  entitlementsAsync(evidence: Evidence[], date?: Date | number | 'now'): Promise<Entitlements>;
+  entitlements(evidence: Input[], date?: Date | number | 'now'): Entitlements;
+  entitlementsAsync(evidence: Input[], date?: Date | number | 'now'): Promise<Entitlements>;
   /** The answer of verifyReceipt to a request's body, from the receipt alone. */
-  answer(body: Evidence, options?: { latestReceiptInfo?: boolean }): Answer;
-  answerAsync(body: Evidence, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
+  answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
+  answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
   /** The numbers of inputs verified and refused, for metrics. */
   readonly counts: { verified: number; refused: Record<string, number>; chain_cache: Record<string, number> };
 }
 
 /** The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. */
-export function decodeUnverified(evidence: Evidence): string;
+export function decodeUnverified(evidence: Input): string;
 
 /** The version of the library. */
 export const version: string;

@@ -22,20 +22,20 @@ class VerificationError extends Error {
     this.category = category;
     this.httpStatus = HTTP_STATUS[category] ?? 500;
     this.advice = error?.advice ?? '';
-    this.json = json;
+    this.verdictJson = json;
   }
 }
 
-class VerifiedEvidence {
+class Evidence {
   #verdict;
 
-  constructor(json) {
-    this.json = json;
+  constructor(verdictJson) {
+    this.verdictJson = verdictJson;
   }
 
   // Most callers store the text and read one member: parsing takes longer than verifying if a receipt is large.
   get verdict() {
-    return (this.#verdict ??= JSON.parse(this.json));
+    return (this.#verdict ??= JSON.parse(this.verdictJson));
   }
 
   get kind() {
@@ -55,7 +55,7 @@ const errorOf = (outcome) => (outcome.status === 0 ? null : new VerificationErro
 
 const evidenceOf = (outcome) => {
   if (outcome.status !== 0) throw new VerificationError(outcome);
-  return new VerifiedEvidence(outcome.json);
+  return new Evidence(outcome.json);
 };
 
 const verdictOf = (outcome) => {
@@ -121,6 +121,10 @@ class Verifier {
     return verdictOf(await this.#call(VERIFY, evidence, FORMS[form], true));
   }
 
+  accepts(evidence) {
+    return this.#call(VERIFY, evidence, FORMS.none, false).status === 0;
+  }
+
   entitlements(evidence, date = 'now') {
     return entitlementsOf(this.#entitlements(evidence, date, false));
   }
@@ -148,4 +152,4 @@ function decodeUnverified(evidence) {
   return outcome.json;
 }
 
-module.exports = { Verifier, VerificationError, VerifiedEvidence, decodeUnverified, version: native.version };
+module.exports = { Verifier, VerificationError, Evidence, decodeUnverified, version: native.version };

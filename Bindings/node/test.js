@@ -30,7 +30,7 @@ async function result(test, suffix) {
   const evidence = (test.evidence ?? []).map(file);
   switch (test.call) {
     case 'new': return { json: null };
-    case 'verify': return await verifier['verify' + suffix](evidence[0], test.json);
+    case 'verify': return { json: (await verifier['verify' + suffix](evidence[0], test.json)).verdictJson };
     case 'entitlements': return await verifier['entitlements' + suffix](evidence, test.date);
     case 'answer': return await verifier['answer' + suffix](evidence[0], { latestReceiptInfo: test.latest_receipt_info });
     case 'decode': return { json: decodeUnverified(evidence[0]), status: 5 };
@@ -45,7 +45,7 @@ async function runCases(suffix) {
       actual = await result(test, suffix);
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error;
-      actual = { json: error.json, error };
+      actual = { json: error.verdictJson, error };
     }
     const { error, status = error?.status ?? 0 } = actual;
     const found = { status, code: error?.code ?? '', category: error?.category ?? '', json: actual.json };
@@ -82,6 +82,7 @@ async function main() {
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
   assert.throws(() => verifier.verify(1), TypeError);
+  assert.deepStrictEqual([verifier.accepts(receipt), verifier.accepts('')], [true, false]);
   const { items, error } = verifier.entitlements([receipt, '']);
   assert.deepStrictEqual([items.length, error.message, error.advice !== ''], [1, 'the input is empty', true]);
 
@@ -90,7 +91,7 @@ async function main() {
   const pending = Array.from({ length: 100 }, () => verifier.verifyAsync(overwritten));
   overwritten.fill(0);
   for (const evidence of await Promise.all(pending)) assert.strictEqual(evidence.kind, 'receipt');
-  assert.strictEqual(verifier.counts.verified, 101);
+  assert.strictEqual(verifier.counts.verified, 102);
   await new Promise((resolve, reject) => {
     new Worker(__filename).on('error', reject).on('exit', (code) => (code ? reject(code) : resolve()));
   });

@@ -49,7 +49,7 @@ function run_case(array $case): array
             return [null, 0, null];
         case 'verify':
             $form = ['full' => Form::Full, 'brief' => Form::Brief, 'none' => Form::None][$case['json']];
-            return [$verifier->verify($evidence[0], $form)->json, 0, null];
+            return [$verifier->verify($evidence[0], $form)->verdictJson, 0, null];
         case 'entitlements':
             $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
             return [$entitlements->json, 0, $entitlements->error];
@@ -107,7 +107,7 @@ foreach ($cases as $case) {
     try {
         [$json, $status, $error] = run_case($case);
     } catch (VerificationError $error) {
-        $json = $error->json;
+        $json = $error->verdictJson;
     }
     same($case['expect'], [
         'status' => $error?->status ?? $status, 'code' => $error?->code ?? '', 'category' => $error?->category ?? '', 'json' => $json,
@@ -128,6 +128,7 @@ foreach ([Form::Full, Form::Brief] as $form) {
     $evidence = $verifier->verify($receipt, $form);
     same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
 }
+same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
 $before = memory_get_usage();
 $began = hrtime(true);
 for ($i = 0; $i < 5000; $i++) {

@@ -47,7 +47,7 @@ public final class ReceiptHandler extends SimpleChannelInboundHandler<FullHttpRe
         try {
             Entitlements entitlements = verifier.entitlements(List.of(ByteBufUtil.getBytes(request.content())));
             if (entitlements.error() != null) throw entitlements.error();
-            String products = entitlements.items().stream().filter(Entitlement::grants).map(Entitlement::productId)
+            String products = entitlements.items().stream().filter(Entitlement::givesAccess).map(Entitlement::productId)
                 .collect(Collectors.joining("\n"));
             respond(context, request, HttpResponseStatus.OK, products);
         } catch (VerificationError error) {

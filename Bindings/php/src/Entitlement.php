@@ -22,7 +22,7 @@ final readonly class Entitlement
     }
 
     /** Whether the transaction gives access. */
-    public function grants(): bool
+    public function givesAccess(): bool
     {
         return in_array($this->access, ['active', 'owned', 'consumable'], true);
     }

@@ -14,16 +14,16 @@ final class VerificationError extends \RuntimeException
     /**
      * @param int $status 1: refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong
      * @param string $category who can correct the error: `client`, `forgery` or `host`
-     * @param ?string $json the refusal as JSON
+     * @param ?string $verdictJson the refusal as JSON
      */
     public function __construct(
         public readonly int $status,
-        public readonly ?string $json,
+        public readonly ?string $verdictJson,
         string $code,
         public readonly string $category,
         ?string $message = null,
     ) {
-        $decoded = json_decode($json ?? 'null', true);
+        $decoded = json_decode($verdictJson ?? 'null', true);
         $error = $decoded['error'] ?? $decoded['refused'][0]['error'] ?? [];
         parent::__construct($message ?? $error['message'] ?? $code);
         $this->code = $code;

@@ -103,16 +103,23 @@ final class Verifier
     }
 
     /** @throws VerificationError if the evidence is refused */
-    public function verify(string $evidence, Form $form = Form::Full): VerifiedEvidence
+    public function verify(string $evidence, Form $form = Form::Full): Evidence
     {
         $outcome = Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $form->value);
-        return $outcome[0] === Library::VERIFIED ? new VerifiedEvidence($outcome[1]) : throw new VerificationError(...$outcome);
+        return $outcome[0] === Library::VERIFIED ? new Evidence($outcome[1]) : throw new VerificationError(...$outcome);
     }
 
     /** The verdict on evidence that is verified or refused, as JSON; null with `Form::None`. */
     public function verdictJson(string $evidence, Form $form = Form::Full): ?string
     {
         return Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $form->value)[1];
+    }
+
+    /** Whether evidence is verified: the fastest call, without JSON. */
+    public function accepts(string $evidence): bool
+    {
+        $none = Form::None->value;
+        return Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $none)[0] === Library::VERIFIED;
     }
 
     /**

@@ -21,7 +21,7 @@ public record Entitlement(
     }
 
     /** Whether the transaction gives access. */
-    public boolean grants() {
+    public boolean givesAccess() {
         return Set.of("active", "owned", "consumable").contains(access);
     }
 }

@@ -8,7 +8,7 @@ public final class VerificationError extends Exception {
     private static final long serialVersionUID = 1;
 
     private final int status;
-    private final String json;
+    private final String verdictJson;
     private final String code;
     private final String category;
     private final String advice;
@@ -16,7 +16,7 @@ public final class VerificationError extends Exception {
     VerificationError(int status, String json, String code, String category, String message) {
         super(message != null ? message : member(json, "message", code));
         this.status = status;
-        this.json = json;
+        this.verdictJson = json;
         this.code = code;
         this.category = category;
         this.advice = member(json, "advice", "");
@@ -56,7 +56,7 @@ public final class VerificationError extends Exception {
     }
 
     /** The refusal as JSON, or null. */
-    public String json() {
-        return json;
+    public String verdictJson() {
+        return verdictJson;
     }
 }

@@ -7,17 +7,17 @@ namespace AppStoreReceipt;
 use DateTimeImmutable;
 
 /** Evidence that was verified. */
-final readonly class VerifiedEvidence
+final readonly class Evidence
 {
-    /** @param ?string $json the verdict, to store; null with `Form::None` */
-    public function __construct(public ?string $json)
+    /** @param ?string $verdictJson the verdict, to store; null with `Form::None` */
+    public function __construct(public ?string $verdictJson)
     {
     }
 
     /** @return array<string, mixed> the whole verdict; a notification's signed parts are its members `transaction` and `renewal_info` */
     public function verdict(): array
     {
-        return json_decode($this->json ?? '{}', true, flags: JSON_THROW_ON_ERROR);
+        return json_decode($this->verdictJson ?? '{}', true, flags: JSON_THROW_ON_ERROR);
     }
 
     /** The name of the member that has the contents: `receipt`, `transaction`, `notification`, … */

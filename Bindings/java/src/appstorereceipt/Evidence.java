@@ -6,12 +6,12 @@ import java.util.Map;
 /**
  * Evidence that was verified.
  *
- * @param json the verdict, to store; null with {@link Form#NONE}
+ * @param verdictJson the verdict, to store; null with {@link Form#NONE}
  */
-public record VerifiedEvidence(String json) {
+public record Evidence(String verdictJson) {
     /** The whole verdict: maps, lists, strings, numbers and booleans. It is empty with {@link Form#NONE}. */
     public Map<String, Object> verdict() {
-        return json == null ? Map.of() : Json.object(Json.parse(json));
+        return verdictJson == null ? Map.of() : Json.object(Json.parse(verdictJson));
     }
 
     /** The name of the member that has the contents: {@code receipt}, {@code transaction}, {@code notification}, … */
