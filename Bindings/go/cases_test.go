@@ -200,10 +200,47 @@ func TestAnOptionThatCannotBeReadIsNamed(t *testing.T) {
 	}
 }
 
-func BenchmarkVerdictJSON(b *testing.B) {
-	verifier, receipt := testVerifier(b), files(b, "receipts/1-purchase.der")[0]
+// The evidence and the root of ./benchmark, or a receipt of the vectors.
+func benchmark(b *testing.B, call func(*Verifier, []byte)) {
+	verifier, evidence := testVerifier(b), files(b, "receipts/1-purchase.der")[0]
+	if name := os.Getenv("EVIDENCE"); name != "" {
+		root, err := os.ReadFile(os.Getenv("ROOT"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if evidence, err = os.ReadFile(name); err != nil {
+			b.Fatal(err)
+		}
+		verifier, err = NewVerifier(Options{Environments: []string{"production", "sandbox"}, Roots: [][]byte{root}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if !verifier.Accepts(evidence) {
+		b.Fatal(string(verifier.VerdictJSON(evidence, Full)))
+	}
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
-		verifier.VerdictJSON(receipt, Full)
+		call(verifier, evidence)
 	}
+}
+
+func BenchmarkAccepts(b *testing.B) {
+	benchmark(b, func(v *Verifier, evidence []byte) { v.Accepts(evidence) })
+}
+
+func BenchmarkVerdictJSON(b *testing.B) {
+	benchmark(b, func(v *Verifier, evidence []byte) { v.VerdictJSON(evidence, Full) })
+}
+
+func BenchmarkEvidence(b *testing.B) {
+	benchmark(b, func(v *Verifier, evidence []byte) {
+		verified, err := v.Verify(evidence, Full)
+		if err == nil {
+			_, err = verified.Verdict()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	})
 }

@@ -127,6 +127,7 @@ $verifier = new Verifier(environments: 'production', roots: file_of('authority/r
 foreach ([Form::Full, Form::Brief] as $form) {
     $evidence = $verifier->verify($receipt, $form);
     same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
+    same($form === Form::Full ? 'com.example.app' : null, $evidence->contents()['bundle_id'] ?? null, 'the contents');
 }
 same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
 $before = memory_get_usage();

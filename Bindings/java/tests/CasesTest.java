@@ -112,6 +112,7 @@ public final class CasesTest {
         for (Form form : List.of(Form.FULL, Form.BRIEF)) {
             Evidence evidence = verifier.verify(receipt, form);
             same("receipt", evidence.kind(), "kind");
+            same(form == Form.FULL ? "com.example.app" : null, evidence.contents() == null ? null : evidence.contents().get("bundle_id"), "contents");
             same(Instant.ofEpochSecond(1749988800), evidence.trust().validatedAt(), "trust");
         }
         VerificationError refused = verifier.entitlements(List.of(receipt, new byte[0])).error();

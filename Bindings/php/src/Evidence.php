@@ -23,14 +23,20 @@ final readonly class Evidence
     /** The name of the member that has the contents: `receipt`, `transaction`, `notification`, … */
     public function kind(): ?string
     {
-        $verdict = $this->verdict();
+        return self::kindOf($this->verdict());
+    }
+
+    /** @param array<string, mixed> $verdict */
+    private static function kindOf(array $verdict): ?string
+    {
         return $verdict['kind'] ?? array_keys($verdict)[2] ?? null;
     }
 
     /** @return ?array<string, mixed> the member that `kind()` names; null with `Form::Brief` */
     public function contents(): ?array
     {
-        return $this->verdict()[$this->kind()] ?? null;
+        $verdict = $this->verdict();
+        return $verdict[self::kindOf($verdict)] ?? null;
     }
 
     public function trust(): ?Trust

@@ -16,13 +16,17 @@ public record Evidence(String verdictJson) {
 
     /** The name of the member that has the contents: {@code receipt}, {@code transaction}, {@code notification}, … */
     public String kind() {
-        Map<String, Object> verdict = verdict();
+        return kind(verdict());
+    }
+
+    private static String kind(Map<String, Object> verdict) {
         return verdict.get("kind") instanceof String kind ? kind : verdict.keySet().stream().skip(2).findFirst().orElse(null);
     }
 
     /** The member that {@link #kind} names; null with {@link Form#BRIEF}. */
     public Map<String, Object> contents() {
-        return Json.object(verdict().get(kind()));
+        Map<String, Object> verdict = verdict();
+        return Json.object(verdict.get(kind(verdict)));
     }
 
     public Trust trust() {
