@@ -58,6 +58,7 @@ if _lib.asr_abi_version() != 1:
 version: str = _lib.asr_version().decode()
 _VERIFIED, _REFUSED, _HOST, _CONFIGURATION, _USAGE, _DECODED = range(6)
 _FLAGS = {"full": 0, "brief": 1, "none": 2}
+_decoder = json.JSONDecoder()
 _SIGNING, _NOW = -(2**63), 2**63 - 1
 
 
@@ -103,8 +104,13 @@ def _bytes(evidence: bytes | str) -> bytes:
     return evidence.encode() if isinstance(evidence, str) else bytes(evidence)
 
 
-def _date(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text.replace("Z", "+00:00")) if text else None
+def _date(text: str) -> datetime:
+    seconds, _, fraction = text.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{seconds}.{fraction:0<6}+00:00")
+
+
+def _date_or_none(text: str | None) -> datetime | None:
+    return _date(text) if text else None
 
 
 def _milliseconds(date: datetime | None, otherwise: int) -> int:
@@ -234,11 +240,13 @@ class Verifier:
         result = self._verdict(evidence, "full")
         if result[0] != _VERIFIED or result[1] is None:
             raise _error(*result)
-        trust, kind = json.loads(result[1], object_pairs_hook=list)[1:3]
-        values = dict(trust[1])
-        dates = {name: _date(values[name]) for name in ("signer_expires", "validated_at")}
-        values = {name: values[name] for name in ("authority", "anchor", "signer", "digest")}
-        return Evidence(kind[0], Trust(**values, **dates), result[1])  # type: ignore[arg-type]
+        # The contents can be large, and are read when they are asked for.
+        values, end = _decoder.raw_decode(result[1], result[1].index('"trust":') + len('"trust":'))
+        kind, _ = _decoder.raw_decode(result[1], end + 1)
+        trust = Trust(
+            values["authority"], values["anchor"], values["signer"], _date(values["signer_expires"]), values["digest"],
+            _date(values["validated_at"]))
+        return Evidence(kind, trust, result[1])
 
     def verdict_json(self, evidence: bytes | str, form: str = "full") -> str | None:
         """Returns the verdict as JSON, also for a refusal, and raises nothing: ``full``, ``brief`` without the contents, or ``none``."""
@@ -257,11 +265,11 @@ class Verifier:
         answer = json.loads(text or "{}")
         items = [
             Entitlement(
-                item["transaction_id"], item["original_transaction_id"], item["product_id"], item["access"], _date(item["until"]),
-                item["quantity"], _date(item.get("purchase_date")), _date(item.get("expires_date"))) for item in answer["items"]
+                item["transaction_id"], item["original_transaction_id"], item["product_id"], item["access"], _date_or_none(item["until"]),
+                item["quantity"], _date_or_none(item.get("purchase_date")), _date_or_none(item.get("expires_date"))) for item in answer["items"]
         ]
         refused = [Refusal(each["index"], each["error"]["code"], each["error"]["category"]) for each in answer["refused"]]
-        return Entitlements(_date(answer["at"]) or datetime.now(timezone.utc), items, refused, text or "")
+        return Entitlements(_date(answer["at"]), items, refused, text or "")
 
     def answer(self, body: bytes | str, latest_receipt_info: bool = False) -> str:
         """Answers a request as Apple's verifyReceipt does. Send the JSON with HTTP status 200, as Apple does."""

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -102,7 +101,7 @@ class Cases(unittest.TestCase):
         command = os.environ.get("RECEIPT_COMMAND")
         if not corpus or not command:
             self.skipTest("RECEIPT_CORPUS and RECEIPT_COMMAND are not set")
-        files = sorted(str(f) for f in Path(corpus).rglob("*") if f.is_file())
+        files = sorted(str(f) for f in Path(corpus).rglob("*") if f.is_file() and f.suffix not in (".md", ".jsonl"))
         lines = subprocess.run([command, "verify", "--format", "json", *files], capture_output=True).stdout.splitlines()
         verifier = Verifier(None, ["production", "sandbox"])
         self.assertEqual(len(lines), len(files))
@@ -131,6 +130,10 @@ class Values(unittest.TestCase):
         error = pickle.loads(pickle.dumps(raised.exception))
         self.assertEqual((error.code, error.category), ("untrusted-chain", "forgery"))
         self.assertIn("untrusted-chain: ", str(error))
+
+    def test_dates_with_and_without_milliseconds(self):
+        for text, microseconds in (("2025-06-15T12:00:00Z", 0), ("2025-06-15T12:00:00.5Z", 500000), ("2025-06-15T12:00:00.123Z", 123000)):
+            self.assertEqual(appstorereceipt._date(text), datetime(2025, 6, 15, 12, 0, 0, microseconds, timezone.utc))
 
     def test_counts(self):
         verifier = verifier_of(case("receipt"))
@@ -173,27 +176,27 @@ class Processes(unittest.TestCase):
                 thread.join()
         self.assertEqual(results, [("receipt", False)] * 40)
 
-    def test_threads_run_at_the_same_time(self):
-        """The GIL is released."""
-        def work():
-            for _ in range(4000):
-                VERIFIER.accepts(RECEIPT)
+    def test_other_threads_run_during_a_call(self):
+        """The GIL is released: else, the counter would stand still."""
+        large = b"MIAG" * (15 << 20)
+        count = 0
+        stop = threading.Event()
 
-        def measure(count):
-            threads = [threading.Thread(target=work) for _ in range(count)]
-            start = time.perf_counter()
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            return time.perf_counter() - start
+        def counter():
+            nonlocal count
+            while not stop.is_set():
+                count += 1
 
-        if len(os.sched_getaffinity(0)) < 2:
-            self.skipTest("one processor")
-        ratios = [2 * measure(1) / measure(2) for _ in range(5)]
-        print(f"two threads: {min(ratios):.2f} to {max(ratios):.2f} times the calls of one")
-        # The best, since other programs may take a processor for a while.
-        self.assertGreater(max(ratios), 1.2)
+        thread = threading.Thread(target=counter)
+        thread.start()
+        best = 0
+        for _ in range(5):
+            before = count
+            VERIFIER.accepts(large)
+            best = max(best, count - before)
+        stop.set()
+        thread.join()
+        self.assertGreater(best, 1000)
 
     def test_the_command_prints_a_verdict_for_each_file(self):
         files = [str(VECTORS / name) for name in ("receipts/1-purchase.der", "certificates/stranger.der")]

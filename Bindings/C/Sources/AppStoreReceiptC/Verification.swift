@@ -59,7 +59,7 @@ public func asr_entitlements(
         do throws(VerificationError) {
             verified.append(try verifier.verifier.verify(piece))
         } catch {
-            refusals.append("{\"index\":\(index),\(error.json.dropFirst("{\"verified\":false,".count))")
+            refusals.append("{\"index\":\(index),\(errorMember(of: error))")
             let status = Status.of(error)
             if worst.map({ Status.rank(status) > Status.rank($0.status) }) ?? true { worst = (status, error) }
         }
@@ -70,6 +70,13 @@ public func asr_entitlements(
     let instant = date == .max ? verifier.verifier.policy.clock() : Instant(millisecondsSince1970: date)
     let items = Entitlements(verified, at: instant).json.dropLast()
     return outputs.write("\(items),\"refused\":[\(refusals.joined(separator: ","))]}", status)
+}
+
+/// Returns `"error":{…}}`, the end of the JSON of an error. No member before it has that name.
+private func errorMember(of error: VerificationError) -> Substring {
+    var json = error.json[...]
+    while !json.isEmpty, !json.utf8.starts(with: "\"error\":".utf8) { json.removeFirst() }
+    return json
 }
 
 extension Status {

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import Foundation
 
 /// A case of `Bindings/cases/cases.json`: a call of the library, whose result is the same in every language.
 struct Case {
@@ -114,7 +115,11 @@ extension Case {
             }
         }
         let decided = Entitlements(verified, at: Instant(millisecondsSince1970: date ?? 0)).json
-        let errors = refused.map { "{\"index\":\($0.index),\($0.error.json.dropFirst("{\"verified\":false,".count))" }
+        let errors = refused.map { refusal in
+            let json = refusal.error.json
+            let start = json.range(of: "\"error\":")?.lowerBound ?? json.startIndex
+            return "{\"index\":\(refusal.index),\(json[start...])"
+        }
         let json = "\(decided.dropLast()),\"refused\":[\(errors.joined(separator: ","))]}"
         return refused.map { Expectation($0.error, json) }.max { $0.status < $1.status } ?? Expectation(0, json)
     }
