@@ -84,6 +84,17 @@ func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) 
 		if err != nil {
 			return nil, 0, err
 		}
+		if form == Full { // The library names the kind in the brief verdict. The binding finds it in the full one.
+			brief, err := verifier.Verify(evidence[0], Brief)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expected, err1 := brief.Verdict()
+			found, err2 := verified.Verdict()
+			if err1 != nil || err2 != nil || found.Kind != expected.Kind {
+				t.Error(found, expected, err1, err2)
+			}
+		}
 		return verified.VerdictJSON, 0, nil
 	case "entitlements":
 		entitlements, err := verifier.Entitlements(date(c.Date), evidence...)

@@ -6,6 +6,10 @@ const VERIFY = 0, ENTITLEMENTS = 1, ANSWER = 2, DECODE = 3;
 const FORMS = { full: 0, brief: 1, none: 2 };
 const FILL_LATEST_RECEIPT_INFO = 16;
 const DATE_NOW = 2n ** 63n - 1n;
+// A notification's signed parts are members too.
+const KINDS = [
+  'receipt', 'notification', 'transaction', 'renewal_info', 'app_transaction', 'realtime_request', 'transaction_receipt',
+];
 const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
 
 const bytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
@@ -39,7 +43,7 @@ class Evidence {
   }
 
   get kind() {
-    return this.verdict && (this.verdict.kind ?? Object.keys(this.verdict)[2]);
+    return this.verdict?.kind ?? KINDS.find((kind) => this.verdict && kind in this.verdict);
   }
 
   get trust() {

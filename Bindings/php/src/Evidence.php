@@ -9,6 +9,11 @@ use DateTimeImmutable;
 /** Evidence that was verified. */
 final readonly class Evidence
 {
+    /** A notification's signed parts are members too. */
+    private const KINDS = [
+        'receipt', 'notification', 'transaction', 'renewal_info', 'app_transaction', 'realtime_request', 'transaction_receipt',
+    ];
+
     /** @param ?string $verdictJson the verdict, to store; null with `Form::None` */
     public function __construct(public ?string $verdictJson)
     {
@@ -29,7 +34,15 @@ final readonly class Evidence
     /** @param array<string, mixed> $verdict */
     private static function kindOf(array $verdict): ?string
     {
-        return $verdict['kind'] ?? array_keys($verdict)[2] ?? null;
+        if (isset($verdict['kind'])) {
+            return $verdict['kind'];
+        }
+        foreach (self::KINDS as $kind) {
+            if (isset($verdict[$kind])) {
+                return $kind;
+            }
+        }
+        return null;
     }
 
     /** @return ?array<string, mixed> the member that `kind()` names; null with `Form::Brief` */

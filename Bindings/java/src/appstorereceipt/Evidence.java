@@ -1,6 +1,7 @@
 package appstorereceipt;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -9,6 +10,10 @@ import java.util.Map;
  * @param verdictJson the verdict, to store; null with {@link Form#NONE}
  */
 public record Evidence(String verdictJson) {
+    /** A notification's signed parts are members too. */
+    private static final List<String> KINDS = List.of(
+        "receipt", "notification", "transaction", "renewal_info", "app_transaction", "realtime_request", "transaction_receipt");
+
     /** The whole verdict: maps, lists, strings, numbers and booleans. It is empty with {@link Form#NONE}. */
     public Map<String, Object> verdict() {
         return verdictJson == null ? Map.of() : Json.object(Json.parse(verdictJson));
@@ -20,7 +25,8 @@ public record Evidence(String verdictJson) {
     }
 
     private static String kind(Map<String, Object> verdict) {
-        return verdict.get("kind") instanceof String kind ? kind : verdict.keySet().stream().skip(2).findFirst().orElse(null);
+        if (verdict.get("kind") instanceof String kind) return kind;
+        return KINDS.stream().filter(verdict::containsKey).findFirst().orElse(null);
     }
 
     /** The member that {@link #kind} names; null with {@link Form#BRIEF}. */
