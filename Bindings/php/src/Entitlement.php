@@ -9,7 +9,7 @@ use DateTimeImmutable;
 /** What one transaction gives access to. */
 final readonly class Entitlement
 {
-    /** @param array<string, mixed> $json all members */
+    /** @param array<string, mixed> $members all members of the JSON */
     public function __construct(
         public string $transactionId,
         public string $originalTransactionId,
@@ -17,7 +17,7 @@ final readonly class Entitlement
         public string $access,
         public ?DateTimeImmutable $until,
         public int $quantity,
-        public array $json,
+        public array $members,
     ) {
     }
 
