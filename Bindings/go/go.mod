@@ -1,0 +1,3 @@
+module appstorereceipt
+
+go 1.19

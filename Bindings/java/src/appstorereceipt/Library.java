@@ -1,0 +1,84 @@
+package appstorereceipt;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+
+/** The functions of appstorereceipt.h. */
+final class Library {
+    static final int VERIFIED = 0;
+    static final int REFUSED = 1;
+    static final int DECODED = 5;
+
+    static {
+        Native.register(Library.class, "appstorereceipt");
+    }
+
+    private Library() {}
+
+    static native Pointer asr_options_new();
+    static native void asr_options_free(Pointer options);
+    static native int asr_options_add_bundle_id(Pointer options, byte[] text);
+    static native int asr_options_add_environment(Pointer options, byte[] text);
+    static native int asr_options_set_app_apple_id(Pointer options, byte[] text);
+    static native int asr_options_add_roots(Pointer options, byte[] certificates, long length);
+    static native int asr_options_add_transaction_receipt_issuers(Pointer options, byte[] certificates, long length);
+    static native int asr_options_set_storekit_testing(Pointer options, int enabled);
+    static native int asr_options_add_distrusted(Pointer options, byte[] text);
+    static native int asr_options_set_maximum_age(Pointer options, long seconds);
+    static native int asr_options_set_validation_date(Pointer options, long date);
+    static native int asr_options_set_allows_rsa_1024(Pointer options, int allowed);
+    static native int asr_options_set_clock(Pointer options, long date);
+    static native int asr_verifier_new(Pointer options, Pointer verifier, Pointer json, Pointer length, Pointer error);
+    static native void asr_verifier_free(Pointer verifier);
+    static native int asr_verify(
+        Pointer verifier, byte[] evidence, long length, int flags, Pointer json, Pointer jsonLength, Pointer error);
+    static native int asr_entitlements(
+        Pointer verifier, byte[] evidence, long[] lengths, long count, long date, Pointer json, Pointer jsonLength,
+        Pointer error);
+    static native int asr_answer(
+        Pointer verifier, byte[] body, long length, int flags, Pointer json, Pointer jsonLength, Pointer error);
+    static native int asr_counts(Pointer verifier, Pointer json, Pointer jsonLength);
+    static native int asr_decode_unverified(
+        byte[] evidence, long length, Pointer json, Pointer jsonLength, Pointer error);
+    static native void asr_free(Pointer pointer);
+    static native String asr_version();
+
+    /** The memory of a thread for the outputs of its calls: allocating it for each would take longer than some calls. */
+    static final ThreadLocal<Outputs> OUTPUTS = ThreadLocal.withInitial(Outputs::new);
+
+    static final class Outputs {
+        private final Memory memory = new Memory(8 + 8 + 8 + 64);
+        final Pointer json = memory.share(0);
+        final Pointer length = memory.share(8);
+        final Pointer verifier = memory.share(16);
+        final Pointer error = memory.share(24);
+
+        /** Copies the outputs of a call, and frees its JSON. */
+        Outcome take(int status) {
+            return new Outcome(status, takeJson(), error.getString(0, "UTF-8"), error.getString(48, "UTF-8"));
+        }
+
+        String takeJson() {
+            Pointer pointer = json.getPointer(0);
+            if (pointer == null) return null;
+            try {
+                return new String(pointer.getByteArray(0, Math.toIntExact(length.getLong(0))), StandardCharsets.UTF_8);
+            } finally {
+                asr_free(pointer);
+            }
+        }
+    }
+
+    record Outcome(int status, String json, String code, String category) {
+        VerificationError error() {
+            return status == VERIFIED ? null : new VerificationError(status, json, code, category, null);
+        }
+
+        Outcome orThrow(int greatest) throws VerificationError {
+            if (status > greatest) throw error();
+            return this;
+        }
+    }
+}

@@ -1,0 +1,145 @@
+<?php
+
+declare(strict_types=1);
+
+// Runs the shared cases on the command line, or as `test.php SOCKET SCRIPT` the page SCRIPT by the FPM that listens on SOCKET.
+
+use AppStoreReceipt\{Form, VerificationError, Verifier};
+
+require __DIR__ . '/preload.php';
+
+function file_of(string $name): string
+{
+    return file_get_contents(__DIR__ . "/../../TestVectors/$name");
+}
+
+function same(mixed $expected, mixed $found, string $what): void
+{
+    if ($expected !== $found) {
+        fwrite(STDERR, "php: $what\nexpected " . var_export($expected, true) . "\nfound " . var_export($found, true) . "\n");
+        exit(1);
+    }
+}
+
+function date_of(int|string|null $milliseconds): DateTimeImmutable|string|null
+{
+    return is_int($milliseconds) ? new DateTimeImmutable(sprintf('@%d.%03d', intdiv($milliseconds, 1000), $milliseconds % 1000)) : $milliseconds;
+}
+
+/** @return array{?string, int, ?VerificationError} the JSON, the status of success, and the error */
+function run_case(array $case): array
+{
+    $options = $case['options'];
+    $verifier = new Verifier(
+        bundleIds: $options['bundle_ids'] ?? [],
+        environments: $options['environments'] ?? [],
+        appAppleId: $options['app_apple_id'] ?? null,
+        roots: array_map(file_of(...), $options['roots'] ?? []),
+        transactionReceiptIssuers: array_map(file_of(...), $options['transaction_receipt_issuers'] ?? []),
+        storekitTesting: $options['storekit_testing'] ?? false,
+        distrusted: $options['distrusted'] ?? [],
+        maximumAge: $options['maximum_age'] ?? null,
+        validationDate: date_of($options['validation_date'] ?? null),
+        allowsRsa1024: $options['allows_rsa_1024'] ?? false,
+        clock: date_of($options['clock'] ?? null),
+    );
+    $evidence = array_map(file_of(...), $case['evidence'] ?? []);
+    switch ($case['call']) {
+        case 'new':
+            return [null, 0, null];
+        case 'verify':
+            $form = ['full' => Form::Full, 'brief' => Form::Brief, 'none' => Form::None][$case['json']];
+            $verified = $verifier->verify($evidence[0], $form);
+            // The library names the kind in the brief verdict. The binding finds it in the full one.
+            if ($form === Form::Full) {
+                same($verifier->verify($evidence[0], Form::Brief)->verdict()['kind'], $verified->kind(), $case['name']);
+            }
+            return [$verified->verdictJson, 0, null];
+        case 'entitlements':
+            $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
+            return [$entitlements->json, 0, $entitlements->error];
+        case 'answer':
+            $answer = $verifier->answer($evidence[0], $case['latest_receipt_info'] ?? false);
+            return [$answer->json, 0, $answer->error];
+        case 'decode':
+            return [Verifier::decodeUnverified($evidence[0]), 5, null];
+    }
+    throw new LogicException("unknown call {$case['call']}");
+}
+
+/** @return array{string, string} the headers and the body of FPM's response to a POST */
+function post(string $socket, string $script, string $body): array
+{
+    $connection = stream_socket_client("unix://$socket") ?: throw new RuntimeException("no FPM on $socket");
+    $record = fn (int $type, string $content) => pack('CCnnCx', 1, $type, 1, strlen($content), 0) . $content;
+    $parameters = '';
+    foreach (['SCRIPT_FILENAME' => $script, 'REQUEST_METHOD' => 'POST', 'CONTENT_LENGTH' => (string) strlen($body), 'CONTENT_TYPE' => 'application/octet-stream'] as $name => $value) {
+        $parameters .= pack('CN', strlen($name), strlen($value) | 0x80000000) . $name . $value;
+    }
+    $request = $record(1, pack('nCx5', 1, 0)) . $record(4, $parameters) . $record(4, '');
+    foreach ($body === '' ? [] : str_split($body, 60000) as $part) {
+        $request .= $record(5, $part);
+    }
+    fwrite($connection, $request . $record(5, ''));
+    $output = '';
+    while (strlen($header = stream_get_contents($connection, 8)) === 8) {
+        ['type' => $type, 'length' => $length, 'padding' => $padding] = unpack('Cversion/Ctype/nid/nlength/Cpadding', $header);
+        $content = stream_get_contents($connection, $length + $padding);
+        $output .= $type === 6 ? substr($content, 0, $length) : '';
+    }
+    return explode("\r\n\r\n", $output, 2);
+}
+
+$receipt = file_of('receipts/1-purchase.der');
+$requests = [
+    ['requests/json.json', '', 'com.example.app.pro com.example.app.coins'],
+    ['certificates/stranger.der', '403', 'untrusted-chain'],
+    ['asn1/empty.der', '400', 'empty-input'],
+];
+
+if ($argc === 3) {
+    for ($round = 1; $round <= 20; $round++) {
+        foreach ($requests as [$file, $status, $expected]) {
+            [$headers, $body] = post($argv[1], $argv[2], file_of($file));
+            same([$status, "$expected " . $round], [preg_match('/^Status: (\d+)/', $headers, $found) ? $found[1] : '', $body], "FPM, $file");
+        }
+    }
+    exit;
+}
+
+$cases = json_decode(file_get_contents(__DIR__ . '/../cases/cases.json'), true, flags: JSON_THROW_ON_ERROR);
+foreach ($cases as $case) {
+    try {
+        [$json, $status, $error] = run_case($case);
+    } catch (VerificationError $error) {
+        $json = $error->verdictJson;
+    }
+    same($case['expect'], [
+        'status' => $error?->status ?? $status, 'code' => $error?->code ?? '', 'category' => $error?->category ?? '', 'json' => $json,
+    ], $case['name']);
+}
+
+foreach (['environments' => 'nowhere', 'roots' => 'no certificate', 'bundleIds' => "a\0b", 'validationDate' => 'then'] as $name => $value) {
+    try {
+        new Verifier(...[$name => $value]);
+        same('usage', 'accepted', $name);
+    } catch (VerificationError $error) {
+        same('usage', $error->code, $name);
+    }
+}
+
+$verifier = new Verifier(environments: 'production', roots: file_of('authority/root.der'));
+foreach ([Form::Full, Form::Brief] as $form) {
+    $evidence = $verifier->verify($receipt, $form);
+    same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
+    same($form === Form::Full ? 'com.example.app' : null, $evidence->contents()['bundle_id'] ?? null, 'the contents');
+}
+same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
+$before = memory_get_usage();
+$began = hrtime(true);
+for ($i = 0; $i < 5000; $i++) {
+    $verifier->verdictJson($receipt);
+}
+$time = (hrtime(true) - $began) / 5000 / 1000;
+same(true, memory_get_usage() - $before < 10_000, 'memory that 5000 calls keep');
+printf("php: %d cases; %.1f µs per call\n", count($cases), $time);
