@@ -30,4 +30,15 @@ extension AppStoreVerifier {
         try verifyReceipt(
             receipt.span, applicationVersion: applicationVersion, deviceIdentifier: deviceIdentifier)
     }
+
+    /// Verifies a transaction receipt of iOS 3 to 6.
+    ///
+    /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
+    /// - Returns: The verified transaction receipt, which is one purchase.
+    /// - Throws: The reason the transaction receipt was refused.
+    public func verifyTransactionReceipt(
+        _ transactionReceipt: Data
+    ) throws(VerificationError) -> VerifiedTransactionReceipt {
+        try verifyTransactionReceipt(transactionReceipt.span)
+    }
 }

@@ -35,5 +35,6 @@ struct AppStoreVerifierDataTests {
             #expect(try verifier.verify(Data([0, 0] + evidence).dropFirst(2)) == whole)
         }
         #expect(throws: VerificationError.self) { try verifier.verify(Data()) }
+        #expect(throws: VerificationError.self) { try verifier.verifyTransactionReceipt(Data()) }
     }
 }

@@ -22,17 +22,19 @@ import StrictText
 ///   "not yet". It never delays a revocation, an upgrade or the end of a period.
 /// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each other, the one that Apple signed later counts.
 ///   What evidence cannot say is missing, not false.
-/// - A revocation counts from its date, and always if it has no date. If one transaction of a period is revoked, so is a restored transaction of that
+/// - A revocation counts from its date ([`revocationDate`](https://developer.apple.com/documentation/appstoreserverapi/revocationdate)), and always if it has no date. The end of
+///   Family Sharing is one ([`revocationType`](https://developer.apple.com/documentation/appstoreserverapi/revocationtype)). If one transaction of a period is revoked, so is a restored transaction of that
 ///   period, which has the same web order line item
 ///   ([`web_order_line_item_id`](https://developer.apple.com/documentation/appstorereceipts/web_order_line_item_id)).
 /// - An upgrade, or a crossgrade of the same duration, begins at once and ends the period that it replaces. A downgrade begins at the renewal
 ///   ([Auto-renewable subscriptions](https://developer.apple.com/app-store/subscriptions/#ranking)). A cancellation date on a period that a later one overlaps is
 ///   therefore the date of an upgrade, and not of a refund.
 /// - A prorated refund takes its part of a consumable's quantity
-///   ([`revocationPercentage`](https://developer.apple.com/documentation/appstoreserverapi/revocationpercentage)).
+///   ([`revocationPercentage`](https://developer.apple.com/documentation/storekit/transaction/revocationpercentage)).
 /// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate`
 ///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
-///   A price increase without consent never ends a period that is paid.
+///   A price increase without consent
+///   ([`priceIncreaseStatus`](https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus)) never ends a period that is paid.
 /// - What ended a purchase first is the reason for ever: a period that was replaced before its end is ``Access/upgraded(at:)``, and one that was refunded
 ///   before its end is ``Access/revoked(at:)``.
 public struct Entitlements: Sendable {

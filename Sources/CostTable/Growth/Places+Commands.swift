@@ -69,6 +69,7 @@ private struct Commands {
         [
             ["verify", root, "%"], ["verify", root, "--format", "json", "%"],
             ["verify", root, "--format", "verify-receipt", "%"],
+            ["entitlements", root, "%"], ["entitlements", root, "--format", "json", "%"],
         ]
     }
 
@@ -100,6 +101,7 @@ private struct Commands {
         let signers = signers
         let commands = [
             ["verify", signersRoot, "%"], ["verify", signersRoot, "--format", "json", "%"],
+            ["entitlements", signersRoot, "%"], ["entitlements", signersRoot, "--format", "json", "%"],
             ["batch", signersRoot, "%"], ["batch", "--brief", signersRoot, "%"], ["decode", "%"],
             ["decode", "--format", "json", "%"], ["asn1", "%"],
         ]
