@@ -28,13 +28,15 @@ public enum UnverifiedEvidence: Sendable {
 public struct UnverifiedJWS: Sendable {
     /// The header, as JSON.
     package let header: [UInt8]
+    /// The members of ``header``, read once.
+    private let headerRecord: JOSEHeaderRecord
     /// The payload, then its signed parts.
     package let parts: [UnverifiedJWSPart]
 
     /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
     package init(_ text: [UInt8]) throws(VerificationError) {
         let part: UnverifiedJWSPart
-        (header, part) = try Self.decode(text)
+        (header, headerRecord, part) = try Self.decode(text)
         var parts = [part]
         for (name, text) in part.signedParts {
             do throws(VerificationError) {
@@ -46,17 +48,19 @@ public struct UnverifiedJWS: Sendable {
         self.parts = parts
     }
 
-    private static func decode(_ text: [UInt8]) throws(VerificationError) -> (header: [UInt8], part: UnverifiedJWSPart)
-    {
+    private static func decode(
+        _ text: [UInt8]
+    ) throws(VerificationError) -> (header: [UInt8], record: JOSEHeaderRecord, part: UnverifiedJWSPart) {
         let (header, payload) = try CompactJWS.decodeUnverified(
             text.span, maximumByteCount: VerificationLimits().maximumJWSByteCount)
+        let record: JOSEHeaderRecord
         do throws(JSONError) {
-            _ = try JOSEHeaderRecord(members: JWSMembers(decoding: header))
+            record = try JOSEHeaderRecord(members: JWSMembers(decoding: header))
         } catch {
             throw VerificationError(.headerSyntax(error))
         }
         do throws(JSONError) {
-            return (header, try UnverifiedJWSPart(payload))
+            return (header, record, try UnverifiedJWSPart(payload))
         } catch {
             throw VerificationError(.members(error))
         }
@@ -64,13 +68,7 @@ public struct UnverifiedJWS: Sendable {
 
     /// The fields of the header, for people to read, without the certificates.
     package var headerFields: [JWSField] {
-        do throws(JSONError) {
-            return try JOSEHeaderRecord(members: JWSMembers(decoding: header)).fields
-                .filter { !$0.name.hasSameBytes(as: "x5c") }
-        } catch {
-            // It was read before.
-            return []
-        }
+        headerRecord.fields.filter { !$0.name.hasSameBytes(as: "x5c") }
     }
 
     /// Returns the certificates of the header (`x5c`), in DER. Nothing else of the header is read.
