@@ -49,11 +49,11 @@ extension VerificationError {
         return AppStoreEnvironment.allCases.first { found.hasSameBytes(as: $0.rawValue) }
     }
 
-    /// What stands at ``offset`` of an input that was refused, escaped and shortened, for a log: `"2018-13-12T25:00:00Z"`, or the first bytes in
-    /// hexadecimal of what is not a string.
+    /// Returns the text at ``offset`` of a refused input, escaped and shortened for a log, such as `"2018-13-12T25:00:00Z"`. Bytes that are not text are
+    /// in hexadecimal.
     ///
-    /// - Parameter input: the bytes that were given to the verifier.
-    /// - Returns: `nil` for an error without a place in the input, for a JWS, and where `input` is not what was refused.
+    /// - Parameter input: The bytes that the verifier refused.
+    /// - Returns: The excerpt; `nil` if the error has no position in the input, for a JWS, and if `input` is not the refused input.
     public func excerpt(of input: [UInt8]) -> String? {
         guard part == nil, let offset else { return nil }
         switch offsetBase {
@@ -111,7 +111,7 @@ extension SignatureBlobFault {
         case .unsupportedVersion, .truncated, .certificateLength:
             "Apple does not sign like this. Refuse the evidence, and log who sent it."
         case .rsa1024NotAllowed:
-            "To accept it, set `VerificationPolicy.allowsRSA1024TransactionReceipts`. It is then as safe as RSA-1024: whoever can factor Apple's key of that size can forge such receipts."
+            "To accept it, set `VerificationPolicy.allowsRSA1024TransactionReceipts`. Anyone who can factor Apple's 1024-bit key can then forge such receipts."
         }
     }
 }

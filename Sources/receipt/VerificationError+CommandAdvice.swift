@@ -34,7 +34,7 @@ extension VerificationError {
         case (.container, "too-many-elements"):
             "Apple's receipts are far below the limits of the command. Have the app refresh its receipt."
         case (.signature, "rsa-1024-not-allowed"):
-            "To accept it, pass --allow-rsa-1024. It is then as safe as RSA-1024: whoever can factor Apple's key of that size can forge such receipts."
+            "To accept it, pass --allow-rsa-1024. Anyone who can factor Apple's 1024-bit key can then forge such receipts."
         case (_, "unpinned-issuer"):
             "Apple did not sign it. If you minted it, pass its root and its intermediate with --root."
         case (.header, "unsupported-version"), (.header, "signature-truncated"),

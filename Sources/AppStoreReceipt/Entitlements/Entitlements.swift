@@ -165,9 +165,10 @@ extension Entitlements {
             }
         }
 
-        /// A Boolean value that indicates whether the transaction can be granted: it gives access, or it is a ``consumable(quantity:)``.
+        /// A Boolean value that indicates whether the transaction can be granted: it gives access, or it is a ``consumable(quantity:)`` with a quantity
+        /// of at least 1.
         public var isGrantable: Bool {
-            if case .consumable = self { true } else { givesAccess }
+            if case .consumable(let quantity) = self { quantity > 0 } else { givesAccess }
         }
 
         /// The stable name in JSON, such as `not-yet`.

@@ -179,6 +179,13 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
         #expect(access(5) == (left == 0 ? .revoked(at: day(5)) : .consumable(quantity: left)))
     }
 
+    @Test(arguments: [(1, true), (0, false), (-1, false), (Int.min, false), (Int.max, true)])
+    func `a stored consumable without a quantity of at least one cannot be granted`(quantity: Int, can: Bool) throws {
+        var purchase = try Transaction.consumable("1", 0).purchase()
+        purchase.quantity = quantity
+        #expect(Entitlements(trustingStored: [purchase], at: day(1)).items[0].access.isGrantable == can)
+    }
+
     @Test func `the quantity of a consumable is kept`() throws {
         for source in EvidenceSource.allCases {
             let items = try source.entitlements(of: [.consumable("1", 0, quantity: 2)], at: day(1)).items
