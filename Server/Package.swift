@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A product of the library beside this package.
+func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
+
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// The tests of the target `name`.
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: [.init(stringLiteral: name)] + dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "swift-app-store-receipt-server",
+    platforms: [.macOS(.v26)],
+    products: [.executable(name: "receipt-server", targets: ["receipt-server"])],
+    dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
+    targets: [
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+        // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
+        target("ServerText", [library("SpanASN1")]),
+        // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
+        target("HTTPService", ["CMicrohttpd", "ServerText", library("AppStoreReceipt")]),
+        // What the library answers, as routes; and the configuration.
+        target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
+        .executableTarget(
+            name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
+        tests(of: "HTTPService", ["ServerText"]),
+        tests(of: "ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceiptTesting")]),
+    ]
+)

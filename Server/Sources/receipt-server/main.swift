@@ -1,0 +1,4 @@
+import HTTPService
+import ReceiptService
+
+print(RouteTable(healthRoutes()).routes.count)
