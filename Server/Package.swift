@@ -25,7 +25,10 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 let package = Package(
     name: "swift-app-store-receipt-server",
     platforms: [.macOS(.v26)],
-    products: [.executable(name: "receipt-server", targets: ["receipt-server"])],
+    products: [
+        .executable(name: "receipt-server", targets: ["receipt-server"]),
+        .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
+    ],
     dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
     targets: [
         .systemLibrary(
@@ -37,9 +40,18 @@ let package = Package(
         target("HTTPService", ["CMicrohttpd", "ServerText", library("AppStoreReceipt")]),
         // What the library answers, as routes; and the configuration.
         target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(
+            name: "CLedgerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
+        target("PurchaseLedger", ["CSQLite", "CLibpq", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
         tests(of: "HTTPService", ["ServerText"]),
+        .target(name: "CChildProcess", path: "Tests/CChildProcess"),
+        tests(of: "PurchaseLedger", ["CChildProcess", "ServerText", library("AppStoreReceiptTesting")]),
         tests(of: "ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceiptTesting")]),
     ]
 )
