@@ -34,7 +34,7 @@ let package = Package(
         // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
         target("ServerText", [library("SpanASN1")]),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", "ServerText", library("AppStoreReceipt")]),
+        target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
         target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
