@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// Tests and their tools talk to sockets: strict memory safety would mark every line of them.
+let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")]
+
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
@@ -39,7 +42,17 @@ let package = Package(
         target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
+        // A client that sends what no client should, a load, and evidence to send.
+        .target(
+            name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
+            path: "Tests/TrialSupport", swiftSettings: toolSettings),
+        .executableTarget(
+            name: "server-trial", dependencies: ["TrialSupport", "receipt-server"], path: "Tests/Trial",
+            swiftSettings: toolSettings),
         tests(of: "HTTPService", ["ServerText"]),
-        tests(of: "ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceiptTesting")]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server"],
+            swiftSettings: toolSettings),
+        tests(of: "ReceiptService", ["HTTPService", "ServerText", "TrialSupport"]),
     ]
 )
