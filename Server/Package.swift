@@ -9,6 +9,9 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// Tests and their tools talk to sockets: strict memory safety would mark every line of them.
+let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")]
+
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
@@ -37,7 +40,7 @@ let package = Package(
         // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
         target("ServerText", [library("SpanASN1")]),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", "ServerText", library("AppStoreReceipt")]),
+        target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
         target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
         .systemLibrary(
@@ -49,9 +52,19 @@ let package = Package(
         target("PurchaseLedger", ["CSQLite", "CLibpq", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
+        // A client that sends what no client should, a load, and evidence to send.
+        .target(
+            name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
+            path: "Tests/TrialSupport", swiftSettings: toolSettings),
+        .executableTarget(
+            name: "server-trial", dependencies: ["TrialSupport", "receipt-server"], path: "Tests/Trial",
+            swiftSettings: toolSettings),
         tests(of: "HTTPService", ["ServerText"]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         tests(of: "PurchaseLedger", ["CChildProcess", "ServerText", library("AppStoreReceiptTesting")]),
-        tests(of: "ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceiptTesting")]),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server"],
+            swiftSettings: toolSettings),
+        tests(of: "ReceiptService", ["HTTPService", "ServerText", "TrialSupport"]),
     ]
 )
