@@ -47,9 +47,14 @@ let package = Package(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(
             name: "CLedgerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
-        target("PurchaseLedger", ["CSQLite", "CLibpq", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
+        target(
+            "PurchaseLedger",
+            ["CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
         // A client that sends what no client should, a load, and evidence to send.

@@ -27,6 +27,9 @@ struct Grants {
 
     subscript(key: TransactionKey) -> Grant? { byTransaction[key] }
 
+    /// All grants, in the order of their transactions.
+    var all: [Grant] { byTransaction.values.sorted { $0.transaction < $1.transaction } }
+
     /// The transactions that an operator took back.
     var voided: [TransactionKey] { byTransaction.values.filter(\.isVoided).map(\.transaction) }
 

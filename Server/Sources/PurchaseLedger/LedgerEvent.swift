@@ -17,6 +17,8 @@ struct LedgerEvent: Codable, Sendable {
     /// What led to it.
     enum Cause: String, Codable, Sendable {
         case redeem, notification, transfer
+        /// A renewal that Apple had signed before has begun.
+        case beginning
     }
 
     /// The same each time the event is delivered.
@@ -30,7 +32,7 @@ struct LedgerEvent: Codable, Sendable {
     let bundleID: String
     let productID: String
     let transactionID: String
-    let originalTransactionID: String
+    let originalTransactionID: String?
     /// What the account has of the purchase now, and what it had before.
     let quantity: Int64
     let previousQuantity: Int64

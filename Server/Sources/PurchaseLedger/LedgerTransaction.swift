@@ -143,10 +143,13 @@ struct LedgerTransaction {
         let broughtKeys = Set(brought.compactMap(\.keys?.transaction))
         for group in groups {
             // If a restored transaction is brought, it is the one that is answered with `granted`.
-            guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first,
-                let quantity = item.grantedQuantity
+            guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first
             else { continue }
             let existing = group.items.compactMap { grants[$0.key] }
+            if case .notYet(let begin) = item.access, existing.isEmpty, families[key]?.account != nil {
+                try connection.remember(key, beginning: begin)
+            }
+            guard let quantity = item.grantedQuantity else { continue }
             if existing.isEmpty {
                 try grant(quantity, key, item)
             } else {

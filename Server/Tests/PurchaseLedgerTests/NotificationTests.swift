@@ -157,6 +157,22 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `a renewal that Apple charged early is granted when it begins`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            history.renew(subscription, at: day(29.5))
+            let first = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            #expect(try ledger.outcomes(first, for: "anna", at: day(1)) == [.granted])
+            try ledger.record(#require(history.verifiedNotifications(through: day(29.5)).last), at: day(29.5))
+            for (date, count, events) in [(29.6, 0, 1), (30, 1, 2), (31, 0, 2)] {
+                #expect(try ledger.settleBegun(at: day(date)) == count)
+                #expect(try ledger.events().count == events)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a type that Apple adds is stored`(_ place: Place) throws {
         try place.withLedger { ledger in
             var builder = JWSBuilder.notification(

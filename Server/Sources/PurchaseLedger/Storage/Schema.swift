@@ -58,6 +58,9 @@ enum Schema {
                 changed_at BIGINT NOT NULL, voided_at BIGINT, \(key)))
             """,
             "CREATE INDEX grants_of_account ON grants (account)",
+            // Purchases of an owner that begin later.
+            "CREATE TABLE beginnings (\(transaction), begins_at BIGINT NOT NULL, \(key)))",
+            "CREATE INDEX beginnings_due ON beginnings (begins_at)",
             """
             CREATE TABLE notifications (environment \(text) NOT NULL, uuid \(text) NOT NULL, type \(text) NOT NULL,
                 subtype \(text), transaction_id \(text), signed_date BIGINT, received_at BIGINT NOT NULL,
@@ -81,7 +84,9 @@ enum Schema {
                 event \(text) NOT NULL, made_at BIGINT NOT NULL, state \(text) NOT NULL, attempts BIGINT NOT NULL,
                 due_at BIGINT NOT NULL, leased_until BIGINT NOT NULL, failure \(text), UNIQUE (account, sequence))
             """,
-            "CREATE INDEX outbox_undelivered ON outbox (state, due_at) WHERE state <> 'delivered'",
+            "CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending'",
+            "CREATE INDEX outbox_pending ON outbox (account, sequence) WHERE state = 'pending'",
+            "CREATE INDEX outbox_dead ON outbox (made_at) WHERE state = 'dead'",
             "CREATE INDEX outbox_by_age ON outbox (made_at)",
         ]
     }
