@@ -47,11 +47,12 @@ let package = Package(
             name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
             path: "Tests/TrialSupport", swiftSettings: toolSettings),
         .executableTarget(
-            name: "server-trial", dependencies: ["TrialSupport", "receipt-server"], path: "Tests/Trial",
+            name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
+            path: "Tests/Trial",
             swiftSettings: toolSettings),
         tests(of: "HTTPService", ["ServerText"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server"],
+            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
             swiftSettings: toolSettings),
         tests(of: "ReceiptService", ["HTTPService", "ServerText", "TrialSupport"]),
     ]
