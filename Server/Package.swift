@@ -50,10 +50,12 @@ let package = Package(
             name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
             path: "Tests/Trial",
             swiftSettings: toolSettings),
-        tests(of: "HTTPService", ["ServerText"]),
+        tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
             swiftSettings: toolSettings),
-        tests(of: "ReceiptService", ["HTTPService", "ServerText", "TrialSupport"]),
+        tests(
+            of: "ReceiptService",
+            ["HTTPService", "ServerText", "TrialSupport", library("AppStoreReceiptTesting")]),
     ]
 )
