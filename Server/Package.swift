@@ -42,7 +42,9 @@ let package = Package(
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
         target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
-        target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
+        target("ReceiptService", ["HTTPService", "LedgerService", "ServerText", library("AppStoreReceipt")]),
+        // The ledger as routes, with its tokens and its options.
+        target("LedgerService", ["HTTPService", "PurchaseLedger", "ServerText", library("AppStoreReceipt")]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -62,14 +64,18 @@ let package = Package(
             name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
             path: "Tests/TrialSupport", swiftSettings: toolSettings),
         .executableTarget(
-            name: "server-trial", dependencies: ["TrialSupport", "receipt-server"], path: "Tests/Trial",
+            name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
+            path: "Tests/Trial",
             swiftSettings: toolSettings),
-        tests(of: "HTTPService", ["ServerText"]),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         tests(of: "PurchaseLedger", ["CChildProcess", "ServerText", library("AppStoreReceiptTesting")]),
+        tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
+        tests(of: "LedgerService", ["HTTPService", "PurchaseLedger", "TrialSupport"]),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server"],
+            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
             swiftSettings: toolSettings),
-        tests(of: "ReceiptService", ["HTTPService", "ServerText", "TrialSupport"]),
+        tests(
+            of: "ReceiptService",
+            ["HTTPService", "ServerText", "TrialSupport", library("AppStoreReceiptTesting")]),
     ]
 )

@@ -3,6 +3,7 @@
 #define CMICROHTTPD_SHIMS_H
 
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <microhttpd.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -14,6 +15,20 @@ static const enum MHD_Result http_no = MHD_NO;
 static const int http_stream = SOCK_STREAM;
 
 static inline int http_socket_open(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+// Lets no new connection begin, while those that are being made can still be accepted. The system would cut those that it has made when the
+// socket is closed. A filter sees a segment from its TCP header on, and drops it by returning 0.
+static inline void http_refuse_new(int listening_socket) {
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),         // the flags (RFC 9293, 3.1)
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x02, 0, 1),  // SYN
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0xFFFFFFFF),
+  };
+  struct sock_fprog program = {sizeof code / sizeof code[0], code};
+  // A system without filters may cut a connection that was made in this moment.
+  (void)setsockopt(listening_socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
 
 // Accepts a connection and gives it to the daemon; 0 if none waits.
 static inline int http_adopt(struct MHD_Daemon *daemon, int listening_socket) {

@@ -1,13 +1,22 @@
 import CLedgerCrypto
 
-/// libcrypto's SHA-256 (FIPS 180-4), and the HMAC over it (RFC 2104).
-enum SHA256 {
-    static func hexadecimal(of bytes: [UInt8]) throws(LedgerError) -> String {
+/// A SHA-256 digest by libcrypto (FIPS 180-4).
+package struct SHA256Digest: Hashable, Sendable {
+    let bytes: [UInt8]
+
+    package init(of text: [UInt8]) throws(LedgerError) {
         var digest = [UInt8](repeating: 0, count: 32)
-        guard unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil) == 1 else {
+        guard unsafe EVP_Digest(text, text.count, &digest, nil, EVP_sha256(), nil) == 1 else {
             throw LedgerError(.storeFailed, "libcrypto cannot compute SHA-256")
         }
-        return digest.hexadecimal
+        bytes = digest
+    }
+}
+
+/// libcrypto's SHA-256, and the HMAC over it (RFC 2104).
+enum SHA256 {
+    static func hexadecimal(of bytes: [UInt8]) throws(LedgerError) -> String {
+        try SHA256Digest(of: bytes).bytes.hexadecimal
     }
 
     static func authenticationCode(of bytes: [UInt8], key: [UInt8]) throws(LedgerError) -> String {

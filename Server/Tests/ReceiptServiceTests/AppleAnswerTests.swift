@@ -45,7 +45,9 @@ struct AppleAnswerTests {
         let receipts = try (#require(ours["receipt"] as? [String: Any]), #require(apples["receipt"] as? [String: Any]))
         #expect(difference(receipts.0, receipts.1) == ["request_date", "request_date_ms", "request_date_pst"])
         #expect(
-            difference(ours, apples).isSubset(of: ["receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info"]))
+            difference(ours, apples).isSubset(of: [
+                "receipt", "latest_receipt", "latest_receipt_info", "pending_renewal_info",
+            ]))
         #expect(ours["status"] as? Int == 0 && ours["environment"] as? String == "Sandbox")
     }
 

@@ -112,8 +112,19 @@ package func requestBytes(_ method: String, _ path: String, _ body: [UInt8] = []
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body
 }
 
-package func connectToLoopback(_ port: UInt16) throws -> Int32 {
+/// - Parameter source: The last number of the address to connect from. Each address has ports of its own.
+package func connectToLoopback(_ port: UInt16, from source: UInt8 = 1) throws -> Int32 {
     let descriptor = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    if source != 1 {
+        var own = sockaddr_in()
+        own.sin_family = sa_family_t(AF_INET)
+        own.sin_addr.s_addr = (0x7F00_0000 + UInt32(source)).bigEndian
+        _ = withUnsafePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian

@@ -54,9 +54,12 @@ package struct Load {
         var polled = [pollfd](repeating: pollfd(), count: connectionCount)
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var started = 0
+        var opened = 0
         var lastTick = start
         func open(_ index: Int) {
-            slots[index].socket = (try? connectToLoopback(port)) ?? -1
+            // Ports of connections that have just ended cannot be used again at once.
+            opened += 1
+            slots[index].socket = (try? connectToLoopback(port, from: UInt8(2 + opened % 250))) ?? -1
             if slots[index].socket < 0 { result.refusedCount += 1 }
         }
         func begin(_ index: Int) {

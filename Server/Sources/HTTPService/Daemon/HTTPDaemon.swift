@@ -76,14 +76,17 @@ package final class HTTPDaemon: @unchecked Sendable {
 
     /// Accepts no more connections, answers what has been and is being sent, and ends.
     ///
-    /// Connections that wait in the system are accepted first. One without a request gets two seconds for the one that its client may just be sending.
+    /// Connections that wait in the system are accepted first, and those that are being made get 50 milliseconds. One without a request gets two seconds, or half of the time, for the one that its client may just be sending.
     ///
     /// - Returns: The number of connections that were cut when the time was over.
     package func stop(within time: Duration) -> Int {
-        state.stop()
         let start = System.monotonicMilliseconds
         let end = start + time.milliseconds
-        let idleEnd = min(start + 2000, end)
+        let idleEnd = start + min(2000, time.milliseconds / 2)
+        // Until the socket is closed, no answer says that its connection ends: a client that connects anew would wait for a second.
+        http_refuse_new(listeningSocket)
+        usleep(UInt32(min(time.milliseconds, 50)) * 1000)
+        state.stop()
         if unsafe MHD_quiesce_daemon(daemon) >= 0 { adoptWaitingConnections() }
         close(listeningSocket)
         while connections.count > 0, System.monotonicMilliseconds < end {
