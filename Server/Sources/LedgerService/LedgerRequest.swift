@@ -59,7 +59,8 @@ struct TransferRequest {
                 switch member {
                 case .to: request.to = try cursor.readString().value
                 case .reason: request.reason = try cursor.readString().value
-                case .transactionID: if try !cursor.readIfNull() { request.transactionID = try cursor.readString().value }
+                case .transactionID:
+                    if try !cursor.readIfNull() { request.transactionID = try cursor.readString().value }
                 }
                 found.insert(member)
             }

@@ -13,7 +13,8 @@ package struct LedgerService: Sendable {
     package static let options: [OptionTable.Option] = [
         .init(
             "--ledger", "FILE|URI",
-            "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file."),
+            "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file."
+        ),
         .init(
             "--token-file", "FILE",
             "The tokens that may use the ledger, one a line: 'TOKEN', for everything but transfer and delete, or 'TOKEN scope,scope', with the scopes redeem, read, events, transfer and delete. SIGHUP reads it again."
@@ -23,7 +24,8 @@ package struct LedgerService: Sendable {
             "Grant this product only. Without it, every product of the app is for sale."),
         .init(
             "--webhook", "URL",
-            "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."),
+            "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
+        ),
         .init(
             "--webhook-secret-file", "FILE",
             "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
