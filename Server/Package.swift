@@ -68,9 +68,17 @@ let package = Package(
             path: "Tests/Trial",
             swiftSettings: toolSettings),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
-        tests(of: "PurchaseLedger", ["CChildProcess", "ServerText", library("AppStoreReceiptTesting")]),
+        // A webhook's receiver, and a PostgreSQL server of the tests' own.
+        .target(
+            name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
+            swiftSettings: toolSettings),
+        tests(of: "PurchaseLedger", ["LedgerTestSupport", "ServerText", library("AppStoreReceiptTesting")]),
         tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
-        tests(of: "LedgerService", ["HTTPService", "PurchaseLedger", "TrialSupport"]),
+        .testTarget(
+            name: "LedgerServiceTests",
+            dependencies: [
+                "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
+            ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
             swiftSettings: toolSettings),

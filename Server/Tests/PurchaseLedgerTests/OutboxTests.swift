@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 @testable import PurchaseLedger
 import Synchronization
 import Testing

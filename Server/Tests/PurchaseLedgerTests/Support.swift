@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 import PurchaseLedger
 import Testing
 

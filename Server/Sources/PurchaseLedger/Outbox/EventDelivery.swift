@@ -34,10 +34,10 @@ public final class EventDelivery: Sendable {
         // The time for a whole batch.
         self.init(
             ledger, to: webhook, maximumAttempts: maximumAttempts,
-            lease: .seconds(Self.batchSize * WebhookClient.timeLimit + 10))
+            lease: .seconds(Self.batchSize * WebhookClient.timeLimit + 5))
     }
 
-    private static let batchSize = 8
+    private static let batchSize = 4
 
     /// - Parameter lease: after which the events of a server that has crashed are delivered by another.
     init(_ ledger: PurchaseLedger, to webhook: Webhook, maximumAttempts: Int, lease: Duration) {

@@ -6,7 +6,7 @@ import SpanASN1
 @safe
 final class WebhookClient {
     /// How long one delivery may take, in seconds.
-    static let timeLimit = 10
+    static let timeLimit = 5
 
     private let webhook: Webhook
     private let handle: UnsafeMutableRawPointer?

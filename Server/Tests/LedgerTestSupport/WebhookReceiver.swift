@@ -2,29 +2,29 @@ import Foundation
 import Synchronization
 
 /// A server on a free port of this machine that answers each request with a status.
-final class WebhookReceiver: Sendable {
-    struct Received: Sendable {
-        let id: String
-        let signature: String
-        let body: String
+package final class WebhookReceiver: Sendable {
+    package struct Received: Sendable {
+        package let id: String
+        package let signature: String
+        package let body: String
     }
 
-    let url: String
+    package let url: String
     private let socket: Int32
     private let requests = Mutex<[Received]>([])
 
-    var received: [Received] { requests.withLock { $0 } }
+    package var received: [Received] { requests.withLock { $0 } }
 
     /// - Parameter status: the status of the answer, by the id of the event.
-    init(_ status: @escaping @Sendable (String) -> Int) throws {
+    package init(_ status: @escaping @Sendable (String) -> Int) throws {
         let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe bind(listener, $0, length) == 0 && listen(listener, 16) == 0
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 16) == 0
                     && getsockname(listener, $0, &length) == 0
             }
         }
@@ -59,7 +59,7 @@ final class WebhookReceiver: Sendable {
             let id = header("ledger-event-id")
             requests.withLock { $0.append(Received(id: id, signature: header("ledger-signature"), body: body)) }
             let answer = "HTTP/1.1 \(status(id)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
-            _ = unsafe send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+            _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
         }
     }
 
@@ -77,7 +77,7 @@ final class WebhookReceiver: Sendable {
 
     private func receive(_ connection: Int32, _ buffer: inout [UInt8]) -> Bool {
         var chunk = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe recv(connection, &chunk, chunk.count, 0)
+        let count = recv(connection, &chunk, chunk.count, 0)
         guard count > 0 else { return false }
         buffer += chunk.prefix(count)
         return true

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 
 /// A server of PostgreSQL in a temporary folder, on a socket in that folder. It ends when this process ends, however that ends.
-final class PostgreSQLServer: Sendable {
-    static let shared = Result { try PostgreSQLServer() }
+package final class PostgreSQLServer: Sendable {
+    package static let shared = Result { try PostgreSQLServer() }
 
     /// The folder of the server's commands; `nil` if PostgreSQL is not installed.
-    static let binaries: String? = {
+    package static let binaries: String? = {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return versions.sorted().reversed().map { "/usr/lib/postgresql/\($0)/bin" }.first {
             FileManager.default.isExecutableFile(atPath: $0 + "/postgres")
@@ -18,7 +18,7 @@ final class PostgreSQLServer: Sendable {
     /// Ends the server when it reads a line, and removes the folder, too, when its input ends.
     private let keeper = Mutex<ChildProcess?>(nil)
 
-    init() throws {
+    package init() throws {
         guard let binaries = Self.binaries else {
             throw ChildProcess.Failure(description: "PostgreSQL is not installed")
         }
@@ -42,7 +42,7 @@ final class PostgreSQLServer: Sendable {
 
     private var control: [String] { Self.user + [(Self.binaries ?? "") + "/pg_ctl", "-D", folder + "/data"] }
 
-    func start() throws {
+    package func start() throws {
         let options = "-k \(folder) -c listen_addresses= -c max_connections=150 -c log_min_messages=fatal"
         try ChildProcess.run(control + ["start", "-w", "-s", "-l", folder + "/log", "-o", options])
         let stop = control.joined(separator: " ") + " stop -s -m"
@@ -52,7 +52,7 @@ final class PostgreSQLServer: Sendable {
     }
 
     /// Ends the server, and its connections with it. ``start()`` begins again with the same databases.
-    func stop() {
+    package func stop() {
         keeper.withLock { keeper in
             keeper?.write("keep\n")
             keeper?.wait()
@@ -61,7 +61,7 @@ final class PostgreSQLServer: Sendable {
     }
 
     /// The URI of a new, empty schema.
-    func makeDatabase() throws -> String {
+    package func makeDatabase() throws -> String {
         let name = "ledger\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
         let server = "postgresql:///postgres?host=\(folder)&user=ledger"
         _ = try Self.query(server, "CREATE SCHEMA \(name)")
@@ -69,7 +69,7 @@ final class PostgreSQLServer: Sendable {
     }
 
     /// Runs statements, and returns their rows as text.
-    static func query(_ uri: String, _ statements: String) throws -> String {
+    package static func query(_ uri: String, _ statements: String) throws -> String {
         try ChildProcess.run([(binaries ?? "") + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", statements, uri])
     }
 }
