@@ -236,6 +236,18 @@ import TrialSupport
         #expect(server.residentKiB < 200 << 10)
     }
 
+    @Test func `where the system allows few open files, there are as many connections as fit`() throws {
+        let server = try ServerProcess(evidence.trustOptions, openFileCount: 200)
+        #expect(server.events("few-open-files").first?["connections"] as? Int == 72)
+        let clients = try (0..<72).map { _ in try Client(port: server.port) }
+        usleep(200_000)
+        #expect(try request("GET", "/healthz", port: server.port).status == 503)
+        for client in clients {
+            client.send(requestBytes("GET", "/healthz"))
+            #expect(client.receive()?.status == 200)
+        }
+    }
+
     // MARK: Operation
 
     @Test func `SIGTERM under load cuts no connection, and ends in time`() throws {

@@ -77,6 +77,21 @@ import TrialSupport
         #expect(answer?.text == "done" && answer?.headers["connection"]?.lowercased() == "close")
     }
 
+    @Test func `a stop without time ends the job that is under way, and cuts its connection`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+            usleep(500_000)
+            return Response(body: Array("done".utf8))
+        }
+        for _ in 0..<3 {
+            let daemon = try daemon([slow])
+            let clients = try (0..<3).map { _ in try Client(port: daemon.address.port) }
+            for client in clients { client.send(requestBytes("POST", "/slow")) }
+            usleep(100_000)
+            #expect(daemon.stop(within: .zero) == 3)
+            for client in clients { #expect(client.receive()?.text ?? "done" == "done") }
+        }
+    }
+
     @Test func `a client that leaves while its request is queued is no fault`() throws {
         let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
             usleep(200_000)

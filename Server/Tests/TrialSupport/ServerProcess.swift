@@ -17,11 +17,17 @@ package final class ServerProcess {
             path: "../../.build/debug/receipt-server")
     }
 
-    package init(_ options: [String] = [], environment: [String: String] = [:]) throws {
+    /// - Parameter openFileCount: The number of open files that the system allows it; `nil` for that of this process.
+    package init(
+        _ options: [String] = [], environment: [String: String] = [:], openFileCount: Int? = nil
+    ) throws {
         errorFile = FileManager.default.temporaryDirectory.appending(path: "receipt-server-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: errorFile.path(percentEncoded: false), contents: nil)
-        process.executableURL = Self.executable
-        process.arguments = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"] + options
+        process.executableURL = URL(filePath: "/bin/bash")
+        process.arguments =
+            ["-c", (openFileCount.map { "ulimit -n \($0); " } ?? "") + "exec \"$@\"", "-"]
+            + [Self.executable.path(percentEncoded: false), "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+            + options
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardError = try FileHandle(forWritingTo: errorFile)
         try process.run()

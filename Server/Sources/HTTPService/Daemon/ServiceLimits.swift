@@ -4,6 +4,8 @@ package struct ServiceLimits: Sendable {
     package var maximumBodyByteCount = 1 << 20
     /// The maximum number of open connections. The answer to a request on another one is 503.
     package var maximumConnectionCount = 4096
+    /// Whether there may be fewer connections, because the system allows fewer open files.
+    package var allowsFewerConnections = true
     /// The maximum number of requests that wait for a thread of the queue or are being answered there, and of large bodies in memory. The answer to
     /// another one is 503.
     package var queueCapacity = 256
@@ -28,4 +30,9 @@ package struct ServiceLimits: Sendable {
 
     /// The number of files that the process may have to open.
     package var openFileCount: Int { maximumConnectionCount + busyConnectionCount + 64 }
+
+    /// Lowers the number of connections to what so many open files allow.
+    mutating func fit(openFileCount count: Int) {
+        maximumConnectionCount = min(maximumConnectionCount, max(min((count - 64) / 9 * 8, count - 128), 1))
+    }
 }

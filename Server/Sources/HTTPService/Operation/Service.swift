@@ -72,12 +72,7 @@ package struct Service {
 
     /// Runs until SIGTERM or SIGINT. A second signal ends the process at once.
     package func run() throws(ConfigurationError) {
-        let count = limits.openFileCount
-        if let allowed = System.allowOpenFiles(count) {
-            throw ConfigurationError(
-                "\(limits.maximumConnectionCount) connections need \(count) open files, and this system allows \(allowed); see --connections and 'ulimit -n'"
-            )
-        }
+        let limits = try allowOpenFiles()
         // Threads that start now inherit this: only this thread takes these signals.
         let signals = SignalSet([SIGTERM, SIGINT, SIGHUP])
         signals.block()
@@ -110,6 +105,24 @@ package struct Service {
         }
         stop(daemon, metricsDaemon, signals)
         finish()
+    }
+
+    /// Raises the number of open files as far as the system allows, and returns the limits that fit.
+    private func allowOpenFiles() throws(ConfigurationError) -> ServiceLimits {
+        let count = limits.openFileCount
+        guard let allowed = System.allowOpenFiles(count) else { return limits }
+        guard limits.allowsFewerConnections else {
+            throw ConfigurationError(
+                "\(limits.maximumConnectionCount) connections need \(count) open files, and this system allows \(allowed); see --connections and 'ulimit -n'"
+            )
+        }
+        var limits = limits
+        limits.fit(openFileCount: allowed)
+        _ = System.allowOpenFiles(allowed)
+        log.write(
+            .warning, "few-open-files",
+            [("open_files", .number(allowed)), ("connections", .number(limits.maximumConnectionCount))])
+        return limits
     }
 
     private func stop(_ daemon: HTTPDaemon, _ metricsDaemon: HTTPDaemon?, _ signals: SignalSet) {

@@ -2,7 +2,9 @@ extension ServiceLimits {
     /// The options for limits.
     package static let options: [OptionTable.Option] = [
         .init("--maximum-body", "BYTES", "The maximum size of a request's body; 1048576 by default. Beyond it: 413."),
-        .init("--connections", "NUMBER", "The maximum number of open connections; 4096 by default. Beyond it: 503."),
+        .init(
+            "--connections", "NUMBER",
+            "The maximum number of open connections; 4096 by default, or as many as the system allows. Beyond it: 503."),
         .init(
             "--queue", "NUMBER",
             "The maximum number of requests that wait because they are large (more than 64 KiB) or slow; 256 by default. Beyond it: 503."
@@ -18,7 +20,10 @@ extension ServiceLimits {
     package init(_ values: OptionTable.Values) throws(ConfigurationError) {
         self.init()
         if let number = try values.number("--maximum-body", 1...(64 << 20)) { maximumBodyByteCount = number }
-        if let number = try values.number("--connections", 1...1_000_000) { maximumConnectionCount = number }
+        if let number = try values.number("--connections", 1...1_000_000) {
+            maximumConnectionCount = number
+            allowsFewerConnections = false
+        }
         if let number = try values.number("--queue", 1...1_000_000) { queueCapacity = number }
         if let number = try values.number("--threads", 1...1024) { threadCount = number }
         if let time = try values.seconds("--header-time") { headerTime = time }
