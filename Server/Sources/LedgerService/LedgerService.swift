@@ -7,7 +7,7 @@ package struct LedgerService: Sendable {
     package let routes: [Route]
     private let ledger: PurchaseLedger
     private let tokens: AccessTokens
-    private let delivery: EventDelivery?
+    private let delivery: EventDelivery
     private let log: ServiceLog
 
     package static let options: [OptionTable.Option] = [
@@ -54,7 +54,7 @@ package struct LedgerService: Sendable {
             throw ConfigurationError("--ledger: \(error)")
         }
         let ledger = ledger
-        delivery = webhook.map { EventDelivery(ledger, to: $0) }
+        delivery = EventDelivery(ledger, to: webhook)
         self.log = log
         routes = LedgerRoutes(ledger, verifier, tokens, log).routes
     }
@@ -83,12 +83,11 @@ package struct LedgerService: Sendable {
         }
     }
 
-    /// Starts to deliver events, on a thread of its own.
+    /// Starts to deliver events, and to grant renewals that begin, on a thread of its own.
     ///
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
-        guard let delivery else { return {} }
-        let log = log
+        let (delivery, log) = (delivery, log)
         let thread = Thread {
             delivery.run { error in
                 log.write(

@@ -31,7 +31,7 @@ import TrialSupport
     @Test func `a server that is killed under load loses no acknowledged grant, and grants none twice`() throws {
         let rounds = 50
         let receiver = try WebhookReceiver { _ in 200 }
-        let clients = Mutex(Clients())
+        let clients = Guarded(Clients())
         for _ in 0..<rounds {
             let server = try LedgerProcess(evidence, file, webhook: receiver.url)
             let isOver = Atomic(false)
@@ -78,7 +78,7 @@ import TrialSupport
     }
 
     private static func load(
-        _ evidence: MintedEvidence, _ port: UInt16, _ clients: borrowing Mutex<Clients>,
+        _ evidence: MintedEvidence, _ port: UInt16, _ clients: Guarded<Clients>,
         _ isOver: borrowing Atomic<Bool>
     ) {
         guard let client = try? Client(port: port) else { return }
@@ -98,7 +98,7 @@ import TrialSupport
     /// Returns whether the request was answered.
     @discardableResult
     private static func redeem(
-        _ transaction: Int, _ evidence: MintedEvidence, _ client: Client, _ clients: borrowing Mutex<Clients>
+        _ transaction: Int, _ evidence: MintedEvidence, _ client: Client, _ clients: Guarded<Clients>
     ) -> Bool {
         let account = Clients.account(of: transaction)
         guard let coins = try? evidence.coins(transaction),

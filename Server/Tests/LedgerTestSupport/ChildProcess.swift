@@ -9,7 +9,7 @@ package final class ChildProcess: Sendable {
     package let id: Int32
     private let input: Int32
     private let output: Int32
-    private let status = Mutex<Int32?>(nil)
+    private let status = Guarded<Int32?>(nil)
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String

@@ -16,7 +16,7 @@ package final class PostgreSQLServer: Sendable {
     private let folder: String
     private let databases = Atomic(0)
     /// Ends the server when it reads a line, and removes the folder, too, when its input ends.
-    private let keeper = Mutex<ChildProcess?>(nil)
+    private let keeper = Guarded<ChildProcess?>(nil)
 
     package init() throws {
         guard let binaries = Self.binaries else {

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A server on a free port of this machine that answers each request with a status.
 package final class WebhookReceiver: Sendable {
@@ -11,7 +10,7 @@ package final class WebhookReceiver: Sendable {
 
     package let url: String
     private let socket: Int32
-    private let requests = Mutex<[Received]>([])
+    private let requests = Guarded<[Received]>([])
 
     package var received: [Received] { requests.withLock { $0 } }
 

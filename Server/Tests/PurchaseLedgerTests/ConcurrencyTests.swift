@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 @testable import PurchaseLedger
 import Synchronization
 import Testing
@@ -15,9 +16,9 @@ import Testing
         let evidence = try transactions.map { try history.evidence($0, signedAt: day(1)) }
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
-        let granted = Mutex<[String: String]>([:])
-        let outcomes = Mutex<[Outcome: Int]>([:])
-        let failures = Mutex<[String]>([])
+        let granted = Guarded<[String: String]>([:])
+        let outcomes = Guarded<[Outcome: Int]>([:])
+        let failures = Guarded<[String]>([])
         let start = ContinuousClock.now
         let next = Atomic(0)
         DispatchQueue.concurrentPerform(iterations: 16) { thread in
@@ -63,7 +64,7 @@ import Testing
         let transactions = (0..<20).map { _ in history.buyConsumable("coins", at: day(0)) }
         let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: transactions))
         try place.withLedger { ledger throws in
-            let answers = Mutex<[[Outcome]]>([])
+            let answers = Guarded<[[Outcome]]>([])
             DispatchQueue.concurrentPerform(iterations: 16) { _ in
                 let answer = try? ledger.outcomes(receipt, for: "anna", key: "k", at: day(1))
                 answers.withLock { $0.append(answer ?? []) }
@@ -88,7 +89,7 @@ import Testing
         }
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
-        let failures = Mutex<[String]>([])
+        let failures = Guarded<[String]>([])
         DispatchQueue.concurrentPerform(iterations: 64) { number in
             do {
                 _ = try ledgers[number % 2].redeem(receipts[number % 16], for: "account \(number % 5)", at: day(1))

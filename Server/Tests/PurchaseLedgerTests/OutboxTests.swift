@@ -60,7 +60,7 @@ import Testing
         try place.withLedger { ledger in
             try redeem(ledger, ["anna", "anna", "ben"])
             let first = try #require(ledger.events().first { $0.account == "anna" }).id
-            let failures = Mutex(2)
+            let failures = Guarded(2)
             let receiver = try WebhookReceiver { id in
                 id == first
                     && failures.withLock {
@@ -115,7 +115,7 @@ import Testing
     @Test func `two servers deliver each event once while both run`() throws {
         try (Place.available.last ?? .sqlite).withLedger { ledger in
             try redeem(ledger, (0..<40).map { "account \($0)" })
-            let taken = Mutex<[String]>([])
+            let taken = Guarded<[String]>([])
             DispatchQueue.concurrentPerform(iterations: 8) { _ in
                 for _ in 0..<5 {
                     let events = (try? ledger.takeEvents(limit: 4, lease: .seconds(100), at: .now)) ?? []

@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// Delivers the events of a ledger to a webhook.
+/// Does what a ledger has to do without a request: it delivers events to a webhook, grants renewals that begin, and removes what is no longer needed.
 ///
 /// Each event is delivered at least once, and those of one account in their order. Each has an id, by which the receiver ignores what it has seen. Several servers
 /// may deliver the events of one ledger.
@@ -19,7 +19,7 @@ public final class EventDelivery: Sendable {
     static let retention = Duration.seconds(30 * 86_400)
 
     private let ledger: PurchaseLedger
-    private let webhook: Webhook
+    private let webhook: Webhook?
     private let maximumAttempts: Int64
     private let lease: Duration
     private let isStopped = Atomic(false)
@@ -28,9 +28,9 @@ public final class EventDelivery: Sendable {
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
-    ///   - webhook: Where to deliver.
+    ///   - webhook: Where to deliver; `nil` for nowhere. Events then wait in the outbox.
     ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes three days.
-    public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook, maximumAttempts: Int = 80) {
+    public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int = 80) {
         // The time for a whole batch.
         self.init(
             ledger, to: webhook, maximumAttempts: maximumAttempts,
@@ -40,7 +40,7 @@ public final class EventDelivery: Sendable {
     private static let batchSize = 4
 
     /// - Parameter lease: after which the events of a server that has crashed are delivered by another.
-    init(_ ledger: PurchaseLedger, to webhook: Webhook, maximumAttempts: Int, lease: Duration) {
+    init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int, lease: Duration) {
         self.ledger = ledger
         self.webhook = webhook
         self.maximumAttempts = Int64(maximumAttempts)
@@ -51,7 +51,7 @@ public final class EventDelivery: Sendable {
     ///
     /// - Parameter onError: Is told when the database fails, and of each event that is dead.
     public func run(onError: (LedgerError) -> Void) {
-        let client = WebhookClient(webhook)
+        let client = webhook.map(WebhookClient.init)
         var nextCleaning = ContinuousClock.now
         while !isStopped.load(ordering: .relaxed) {
             do throws(LedgerError) {
@@ -60,7 +60,7 @@ public final class EventDelivery: Sendable {
                     nextCleaning = ContinuousClock.now + .seconds(3600)
                 }
                 try ledger.settleBegun()
-                if try deliver(with: client, onError) > 0 { continue }
+                if let client, try deliver(with: client, onError) > 0 { continue }
             } catch {
                 onError(error)
             }
