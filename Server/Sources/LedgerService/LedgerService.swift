@@ -51,7 +51,7 @@ package struct LedgerService: Sendable {
         do throws(LedgerError) {
             ledger = try PurchaseLedger(location, policy: policy)
         } catch {
-            throw ConfigurationError("--ledger: \(error)")
+            throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
         let ledger = ledger
         delivery = EventDelivery(ledger, to: webhook)

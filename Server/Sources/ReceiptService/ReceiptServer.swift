@@ -42,7 +42,8 @@ package enum ReceiptServer {
         \(options.help)
 
         SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
-        SIGINT, 2 for a configuration with which it cannot start.
+        SIGINT, 1 for a ledger whose database does not answer at the start, 2 for a configuration with which it
+        cannot start.
         """
     }
 
@@ -81,7 +82,7 @@ package enum ReceiptServer {
             return 0
         } catch {
             print("receipt-server: \(error)", true)
-            return 2
+            return error.isTemporary ? 1 : 2
         }
     }
 

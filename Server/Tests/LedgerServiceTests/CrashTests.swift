@@ -165,4 +165,23 @@ import TrialSupport
         }
         server.kill()
     }
+
+    @Test func `SIGHUP reads the tokens again, and the log has none`() throws {
+        let server = try LedgerProcess(evidence, file)
+        let client = try Client(port: server.port)
+        func status() throws -> Int? { LedgerProcess.redeem(try evidence.coins(1), for: "anna", over: client)?.status }
+        #expect(try status() == 200)
+        try evidence.write(Array("short\n".utf8), to: "tokens")
+        server.process.signal(SIGHUP)
+        #expect(server.process.readLine()?.contains("tokens-not-reloaded") == true)
+        #expect(try status() == 200)
+        try evidence.write(Array("another-token-for-the-backend\n".utf8), to: "tokens")
+        server.process.signal(SIGHUP)
+        let line = try #require(server.process.readLine())
+        #expect(line.contains("tokens-reloaded") && !line.contains("another-token"))
+        #expect(try status() == 401)
+        server.process.signal(SIGTERM)
+        let rest = server.process.readAll()
+        #expect(server.process.wait() == 0 && !rest.contains("token"))
+    }
 }

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
-import HTTPService
+@testable import HTTPService
 @testable import LedgerService
 @testable import PurchaseLedger
 import Testing
@@ -18,9 +18,11 @@ struct LedgerRoutesTests {
     private let tokens: AccessTokens
     private let table: RouteTable
     private let ledger: PurchaseLedger
+    private let document: OpenAPILedger
 
     init() throws {
         evidence = try minted.get()
+        document = try OpenAPILedger()
         folder = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "tokens").path
@@ -43,7 +45,27 @@ struct LedgerRoutesTests {
     ) -> Response {
         var fields = query.map { Request.Field(.query, $0, $1) }
         if let token { fields.append(.init(.header, "Authorization", "Bearer \(token)")) }
-        return table.answer(Request(method: method, path: path, fields: fields, body: Array(body.utf8)))
+        let response = table.answer(Request(method: method, path: path, fields: fields, body: Array(body.utf8)))
+        expectDescribed(response, method, path)
+        return response
+    }
+
+    /// Compares an answer with `openapi-ledger.json`.
+    private func expectDescribed(_ response: Response, _ method: String, _ path: String) {
+        guard case .route(let index, _) = table.match(method, path) else {
+            Issue.record("no route for \(method) \(path)")
+            return
+        }
+        let body = (try? JSONSerialization.jsonObject(with: Data(response.body))) ?? ""
+        let fault = document.fault(method, table.routes[index].path, response.status, body)
+        #expect(fault == nil, "\(method) \(path): \(fault ?? "")")
+    }
+
+    @Test func `every route is described, and no other`() {
+        let routes = table.routes.map { route in
+            if case .only(let method) = route.methods { "\(method) \(route.path)" } else { route.path }
+        }
+        #expect(Set(routes) == document.operations)
     }
 
     private func object(_ response: Response) throws -> [String: Any] {
