@@ -38,11 +38,17 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
 
 /// The outcome of one transaction of a request.
 public struct TransactionOutcome: Sendable, Codable {
+    /// The transaction's identifier.
     public let transactionID: String
+    /// The identifier of the first transaction of the purchase, as the evidence has it.
     public let originalTransactionID: String
+    /// The product's identifier.
     public let productID: String
+    /// The app's bundle id.
     public let bundleID: String?
+    /// The environment of the purchase.
     public let environment: AppStoreEnvironment?
+    /// What the client is told.
     public let outcome: Outcome
     /// The access that the purchase gave when the request was answered, such as `active`, by ``AppStoreReceipt/Entitlements/Access-swift.enum/code``; `nil` if it was
     /// not decided.

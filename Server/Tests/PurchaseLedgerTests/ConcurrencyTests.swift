@@ -14,7 +14,7 @@ import Testing
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let transactions = (0..<100).map { _ in history.buyConsumable("coins", at: day(0)) }
         let evidence = try transactions.map { try history.evidence($0, signedAt: day(1)) }
-        let location = try place.makeLocation()
+        let location = try place.makeLocation(onDisk: true)
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         let granted = Guarded<[String: String]>([:])
         let outcomes = Guarded<[Outcome: Int]>([:])
@@ -56,6 +56,48 @@ import Testing
             #expect(events.map(\.sequence) == Array(1...Int64(events.count)))
         }
         withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `many purchases of many accounts are granted at the same time`(_ place: Place) throws {
+        let count = 2000
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let transactions = (0..<count).map { _ in history.buyConsumable("coins", at: day(0)) }
+        let builders = history.transactions(signedAt: day(1))
+        let evidence = try builders.map { try Minted.evidence($0) }
+        let location = try place.makeLocation(onDisk: true)
+        let ledger = try PurchaseLedger(location.text)
+        let granted = Guarded(0)
+        let next = Atomic(0)
+        let start = ContinuousClock.now
+        DispatchQueue.concurrentPerform(iterations: 16) { _ in
+            while case let number = next.wrappingAdd(1, ordering: .relaxed).oldValue, number < count {
+                let outcomes = try? ledger.outcomes(evidence[number], for: "account \(number % 500)", at: day(1))
+                if outcomes == [.granted] { granted.withLock { $0 += 1 } }
+            }
+        }
+        let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
+        print("ledger: \(place.rawValue): \(Int(Double(count) / seconds)) grants a second, each durable, 16 threads")
+        #expect(granted.withLock { $0 } == transactions.count)
+        #expect(try ledger.events().count == count)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `a receipt with many purchases is redeemed as a whole`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for _ in 0..<1000 { history.buyConsumable("coins", at: day(0)) }
+        let receipt = try Minted.evidence(history.receipt(signedAt: day(1)))
+        try place.withLedger { ledger in
+            for outcome in [Outcome.granted, .alreadyYours] {
+                let start = ContinuousClock.now
+                let outcomes = try ledger.outcomes(receipt, for: "anna", at: day(1))
+                let time = (ContinuousClock.now - start) / .milliseconds(1)
+                print(
+                    "ledger: \(place.rawValue): 1,000 purchases of one receipt: \(outcome.rawValue) in \(Int(time)) ms")
+                #expect(outcomes == Array(repeating: outcome, count: 1000))
+            }
+        }
     }
 
     @Test(arguments: Place.available)

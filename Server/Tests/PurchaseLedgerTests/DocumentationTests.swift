@@ -70,6 +70,31 @@ import Testing
         }
     }
 
+    @Test func `the code of the page compiles and grants`() throws {
+        let folder = try TemporaryFolder()
+        let verifier = try Minted.verifier.get()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let body = try #require(history.transaction(coins, signedAt: day(0))).signed(by: Minted.authority.get())
+        var delivered: [String] = []
+        func deliver(_ product: String, _ quantity: Int64) { delivered.append("\(quantity) \(product)") }
+        func redeem(_ path: String, for account: String) throws {
+            let ledger = try PurchaseLedger(path)
+            let redemption = try ledger.redeem(verifier.verify(body), for: account)
+            for outcome in redemption.outcomes where outcome.outcome == .granted {
+                deliver(outcome.productID, outcome.quantity)
+            }
+        }
+        for account in ["anna", "anna", "ben"] { try redeem(folder.path + "/ledger.db", for: account) }
+        #expect(delivered == ["3 coins"])
+        let lines = [
+            "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
+            "for outcome in redemption.outcomes where outcome.outcome == .granted {",
+            "    deliver(outcome.productID, outcome.quantity)",
+        ]
+        #expect(text.contains(lines.joined(separator: "\n")))
+    }
+
     @Test func `the tables and the outcomes of the page are those of the library`() throws {
         try Place.sqlite.withLedger { ledger in
             let rows = try run("SELECT name FROM sqlite_master WHERE type = 'table'", ledger)

@@ -126,6 +126,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available)
+    func `delivered events and old answers are removed, and nothing else`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            for key in ["a", "b", "c"] {
+                let transaction = history.buyConsumable("coins", at: day(0))
+                let evidence = try history.evidence(transaction, signedAt: day(1))
+                _ = try ledger.redeem(evidence, for: key, idempotencyKey: key, at: day(key == "c" ? 40 : 1))
+            }
+            let events = try ledger.takeEvents(limit: 1, lease: .seconds(1), at: day(1))
+            try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: day(1))
+            try ledger.removeHistory(before: day(2))
+            #expect(try ledger.events().count == 2 && ledger.outboxCounts() == (2, 0))
+            let answers = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT idempotency_key FROM answers")
+            }
+            #expect(try answers.map { try $0.text(0) } == ["c"])
+            #expect(try LedgerState(ledger).grants.count == 3)
+        }
+    }
+
     @Test func `a webhook is HTTPS, or this machine`() {
         for url in [
             "http://example.com/", "ftp://localhost/", "file:///etc/passwd", "example.com", "", "https://",

@@ -50,10 +50,10 @@ func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_6
 final class TemporaryFolder {
     let path: String
 
-    init() throws {
-        // In memory where there is such a folder: these tests write much, and none of them ends the machine.
+    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much, and need none, because none of them ends the machine.
+    init(onDisk: Bool = false) throws {
         let memory = URL(filePath: "/dev/shm")
-        let isUsable = FileManager.default.isWritableFile(atPath: memory.path)
+        let isUsable = !onDisk && FileManager.default.isWritableFile(atPath: memory.path)
         let parent = isUsable ? memory : FileManager.default.temporaryDirectory
         path = parent.appending(path: "ledger-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -72,10 +72,10 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 
     /// A new, empty ledger.
-    func makeLocation() throws -> Location {
+    func makeLocation(onDisk: Bool = false) throws -> Location {
         switch self {
         case .sqlite:
-            let folder = try TemporaryFolder()
+            let folder = try TemporaryFolder(onDisk: onDisk)
             return Location(text: folder.path + "/ledger.db", folder: folder)
         case .postgreSQL: return Location(text: try PostgreSQLServer.shared.get().makeDatabase(), folder: nil)
         }

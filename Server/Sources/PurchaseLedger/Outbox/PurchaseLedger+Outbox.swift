@@ -115,10 +115,23 @@ extension PurchaseLedger {
 
     /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date.
     public func removeHistory(before date: Instant) throws(LedgerError) {
-        try store.write { (connection) throws(LedgerError) in
-            _ = try connection.run(
-                "DELETE FROM outbox WHERE state = 'delivered' AND made_at < $1", [SQLValue(date)])
-            _ = try connection.run("DELETE FROM answers WHERE answered_at < $1", [SQLValue(date)])
+        for statement in [
+            """
+            DELETE FROM outbox WHERE id IN (
+                SELECT id FROM outbox WHERE state = 'delivered' AND made_at < $1 LIMIT 1000) RETURNING 1
+            """,
+            """
+            DELETE FROM answers WHERE (account, idempotency_key) IN (
+                SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
+            """,
+        ] {
+            // In parts, which others do not wait for.
+            var count = 1000
+            while count == 1000 {
+                count = try store.write { (connection) throws(LedgerError) in
+                    try connection.run(statement, [SQLValue(date)]).count
+                }
+            }
         }
     }
 }
