@@ -5,12 +5,7 @@ import LedgerService
 package enum ReceiptServer {
     package static let version = "0.1.0"
 
-    static let options: OptionTable = {
-        var options = ReceiptConfiguration.options + LedgerService.options + Service.options
-        options.append(.init("--help", "", "Prints this help."))
-        options.append(.init("--version", "", "Prints the version."))
-        return OptionTable(options)
-    }()
+    static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
 
     static var help: String {
         """
@@ -40,6 +35,9 @@ package enum ReceiptServer {
         values by commas. An option on the command line counts instead of its variable.
 
         \(options.help)
+
+          --help       Prints this help.
+          --version    Prints the version.
 
         SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
         SIGINT, 1 for a ledger whose database does not answer at the start, 2 for a configuration with which it

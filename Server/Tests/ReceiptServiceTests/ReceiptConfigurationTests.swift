@@ -98,8 +98,11 @@ struct ReceiptConfigurationTests {
         let root = try evidence.authority.trustAnchor.der
         let cases: [([UInt8], String)] = [
             (Array(root.dropLast()), "certificate 1 is malformed"), (Array("x".utf8), "no certificate"),
-            (Array(pem(root).dropLast(40)), "no certificate"),
-            (Array("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----".utf8), "PEM block 1 is malformed"),
+            (Array(pem(root).dropLast(40)), "the PEM block at byte 1 is malformed"),
+            (
+                Array("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----".utf8),
+                "the PEM block at byte 0 is malformed"
+            ),
         ]
         for (bytes, words) in cases {
             let file = try evidence.write(bytes, to: "damaged")

@@ -9,6 +9,8 @@ import Darwin
 #endif
 
 /// A listener that answers with the routes of a table, on threads of GNU libmicrohttpd.
+///
+/// Those threads use it until ``stop(within:)`` has returned. Do not release it before.
 @safe
 package final class HTTPDaemon: @unchecked Sendable {
     let routes: RouteTable
@@ -21,7 +23,7 @@ package final class HTTPDaemon: @unchecked Sendable {
     /// The address on which it listens.
     package let address: ListenAddress
     private let listeningSocket: CInt
-    /// Set once, before the first request is handled, and used by the thread that starts and stops the daemon.
+    /// Only the thread that starts and stops the daemon uses it.
     private var daemon: OpaquePointer?
 
     /// Starts to listen.
@@ -38,6 +40,10 @@ package final class HTTPDaemon: @unchecked Sendable {
         listeningSocket = socket.descriptor
         metrics = ServiceMetrics(routes)
         queue = WorkQueue(capacity: limits.queueCapacity, threadCount: limits.threadCount)
+        guard queue.hasThreads else {
+            close(socket.descriptor)
+            throw ListenError(address: address, reason: "the system has no thread to give")
+        }
         var options = http_options()
         options.listening_socket = socket.descriptor
         options.thread_count = UInt32(clamping: limits.threadCount)

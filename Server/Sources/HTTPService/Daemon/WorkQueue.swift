@@ -35,6 +35,8 @@ final class WorkQueue: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
+    /// Whether there is a thread at all, without which no job would be done.
+    var hasThreads: Bool { !threads.isEmpty }
     var occupiedCount: Int { occupied.load(ordering: .relaxed) }
 
     /// Takes a place; `false` if none is free.

@@ -55,22 +55,23 @@ enum CertificateFile {
         // A certificate is a SEQUENCE, whose tag no text begins with that is followed by a length.
         if bytes.first == 0x30 { return [bytes] }
         var certificates: [[UInt8]] = []
-        var body: [UInt8]?
-        for line in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
-            if line.starts(with: "-----BEGIN CERTIFICATE-----".utf8) {
-                body = []
-            } else if line.starts(with: "-----END CERTIFICATE-----".utf8) {
-                guard let text = body, let der = try? Base64.decode(text.span, as: .pem) else {
-                    throw ConfigurationError("\(file): PEM block \(certificates.count + 1) is malformed")
-                }
-                certificates.append(der)
-                body = nil
-            } else {
-                // What stands between blocks is explanatory text.
-                body?.append(contentsOf: line)
-            }
+        var position = 0
+        while let start = blockStart(in: bytes, from: position) {
+            guard let block = try? PEMBlock(in: bytes.span, from: start),
+                let der = try? Base64.decode(bytes[block.body].span, as: .pem)
+            else { throw ConfigurationError("\(file): the PEM block at byte \(start) is malformed") }
+            // A file may have other things, such as parameters of a key.
+            if bytes[block.label].elementsEqual("CERTIFICATE".utf8) { certificates.append(der) }
+            position = block.end
         }
-        guard body == nil, !certificates.isEmpty else { throw ConfigurationError("\(file): no certificate") }
+        guard !certificates.isEmpty else { throw ConfigurationError("\(file): no certificate") }
         return certificates
+    }
+
+    /// The start of the first line that begins a block. The text before it is explanatory (RFC 7468, 2).
+    private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
+        text.indices[position...].first { index in
+            (index == 0 || text[index - 1] == UInt8(ascii: "\n")) && text[index...].starts(with: PEMBlock.start.utf8)
+        }
     }
 }
