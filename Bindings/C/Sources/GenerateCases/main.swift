@@ -31,7 +31,7 @@ func json(_ options: Case.Options) -> String {
     var members: [String] = []
     func add(_ name: String, _ value: String?) { if let value { members.append("\"\(name)\": \(value)") } }
     func add(_ name: String, _ texts: [String]) { if !texts.isEmpty { add(name, list(texts)) } }
-    add("bundle_ids", options.bundleIDs)
+    add("bundle_id", options.bundleIDs)
     add("environments", options.environments)
     add("app_apple_id", options.appAppleID.map(quoted))
     add("roots", options.roots)
