@@ -137,7 +137,7 @@ static const struct {
     asr_status (*integer)(asr_options *, int64_t);
     asr_status (*boolean)(asr_options *, int32_t);
 } setters[] = {
-    {"bundleIds", .string = asr_options_add_bundle_id},
+    {"bundleId", .string = asr_options_add_bundle_id},
     {"environments", .string = asr_options_add_environment},
     {"appAppleId", .string = asr_options_set_app_apple_id},
     {"roots", .bytes = asr_options_add_roots},
