@@ -117,7 +117,8 @@ typedef struct asr_error {
  *                      {"verified":true,"trust":{…},"receipt":{…}}
  *                      {"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,…}}
  *                  A JWS is the member "transaction", "renewal_info", "app_transaction", "notification" or "realtime_request"; the signed
- *                  parts of a notification follow it. A transaction receipt is the member "transaction_receipt".
+ *                  parts of a notification follow it. A transaction receipt is the member "transaction_receipt". The contents are always the member that
+ *                  follows "trust".
  * ASR_JSON_BRIEF   the verdict without contents: {"verified":true,"kind":"receipt","trust":{…}}, where "kind" is the name of the member that
  *                  the full verdict has. A refusal is the same as in full.
  * ASR_JSON_NONE    no JSON.

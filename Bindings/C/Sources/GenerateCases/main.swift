@@ -39,7 +39,11 @@ func json(_ options: Case.Options) -> String {
     add("storekit_testing", options.isStoreKitTesting ? "true" : nil)
     add("distrusted", options.distrusted)
     add("maximum_age", options.maximumAge.map(String.init))
-    add("validation_date", options.validationDate.map(String.init))
+    switch options.validationDate {
+    case .now: add("validation_date", "\"now\"")
+    case .date(let date): add("validation_date", String(date))
+    case nil: break
+    }
     add("allows_rsa_1024", options.allowsRSA1024 ? "true" : nil)
     add("clock", options.clock.map(String.init))
     return "{" + members.joined(separator: ", ") + "}"
