@@ -50,8 +50,11 @@ func files(t testing.TB, names ...string) (contents [][]byte) {
 func (c *sharedCase) options(t testing.TB) []Option {
 	o := c.Options
 	options := []Option{
-		BundleID(o.BundleID...), Environments(o.Environments...), Roots(files(t, o.Roots...)...),
+		Environments(o.Environments...), Roots(files(t, o.Roots...)...),
 		TransactionReceiptIssuers(files(t, o.Issuers...)...), Distrusted(o.Distrusted...)}
+	if o.BundleID != nil {
+		options = append(options, BundleID(o.BundleID...))
+	}
 	if o.AppAppleID != "" {
 		options = append(options, AppAppleID(o.AppAppleID))
 	}
@@ -227,6 +230,14 @@ func TestAnOptionThatCannotBeReadIsNamed(t *testing.T) {
 		if !errors.As(err, &e) || e.Status != Usage || e.HTTPStatus() != 500 || e.Message != "the option "+name+" cannot be read" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestAnEmptySettingIsNotEveryApp(t *testing.T) {
+	_, err := NewVerifier(BundleID())
+	var e *VerificationError
+	if !errors.As(err, &e) || e.Code != "no-bundle-id" || e.Status != Configuration {
+		t.Error(err)
 	}
 }
 

@@ -50,6 +50,9 @@ func (o *options) texts(name string, values []string, set func(*C.char) C.asr_st
 
 // BundleID accepts these apps. Without any, compare the bundle id in the contents before you grant anything.
 func BundleID(ids ...string) Option {
+	if len(ids) == 0 { // A setting that was left empty, and not every app. The library refuses an empty id.
+		ids = []string{""}
+	}
 	return func(o *options) {
 		o.texts("BundleID", ids, func(id *C.char) C.asr_status { return C.asr_options_add_bundle_id(o.handle, id) })
 	}

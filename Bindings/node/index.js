@@ -96,7 +96,8 @@ class Verifier {
     const entries = [];
     for (const [name, value] of Object.entries({ environments: 'production', ...options })) {
       if (value === undefined) continue;
-      for (const element of list(value)) {
+      // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
+      for (const element of name === 'bundleId' && value.length === 0 ? [''] : list(value)) {
         if (name === 'validationDate' || name === 'clock') entries.push([name, milliseconds(element)]);
         else if (name === 'maximumAge') entries.push([name, BigInt(element)]);
         else entries.push([name, name === 'roots' || name === 'transactionReceiptIssuers' ? bytes(element) : element]);

@@ -93,6 +93,7 @@ async function main() {
     const message = `the option ${name} cannot be read`;
     assert.throws(() => new Verifier({ [name]: value }), { code: 'usage', status: 4, httpStatus: 500, message });
   }
+  assert.throws(() => new Verifier({ bundleId: [] }), { code: 'no-bundle-id', status: 3 });
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
   assert.throws(() => verifier.verify(1), TypeError);

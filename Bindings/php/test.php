@@ -31,7 +31,7 @@ function run_case(array $case): array
 {
     $options = $case['options'];
     $verifier = new Verifier(
-        bundleId: $options['bundle_id'] ?? [],
+        bundleId: $options['bundle_id'] ?? null,
         environments: $options['environments'] ?? [],
         appAppleId: $options['app_apple_id'] ?? null,
         roots: array_map(file_of(...), $options['roots'] ?? []),
@@ -129,6 +129,13 @@ foreach (['environments' => 'nowhere', 'roots' => 'no certificate', 'bundleId' =
         same(['usage', 4, 500, "the option $name cannot be read"],
             [$error->code, $error->status, $error->httpStatus(), $error->getMessage()], $name);
     }
+}
+
+try {
+    new Verifier(bundleId: []);
+    same('no-bundle-id', 'accepted', 'no bundle id');
+} catch (VerificationError $error) {
+    same('no-bundle-id', $error->code, 'no bundle id');
 }
 
 $verifier = new Verifier(environments: 'production', roots: file_of('authority/root.der'));

@@ -156,7 +156,8 @@ void asr_options_free(asr_options *options);
  * The following functions set one option. They return ASR_VERIFIED, or ASR_USAGE if the value cannot be read; then nothing has changed.
  *
  * asr_options_add_bundle_id - accepts the app with this bundle id
- *     Can be repeated. Without any, the app is not checked: compare the bundle id in the JSON before you grant anything.
+ *     Can be repeated. Without any, the app is not checked: compare the bundle id in the JSON before you grant anything. With an empty one,
+ *     asr_verifier_new() returns ASR_CONFIGURATION: it comes from a setting that was left empty.
  *
  * asr_options_add_environment - accepts "production", "sandbox", "xcode" or "local-testing"
  *     Can be repeated, and is required at least once.

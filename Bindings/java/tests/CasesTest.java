@@ -126,6 +126,12 @@ public final class CasesTest {
         isUsage("bundleId", new Options().bundleId("a\0b"));
         isUsage("roots", new Options().roots(new byte[] {1}));
 
+        try (Verifier verifier = new Verifier(new Options().bundleId())) {
+            throw new AssertionError("no bundle id is accepted by " + verifier);
+        } catch (VerificationError error) {
+            same("no-bundle-id", error.code(), "no bundle id");
+        }
+
         byte[] receipt = file("receipts/1-purchase.der");
         Verifier verifier = new Verifier(cases[0].options.options());
         Evidence evidence = verifier.verify(receipt);

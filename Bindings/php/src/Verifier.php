@@ -16,7 +16,7 @@ final class Verifier
     private readonly CData $verifier;
 
     /**
-     * @param string|list<string> $bundleId the apps to accept. Without any, compare the bundle id in the contents before you grant anything
+     * @param string|list<string>|null $bundleId the apps to accept. Without any, compare the bundle id in the contents before you grant anything
      * @param string|list<string> $environments `production`, `sandbox`, `xcode`, `local-testing`
      * @param ?string $appAppleId the app's Apple id, a number. Notifications and real-time requests have it
      * @param string|list<string> $roots self-signed certificates in DER or PEM, trusted instead of Apple's
@@ -31,7 +31,7 @@ final class Verifier
      * @throws VerificationError if the options can accept nothing
      */
     public function __construct(
-        string|array $bundleId = [],
+        string|array|null $bundleId = null,
         string|array $environments = 'production',
         ?string $appAppleId = null,
         string|array $roots = [],
@@ -45,7 +45,8 @@ final class Verifier
     ) {
         $withLength = static fn (string|array $files) => array_map(static fn (string $file) => [$file, strlen($file)], (array) $files);
         $values = [
-            'bundleId' => ['add_bundle_id', (array) $bundleId],
+            // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
+            'bundleId' => ['add_bundle_id', $bundleId === [] ? [''] : (array) $bundleId],
             'environments' => ['add_environment', (array) $environments],
             'appAppleId' => ['set_app_apple_id', (array) $appAppleId],
             'roots' => ['add_roots', $withLength($roots)],

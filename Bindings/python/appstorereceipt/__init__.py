@@ -252,7 +252,8 @@ class Verifier:
                     raise VerificationError(_USAGE, "usage", "host", None, f"the option {name} cannot be read")
 
         try:
-            apply("bundle_id", "add_bundle_id", bundle_id)
+            # An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
+            apply("bundle_id", "add_bundle_id", None if bundle_id is None else bundle_id or "")
             apply("environments", "add_environment", environments)
             apply("app_apple_id", "set_app_apple_id", None if app_apple_id is None else str(app_apple_id))
             apply("roots", "add_roots", roots)

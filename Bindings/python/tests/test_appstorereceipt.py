@@ -133,6 +133,10 @@ class Values(unittest.TestCase):
             error = raised.exception
             self.assertEqual((error.status, error.code, error.category, error.http_status), (4, "usage", "host", 500))
             self.assertEqual(error.message, f"the option {name} cannot be read")
+        for empty in ("", []):
+            with self.assertRaises(VerificationError) as raised:
+                Verifier(empty)
+            self.assertEqual((raised.exception.status, raised.exception.code), (3, "no-bundle-id"))
         with self.assertRaises(ValueError):
             Verifier(clock=datetime(2025, 1, 1))
 

@@ -27,7 +27,8 @@ public final class Options {
 
     /** The apps to accept. Without any, compare the bundle id in the contents before you grant anything. */
     public Options bundleId(String... ids) {
-        return texts("bundleId", Library::asr_options_add_bundle_id, ids);
+        // No id comes from a setting that was left empty, and is not every app. The library refuses an empty id.
+        return texts("bundleId", Library::asr_options_add_bundle_id, ids.length == 0 ? new String[] {""} : ids);
     }
 
     /** {@code production}, which is the default, {@code sandbox}, {@code xcode}, {@code local-testing}. */
