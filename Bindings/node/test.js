@@ -89,14 +89,15 @@ async function main() {
   await runCases('');
   await runCases('Async');
   await runReadme();
-  for (const [name, value] of Object.entries({ environments: 'nowhere', roots: 'no certificate', bundleId: 'a\0b', other: 1 })) {
+  for (const [name, value] of Object.entries({ environments: 'nowhere', bundleId: 'a\0b', roots: 1, other: 1 })) {
     const message = `the option ${name} cannot be read`;
     assert.throws(() => new Verifier({ [name]: value }), { code: 'usage', status: 4, httpStatus: 500, message });
   }
   assert.throws(() => new Verifier({ bundleId: [] }), { code: 'no-bundle-id', status: 3 });
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
-  assert.throws(() => verifier.verify(1), TypeError);
+  for (const value of [1, null, {}, new ArrayBuffer(1)]) assert.throws(() => verifier.verify(value), TypeError);
+  assert.throws(() => new Verifier({ roots: 'no certificate' }), { code: 'usage' });
   assert.deepStrictEqual([verifier.accepts(receipt), verifier.accepts('')], [true, false]);
   const { trust, contents } = verifier.verify(receipt);
   assert.deepStrictEqual([trust.validatedAt.getTime(), contents.bundle_id], [1749988800000, 'com.example.app']);
