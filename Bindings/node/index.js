@@ -9,6 +9,7 @@ const NOW = 2n ** 63n - 1n;
 const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
 const GIVES_ACCESS = ['active', 'owned', 'consumable'];
 
+const NOTHING = Buffer.alloc(0);
 const bytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
 const milliseconds = (date) => (date === 'now' ? NOW : BigInt(date.valueOf()));
 const list = (value) => (Array.isArray(value) ? value : [value]);
@@ -114,7 +115,7 @@ class Verifier {
   }
 
   #verify(evidence, flags, isAsynchronous) {
-    return native.call(VERIFY, this.#verifier, bytes(evidence), Buffer.alloc(0), flags, 0n, isAsynchronous);
+    return native.call(VERIFY, this.#verifier, bytes(evidence), NOTHING, flags, 0n, isAsynchronous);
   }
 
   #entitlements(evidence, at, isAsynchronous) {
@@ -125,7 +126,7 @@ class Verifier {
 
   #answer(body, { latestReceiptInfo = false } = {}, isAsynchronous) {
     const flags = latestReceiptInfo ? LATEST_RECEIPT_INFO : 0;
-    return native.call(ANSWER, this.#verifier, bytes(body), Buffer.alloc(0), flags, 0n, isAsynchronous);
+    return native.call(ANSWER, this.#verifier, bytes(body), NOTHING, flags, 0n, isAsynchronous);
   }
 
   verify(evidence) {
@@ -174,6 +175,6 @@ class Verifier {
 }
 
 const decodeUnverified = (evidence) =>
-  jsonOf(native.call(DECODE, null, bytes(evidence), Buffer.alloc(0), 0, 0n, false));
+  jsonOf(native.call(DECODE, null, bytes(evidence), NOTHING, 0, 0n, false));
 
 module.exports = { Verifier, VerificationError, Evidence, decodeUnverified, version: native.version };
