@@ -31,9 +31,9 @@ func NewVerifier(settings ...Option) (*Verifier, error) {
 			Status: Usage, Code: "usage", Category: "host", Message: "the option " + o.wrong + " cannot be read"}
 	}
 	verifier := &Verifier{}
-	if _, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	if err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_verifier_new(o.handle, &verifier.handle, text, length, e)
-	}); err != nil {
+	}).err(); err != nil {
 		return nil, err
 	}
 	runtime.SetFinalizer(verifier, func(v *Verifier) { C.asr_verifier_free(v.handle) })
@@ -48,24 +48,36 @@ func pointer(bytes []byte) unsafe.Pointer {
 	return unsafe.Pointer(&bytes[0])
 }
 
-// call copies the JSON of a call, frees it, and makes an error of a status that is not ASR_VERIFIED or ASR_DECODED.
-func call(function func(**C.char, *C.size_t, *C.asr_error) C.asr_status) ([]byte, *VerificationError) {
+// outcome is what a call returned.
+type outcome struct {
+	status         Status
+	json           []byte
+	code, category string
+}
+
+// call calls a function whose last parameters are json, json_length and error.
+func call(function func(**C.char, *C.size_t, *C.asr_error) C.asr_status) outcome {
 	var text *C.char
 	var length C.size_t
 	var reason C.asr_error
-	status := function(&text, &length, &reason)
-	var bytes []byte
+	o := outcome{status: Status(function(&text, &length, &reason))}
+	o.code, o.category = C.GoString(&reason.code[0]), C.GoString(&reason.category[0])
 	if text != nil {
-		bytes = append(bytes, unsafe.Slice((*byte)(unsafe.Pointer(text)), length)...)
+		o.json = append(o.json, unsafe.Slice((*byte)(unsafe.Pointer(text)), length)...)
 		C.asr_free(unsafe.Pointer(text))
 	}
-	if status == C.ASR_VERIFIED || status == C.ASR_DECODED {
-		return bytes, nil
-	}
-	return bytes, newError(Status(status), C.GoString(&reason.code[0]), C.GoString(&reason.category[0]), bytes)
+	return o
 }
 
-func (v *Verifier) verify(evidence []byte, form Form) ([]byte, *VerificationError) {
+// err is the reason of the outcome, or nil.
+func (o outcome) err() error {
+	if o.status == C.ASR_VERIFIED || o.status == C.ASR_DECODED {
+		return nil
+	}
+	return newError(o)
+}
+
+func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	defer runtime.KeepAlive(v)
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_verify(v.handle, pointer(evidence), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
@@ -74,17 +86,16 @@ func (v *Verifier) verify(evidence []byte, form Form) ([]byte, *VerificationErro
 
 // Verify verifies evidence of any kind. The error is a *VerificationError.
 func (v *Verifier) Verify(evidence []byte) (*Evidence, error) {
-	bytes, err := v.verify(evidence, Full)
-	if err != nil {
+	o := v.verify(evidence, Full)
+	if err := o.err(); err != nil {
 		return nil, err
 	}
-	return newEvidence(bytes)
+	return newEvidence(o.json)
 }
 
 // VerdictJSON returns the verdict on evidence that is verified or refused.
 func (v *Verifier) VerdictJSON(evidence []byte, form Form) []byte {
-	bytes, _ := v.verify(evidence, form)
-	return bytes
+	return v.verify(evidence, form).json
 }
 
 // Accepts says whether evidence is verified: the fastest call, without JSON.
@@ -103,15 +114,15 @@ func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements
 		joined = append(joined, piece...)
 		lengths[i] = C.size_t(len(piece))
 	}
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_entitlements(
 			v.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), milliseconds(at), text, length, e)
 	})
-	if err != nil && err.Status != Refused {
-		return nil, err
+	if o.status > Refused {
+		return nil, o.err()
 	}
-	entitlements := &Entitlements{JSON: bytes, Err: err.orNil()}
-	return entitlements, json.Unmarshal(bytes, entitlements)
+	entitlements := &Entitlements{JSON: o.json, Err: o.err()}
+	return entitlements, json.Unmarshal(o.json, entitlements)
 }
 
 // Answer answers the body of a request as verifyReceipt does, from the receipt alone.
@@ -121,31 +132,31 @@ func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
 	if latestReceiptInfo {
 		flags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
 	}
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_answer(v.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
 	})
-	return Answer{bytes, err.orNil()}
+	return Answer{o.json, o.err()}
 }
 
 // Counts returns the numbers of inputs verified and refused, for metrics.
 func (v *Verifier) Counts() (counts Counts, err error) {
 	defer runtime.KeepAlive(v)
-	bytes, _ := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
 		return C.asr_counts(v.handle, text, length)
 	})
-	err = json.Unmarshal(bytes, &counts)
+	err = json.Unmarshal(o.json, &counts)
 	return counts, err
 }
 
 // DecodeUnverified returns the contents of evidence WITHOUT VERIFYING IT: anyone can have written them.
 func DecodeUnverified(evidence []byte) ([]byte, error) {
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_decode_unverified(pointer(evidence), C.size_t(len(evidence)), text, length, e)
 	})
-	if err != nil {
+	if err := o.err(); err != nil {
 		return nil, err
 	}
-	return bytes, nil
+	return o.json, nil
 }
 
 // Version returns the version of the library.

@@ -29,14 +29,14 @@ type VerificationError struct {
 	VerdictJSON []byte // the refusal, or nil
 }
 
-func newError(status Status, code, category string, text []byte) *VerificationError {
+func newError(o outcome) *VerificationError {
 	type details struct{ Code, Message, Advice string }
 	var verdict struct {
 		Error   details
 		Refused []struct{ Error details } // of entitlements, where the error is that of one of the pieces
 	}
-	e := &VerificationError{Status: status, Code: code, Category: category, Message: code, VerdictJSON: text}
-	if json.Unmarshal(text, &verdict) != nil {
+	e := &VerificationError{Status: o.status, Code: o.code, Category: o.category, Message: o.code, VerdictJSON: o.json}
+	if json.Unmarshal(o.json, &verdict) != nil {
 		return e
 	}
 	errors := []details{verdict.Error}
@@ -44,18 +44,10 @@ func newError(status Status, code, category string, text []byte) *VerificationEr
 		errors = append(errors, piece.Error)
 	}
 	for _, found := range errors {
-		if found.Code == code {
+		if found.Code == o.code {
 			e.Message, e.Advice = found.Message, found.Advice
 			break
 		}
-	}
-	return e
-}
-
-// orNil makes an error of a pointer: an interface that holds a nil pointer is not nil.
-func (e *VerificationError) orNil() error {
-	if e == nil {
-		return nil
 	}
 	return e
 }

@@ -149,8 +149,13 @@ final class Verifier
     /** The JSON of an outcome, unless its status is greater, or there is no memory for its JSON. */
     private static function json(array $outcome, int $greatest = Library::VERIFIED): string
     {
-        $error = self::error($outcome);
-        return $error !== null && ($outcome[0] > $greatest || $outcome[1] === null) ? throw $error : (string) $outcome[1];
+        if ($outcome[0] > $greatest || $outcome[1] === null) {
+            $error = self::error($outcome);
+            if ($error !== null) {
+                throw $error;
+            }
+        }
+        return (string) $outcome[1];
     }
 
     private static function error(array $outcome): ?VerificationError

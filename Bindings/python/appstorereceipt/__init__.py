@@ -115,9 +115,10 @@ def _error(outcome: _Outcome) -> VerificationError | None:
 def _json(outcome: _Outcome, greatest: int = _VERIFIED) -> str:
     """The JSON of an outcome. Raises its error if the status is greater."""
     status, text, _ = outcome
-    error = _error(outcome)
-    if error and (status > greatest or text is None):
-        raise error
+    if status > greatest or text is None:
+        error = _error(outcome)
+        if error:
+            raise error
     return str(text)
 
 

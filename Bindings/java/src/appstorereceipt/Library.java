@@ -81,8 +81,8 @@ final class Library {
 
         /** The JSON, unless the status is greater, or there is no memory for the JSON. */
         String json(int greatest) throws VerificationError {
-            VerificationError error = error();
-            if (error != null && (status > greatest || json == null)) throw error;
+            VerificationError error = status > greatest || json == null ? error() : null;
+            if (error != null) throw error;
             return json;
         }
     }
