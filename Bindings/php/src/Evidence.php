@@ -21,18 +21,25 @@ final readonly class Evidence
     /** The name of the member that has the contents: `receipt`, `transaction`, `notification`, … */
     public function kind(): string
     {
-        $names = array_keys($this->verdict());
-        return $names[array_search('trust', $names, true) + 1];
+        return self::kindOf($this->verdict());
     }
 
     /** @return array<string, mixed> the member that `kind()` names */
     public function contents(): array
     {
-        return $this->verdict()[$this->kind()];
+        $verdict = $this->verdict();
+        return $verdict[self::kindOf($verdict)];
     }
 
     public function trust(): Trust
     {
         return new Trust($this->verdict()['trust']);
+    }
+
+    /** @param array<string, mixed> $verdict */
+    private static function kindOf(array $verdict): string
+    {
+        $names = array_keys($verdict);
+        return $names[array_search('trust', $names, true) + 1];
     }
 }
