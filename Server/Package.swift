@@ -28,7 +28,10 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
 let package = Package(
     name: "swift-app-store-receipt-server",
     platforms: [.macOS(.v26)],
-    products: [.executable(name: "receipt-server", targets: ["receipt-server"])],
+    products: [
+        .executable(name: "receipt-server", targets: ["receipt-server"]),
+        .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
+    ],
     dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
     targets: [
         .systemLibrary(
@@ -39,7 +42,21 @@ let package = Package(
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
         target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
-        target("ReceiptService", ["HTTPService", "ServerText", library("AppStoreReceipt")]),
+        target("ReceiptService", ["HTTPService", "LedgerService", "ServerText", library("AppStoreReceipt")]),
+        // The ledger as routes, with its tokens and its options.
+        target("LedgerService", ["HTTPService", "PurchaseLedger", "ServerText", library("AppStoreReceipt")]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(
+            name: "CLedgerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
+        target(
+            "PurchaseLedger",
+            ["CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
         // A client that sends what no client should, a load, and evidence to send.
@@ -50,7 +67,18 @@ let package = Package(
             name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
             path: "Tests/Trial",
             swiftSettings: toolSettings),
+        .target(name: "CChildProcess", path: "Tests/CChildProcess"),
+        // A webhook's receiver, and a PostgreSQL server of the tests' own.
+        .target(
+            name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
+            swiftSettings: toolSettings),
+        tests(of: "PurchaseLedger", ["LedgerTestSupport", "ServerText", library("AppStoreReceiptTesting")]),
         tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
+        .testTarget(
+            name: "LedgerServiceTests",
+            dependencies: [
+                "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
+            ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
             swiftSettings: toolSettings),

@@ -1,10 +1,11 @@
 import HTTPService
+import LedgerService
 
 /// The command `receipt-server`.
 package enum ReceiptServer {
     package static let version = "0.1.0"
 
-    static let options = OptionTable(ReceiptConfiguration.options + Service.options)
+    static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
 
     static var help: String {
         """
@@ -20,6 +21,16 @@ package enum ReceiptServer {
         POST /v1/entitlements           {"evidence":["…"],"at":"2025-01-31T12:00:00Z"}
         GET  /healthz, /readyz
 
+        With --ledger, for those who have a token:
+
+        POST /v1/redeem                     {"account":"…","evidence":"…"}; grants each purchase once
+        GET  /v1/accounts/{id}/entitlements what an account owns
+        POST /v1/accounts/{id}/transfer     {"to":"…","reason":"…"}
+        DELETE /v1/accounts/{id}            forgets the account; its purchases stay spent
+        GET  /v1/events/dead                what the webhook did not take
+        POST /v1/events/{id}/send           sends an event again
+        POST /v1/notifications              for Apple: App Store Server Notifications, without a token
+
         Options, each with the environment variable that has the same effect. A variable separates several
         values by commas. An option on the command line counts instead of its variable.
 
@@ -29,7 +40,8 @@ package enum ReceiptServer {
           --version    Prints the version.
 
         SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
-        SIGINT, 2 for a configuration with which it cannot start.
+        SIGINT, 1 for a ledger whose database does not answer at the start, 2 for a configuration with which it
+        cannot start.
         """
     }
 
@@ -55,15 +67,20 @@ package enum ReceiptServer {
             let log = ServiceLog(detail: try detail(values))
             let state = ServiceState()
             let receipts = try ReceiptRoutes(configuration)
-            let routes = RouteTable(receipts.routes + healthRoutes(state))
+            let ledger = try LedgerService(values, receipts.verifier, log)
+            let routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
             var service = try Service(values, routes, log, state)
-            service.metrics = { receipts.metrics() }
+            service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
+            if let ledger {
+                service.reload = { ledger.reload() }
+                service.start = { () throws(ConfigurationError) in try ledger.start() }
+            }
             warn(configuration, log)
             try service.run()
             return 0
         } catch {
             print("receipt-server: \(error)", true)
-            return 2
+            return error.isTemporary ? 1 : 2
         }
     }
 

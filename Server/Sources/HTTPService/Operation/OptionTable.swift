@@ -111,6 +111,11 @@ package struct OptionTable: Sendable {
 /// The reason a service cannot start, in words.
 package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
     package let description: String
+    /// Whether the same configuration can work a second later, when a database answers for example.
+    package let isTemporary: Bool
 
-    package init(_ description: String) { self.description = description }
+    package init(_ description: String, isTemporary: Bool = false) {
+        self.description = description
+        self.isTemporary = isTemporary
+    }
 }

@@ -23,8 +23,8 @@ package struct Service {
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
     /// What SIGHUP does.
     package var reload: (@Sendable () -> Void)?
-    /// What happens when all requests are answered.
-    package var finish: @Sendable () -> Void = {}
+    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it when all requests are answered.
+    package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
 
     package init(
         _ address: ListenAddress, _ routes: RouteTable, _ limits: ServiceLimits, _ log: ServiceLog,
@@ -87,6 +87,7 @@ package struct Service {
         } catch {
             throw ConfigurationError(error.description)
         }
+        let finish = try start()
         if System.isRoot {
             log.write(
                 .warning, "root",
@@ -103,6 +104,7 @@ package struct Service {
             if signal == SIGTERM || signal == SIGINT { break }
         }
         stop(daemon, metricsDaemon, signals)
+        finish()
     }
 
     /// Raises the number of open files as far as the system allows, and returns the limits that fit.
@@ -137,7 +139,6 @@ package struct Service {
         signals.unblock()
         let cut = daemon.stop(within: stopTime)
         _ = metricsDaemon?.stop(within: .zero)
-        finish()
         log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])
     }
 
