@@ -101,7 +101,7 @@ struct MintCommand: Command {
             if let output {
                 try System.write(bytes.span, toNewFileOrDevice: output)
             } else {
-                console.write(bytes[...])
+                console.write(bytes.span)
             }
         } catch {
             console.report("\((output ?? "-").printable): \(error)")
