@@ -1,10 +1,11 @@
 import AppStoreReceipt
+import StrictText
 
 /// The number of verdicts, by code.
 struct Tally {
     private(set) var verifiedCount = 0
     /// The number of refused lines with each code.
-    private(set) var refusedCounts: [String: Int] = [:]
+    private var refusedCounts: [UTF8Bytes: Int] = [:]
     /// The worst status of a line.
     private(set) var status = ExitStatus.passed
 
@@ -14,7 +15,7 @@ struct Tally {
         switch result {
         case .success: verifiedCount += 1
         case .failure(let error):
-            refusedCounts[error.code, default: 0] += 1
+            refusedCounts[UTF8Bytes(error.code), default: 0] += 1
             status.formMaximum(ExitStatus(error))
         }
     }
@@ -27,11 +28,14 @@ struct Tally {
 
     /// The counts, with the most frequent code first.
     var summary: String {
-        let codes = refusedCounts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        let refusedCount = codes.reduce(0) { $0 + $1.value }
-        let width = codes.first.map { String($0.value).count } ?? 0
+        let codes = refusedCounts.map { (code: $0.key.string, count: $0.value) }.sorted { first, second in
+            first.count == second.count
+                ? first.code.utf8.lexicographicallyPrecedes(second.code.utf8) : first.count > second.count
+        }
+        let refusedCount = codes.reduce(0) { $0 + $1.count }
+        let width = codes.first.map { String($0.count).count } ?? 0
         let head = "\(verifiedCount + refusedCount) lines: \(verifiedCount) verified, \(refusedCount) refused"
-        return ([head] + codes.map { "  \(String($0.value).paddedFront(to: width))  \($0.key)" }).joined(
+        return ([head] + codes.map { "  \(String($0.count).paddedFront(to: width))  \($0.code)" }).joined(
             separator: "\n")
     }
 }
