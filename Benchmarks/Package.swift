@@ -1,6 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
 let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v26)],
@@ -12,18 +20,28 @@ let package = Package(
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "CBaselines", "CGauges",
+                "CBaselines", "CGauges", "TypicalReceipts",
                 .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
                 .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
                 .product(name: "SpanPKCS7", package: "swift-app-store-receipt"),
                 .product(name: "SpanASN1", package: "swift-app-store-receipt"),
             ],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .strictMemorySafety(),
-                .enableExperimentalFeature("Lifetimes"),
-                .enableUpcomingFeature("ExistentialAny"),
-                .enableUpcomingFeature("InternalImportsByDefault"),
-            ]),
+            swiftSettings: settings),
+        .target(
+            name: "TypicalReceipts",
+            dependencies: [
+                .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
+            ],
+            swiftSettings: settings),
+        // Apart, since CGauges replaces `malloc`.
+        .executableTarget(
+            name: "batch-rate",
+            dependencies: [
+                "TypicalReceipts",
+                .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
+            ],
+            swiftSettings: settings),
     ]
 )

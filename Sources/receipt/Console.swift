@@ -1,3 +1,4 @@
+import SpanASN1
 import Synchronization
 
 /// The output of a command: results go to standard output, and errors of the command itself to standard error.
@@ -17,6 +18,8 @@ struct Console {
 
     /// The counter of the bytes written to standard output.
     let writeCounter = WriteCounter()
+    /// Whether the reader of standard output decides how long a write takes.
+    private let waitsForReader: Bool
 
     /// Returns a console with the streams of the process.
     static func standard() -> Console { Console(style: .ofStandardOutput(), destination: .descriptors) }
@@ -27,6 +30,7 @@ struct Console {
     private init(style: Style, destination: Destination) {
         self.style = style
         self.destination = destination
+        waitsForReader = destination == .descriptors && System.waitsForReader(System.standardOutput)
     }
 
     mutating func print(_ line: String = "") {
@@ -41,9 +45,10 @@ struct Console {
     }
 
     /// Writes bytes unchanged.
-    mutating func write(_ bytes: ArraySlice<UInt8>) {
-        output.append(contentsOf: bytes)
+    mutating func write(_ bytes: Span<UInt8>) {
+        guard destination == .descriptors else { return output.append(contentsOf: [UInt8](copying: bytes)) }
         flush()
+        writeToDescriptor(bytes)
     }
 
     private mutating func endLine() {
@@ -63,15 +68,21 @@ struct Console {
     }
 
     mutating func flush() {
-        guard destination == .descriptors else { return }
-        if failure == nil {
-            do throws(SystemError) {
-                try System.write(output.span, to: System.standardOutput, writeCounter)
-            } catch {
-                failure = error
-            }
+        guard destination == .descriptors, !output.isEmpty else { return }
+        var bytes: [UInt8] = []
+        swap(&bytes, &output)
+        writeToDescriptor(bytes.span)
+        bytes.removeAll(keepingCapacity: true)
+        swap(&bytes, &output)
+    }
+
+    private mutating func writeToDescriptor(_ bytes: Span<UInt8>) {
+        guard failure == nil else { return }
+        do throws(SystemError) {
+            try System.write(bytes, to: System.standardOutput, waitsForReader ? writeCounter : nil)
+        } catch {
+            failure = error
         }
-        output.removeAll(keepingCapacity: true)
     }
 
     /// Writes the remaining output and returns the exit status.

@@ -26,6 +26,11 @@ struct MintCommand: Command {
             .init(
                 name: "--format", value: "der|base64",
                 help: "The form of a receipt. The default is 'der' with --out, and 'base64' without."),
+            .init(
+                name: "--lines", value: "",
+                help:
+                    "Each line of SPEC.json is a specification. Print a line for each: a receipt in base64, or a JWS. All processors work."
+            ),
         ],
         notes: """
             Without SPEC.json and --purchases, the specification is read from standard input. Empty input
@@ -45,23 +50,24 @@ struct MintCommand: Command {
             are RSA keys.
             """)
 
-    private enum Content {
+    enum Content {
         case purchases(Int)
         case specification(FileInput)
     }
 
     /// What is signed.
-    private enum Specification {
+    enum Specification {
         case receipt(ReceiptBuilder)
         case jws(JWSSpecification)
         case transactionReceipt(TransactionReceiptBuilder)
     }
 
-    private let content: Content
-    private let authority: String?
-    private let bundleID: String?
+    let content: Content
+    let authority: String?
+    let bundleID: String?
     private let output: String?
     private let format: String?
+    private let hasLines: Bool
 
     /// The number that a verifier accepts by default.
     private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
@@ -91,9 +97,16 @@ struct MintCommand: Command {
         bundleID = arguments["--bundle-id"]
         output = arguments["--out"]
         format = arguments["--format"]
+        hasLines = arguments["--lines"] != nil
+        guard hasLines else { return }
+        for option in ["--out", "--format"] where arguments[option] != nil {
+            throw .conflictingOptions("--lines", option)
+        }
+        if case .purchases = content { throw .conflictingOptions("--lines", "--purchases") }
     }
 
     func run(_ console: inout Console) -> ExitStatus {
+        if hasLines, case .specification(let file) = content { return mintLines(of: file, &console) }
         guard let specification = specification(&console), let bytes = sign(specification, &console) else {
             return .unusable
         }
@@ -101,7 +114,7 @@ struct MintCommand: Command {
             if let output {
                 try System.write(bytes.span, toNewFileOrDevice: output)
             } else {
-                console.write(bytes[...])
+                console.write(bytes.span)
             }
         } catch {
             console.report("\((output ?? "-").printable): \(error)")
@@ -138,16 +151,8 @@ struct MintCommand: Command {
             return nil
         }
         do throws(ReceiptSpecificationError) {
-            if TransactionReceiptBuilder.isSpecified(by: text) {
-                var builder = try TransactionReceiptBuilder(json: text)
-                if let bundleID { builder.bundleID = bundleID }
-                return .transactionReceipt(builder)
-            }
-            guard var jws = try JWSSpecification(json: text) else {
-                var builder = try ReceiptBuilder(json: text)
-                if let bundleID { builder.bundleID = bundleID }
-                return .receipt(builder)
-            }
+            let specification = try Specification(json: text, bundleID: bundleID)
+            guard case .jws(let jws) = specification else { return specification }
             for (member, offset) in jws.unknownMembers {
                 console.report(
                     "\(name): written as it is, but Apple documents no such member: '\(member.printable)' at byte \(offset)"
@@ -157,12 +162,9 @@ struct MintCommand: Command {
                 console.report("--format is for receipts: a JWS has one form")
                 return nil
             }
-            jws.bundleID = bundleID
-            return .jws(jws)
+            return specification
         } catch {
-            let rest = text.dropFirst(error.offset)
-            let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
-            console.report("\(name): \(error)" + (place.map { ": \($0)" } ?? ""))
+            console.report("\(name): \(error.description(in: text))")
             return nil
         }
     }
@@ -181,22 +183,57 @@ struct MintCommand: Command {
             guard stored != nil else { return nil }
         }
         do throws(MintingError) {
-            switch specification {
-            case .receipt(let builder):
-                let authority = if let stored { stored } else { try TestCertificateAuthority() }
-                return encoded(try builder.signed(by: authority))
-            case .transactionReceipt(let builder):
-                let authority = if let stored { stored } else { try TestCertificateAuthority() }
-                return encoded(try builder.signed(by: authority))
-            case .jws(let jws):
-                let authority = if let stored { stored } else { try TestCertificateAuthority(.ellipticCurve) }
-                return Array((try jws.signed(by: authority) + "\n").utf8)
-            }
+            let authority =
+                if let stored { stored } else {
+                    try TestCertificateAuthority(specification.isJWS ? .ellipticCurve : .init())
+                }
+            let bytes = try specification.signed(by: authority)
+            return specification.isJWS ? bytes + [.lineFeed] : encoded(bytes)
         } catch {
-            let isJWS = if case .jws = specification { true } else { false }
-            let advice = isJWS && error == .unsuitableKey ? ". 'receipt ca --key ec' makes an authority for JWS." : ""
-            console.report("cannot mint: \(error.rawValue)\(advice)")
+            console.report(specification.description(of: error))
             return nil
         }
+    }
+}
+
+extension MintCommand.Specification {
+    init(json text: [UInt8], bundleID: String?) throws(ReceiptSpecificationError) {
+        if TransactionReceiptBuilder.isSpecified(by: text) {
+            var builder = try TransactionReceiptBuilder(json: text)
+            if let bundleID { builder.bundleID = bundleID }
+            self = .transactionReceipt(builder)
+        } else if var jws = try JWSSpecification(json: text) {
+            jws.bundleID = bundleID
+            self = .jws(jws)
+        } else {
+            var builder = try ReceiptBuilder(json: text)
+            if let bundleID { builder.bundleID = bundleID }
+            self = .receipt(builder)
+        }
+    }
+
+    var isJWS: Bool { if case .jws = self { true } else { false } }
+
+    /// The binary receipt, the property list, or the JWS.
+    func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
+        switch self {
+        case .receipt(let builder): try builder.signed(by: authority)
+        case .transactionReceipt(let builder): try builder.signed(by: authority)
+        case .jws(let jws): Array(try jws.signed(by: authority).utf8)
+        }
+    }
+
+    func description(of error: MintingError) -> String {
+        let advice = isJWS && error == .unsuitableKey ? ". 'receipt ca --key ec' makes an authority for JWS." : ""
+        return "cannot mint: \(error.rawValue)\(advice)"
+    }
+}
+
+extension ReceiptSpecificationError {
+    /// What is wrong, and the place in the text.
+    func description(in text: [UInt8]) -> String {
+        let rest = text.dropFirst(offset)
+        let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
+        return "\(self)" + (place.map { ": \($0)" } ?? "")
     }
 }

@@ -1,3 +1,5 @@
+import StrictText
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -52,6 +54,22 @@ enum System {
         return result
     }
 
+    /// Returns whether a read does not wait: there are bytes, or the end.
+    static func isReadable(_ descriptor: CInt) -> Bool {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&request, 1, 0) > 0
+    }
+
+    /// Returns the index of the first line feed from `start` on; `bytes.count` if there is none.
+    static func indexOfLineFeed(in bytes: Span<UInt8>, from start: Int) -> Int {
+        let rest = bytes.extracting(start...)
+        return unsafe rest.withUnsafeBytes { buffer in
+            guard let base = buffer.baseAddress, let found = unsafe memchr(base, CInt(UInt8.lineFeed), buffer.count)
+            else { return bytes.count }
+            return unsafe start + (UnsafeRawPointer(found) - base)
+        }
+    }
+
     /// Opens a file for reading.
     static func open(_ path: String) throws(SystemError) -> CInt {
         let descriptor = unsafe systemOpen(path, O_RDONLY | O_CLOEXEC, 0)
@@ -68,7 +86,16 @@ enum System {
         return Int(status.st_size)
     }
 
-    /// - Parameter counter: A counter of the written bytes. It counts parts of 4096 bytes, which a pipe takes completely or not at all (POSIX, `PIPE_BUF`).
+    /// Returns whether writes wait for a reader, as those to pipes, sockets and terminals do.
+    static func waitsForReader(_ descriptor: CInt) -> Bool {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { return true }
+        let isFile = status.st_mode & S_IFMT == S_IFREG
+        return !isFile && (status.st_mode & S_IFMT != S_IFCHR || isTerminal(descriptor))
+    }
+
+    /// - Parameter counter: A counter of the written bytes, for a descriptor that waits for its reader. It counts parts of 4096 bytes, which a pipe takes completely or not at all
+    ///   (POSIX, `PIPE_BUF`).
     static func write(
         _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil
     ) throws(SystemError) {

@@ -92,6 +92,57 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("refused", [2, 4], [false, false]), ("verified", [1, 3, 5], [true, true, true]),
+    ])
+    func `only the verdicts that are wanted are printed, with the numbers of their lines`(
+        only: String, numbers: [Int], verified: [Bool]
+    ) throws {
+        let text = ["#", "x", "{\"id\":7,\"receipt-data\":\"#\"}", "", "#"].joined(separator: "\n")
+            .replacingOccurrences(of: "#", with: receipt)
+        for form in [[], ["--brief"]] {
+            let result = run(
+                ["batch", "--root", root, "--only", only] + form + [try folder.write("lines", text)])
+            #expect(result.status == 1)
+            #expect(try result.objects().map { $0["line"] as? Int } == numbers)
+            #expect(try result.objects().map { $0["verified"] as? Bool } == verified)
+        }
+        let first = try batch(text, "--only", "verified", "--from-line", "3").output
+        #expect(first.hasPrefix("{\"input\":{\"id\":7},\"line\":3,\"verified\":true,"))
+    }
+
+    @Test(arguments: [(1, 9), (2, 8), (9, 1), (10, 0), (1000, 0)], ["", "\n"])
+    func `the work can begin at a line`(lines: (number: Int, expected: Int), end: String) throws {
+        let text = (1...9).map { "{\"id\":\($0)}" }.joined(separator: "\n") + end
+        let ids = try batch(text, "--from-line", "\(lines.number)").objects()
+            .map { ($0["input"] as? [String: Any])?["id"] as? Int }
+        #expect(ids == Array((1...9).suffix(lines.expected)))
+    }
+
+    @Test func `refused lines need not fail the work, and what cannot be read does`() throws {
+        #expect(try batch("\(receipt)\nx\n", "--allow-refused").status == 0)
+        #expect(run("batch", "--root", root, "--allow-refused", "/no/such/file").status == 2)
+        #expect(run("batch", "--root", root, "--allow-refused", "/").status == 2)
+    }
+
+    @Test func `a summary counts the verdicts by code, also those that are not printed`() throws {
+        let text = "x\n\(receipt)\n\n\(receipt.dropLast(8))\n\(receipt)\n" + String(repeating: "\n", count: 9)
+        for options in [[], ["--only", "verified"], ["--brief", "--jobs", "2"]] {
+            let result = run(
+                ["batch", "--root", root, "--summary"] + options + [try folder.write("lines", text)])
+            #expect(
+                result.errorOutput == """
+                    receipt: 14 lines: 2 verified, 12 refused
+                      10  empty-input
+                       1  truncated
+                       1  unrecognized-form
+
+                    """)
+        }
+        let empty = try batch("", "--summary")
+        #expect(empty.status == 0 && empty.errorOutput == "receipt: 0 lines: 0 verified, 0 refused\n")
+    }
+
     @Test func `what cannot be read is unusable`() {
         for file in ["/no/such/file", "/"] {
             let result = run("batch", "--root", root, file)
@@ -104,7 +155,7 @@ import Testing
 
     @Test(arguments: [
         ["--jobs", "0"], ["--jobs", "x"], ["--jobs", "1025"], ["--max-line", "0"], ["--max-line", "-1"],
-        ["--brief=yes"], ["a", "b"],
+        ["--brief=yes"], ["a", "b"], ["--only", "some"], ["--from-line", "0"], ["--allow-refused=1"],
     ])
     func `wrong usage is refused`(words: [String]) {
         #expect(run(["batch"] + words + ["/dev/null"]).status == 2)

@@ -152,6 +152,18 @@ import Testing
         #expect(ids.count < 5999)
     }
 
+    @Test(arguments: [[], ["--only", "verified"]])
+    func `after a signal, the summary says from which line to go on`(options: [String]) throws {
+        let (process, output) = try start(["--jobs", "4", "--summary"] + options, input: file(lines(6000)))
+        #expect(try id(readLine(output)) == 0)
+        process.interrupt()
+        let count = String(decoding: try output.readToEnd() ?? Data(), as: UTF8.self).split(separator: "\n").count
+        process.waitUntilExit()
+        let summary = text(process.standardError)
+        #expect(process.terminationStatus == 130 && summary.hasPrefix("receipt: "))
+        #expect(summary.hasSuffix(" refused\nreceipt: interrupted; to go on, pass --from-line \(count + 2)\n"))
+    }
+
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
     func `its memory does not grow with its input`() throws {
         let input = Pipe()

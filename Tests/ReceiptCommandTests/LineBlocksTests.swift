@@ -6,8 +6,10 @@ import Testing
 @testable import receipt
 
 @Suite struct LineBlocksTests {
-    /// All lines of what a pipe gives in chunks of these sizes; those too long as they are kept.
-    private func lines(_ text: [UInt8], chunks: [Int], maximumLineByteCount: Int) throws -> [[UInt8]] {
+    /// All lines from a number on of what a pipe gives in chunks of these sizes; those too long as they are kept.
+    private func lines(
+        _ text: [UInt8], chunks: [Int], maximumLineByteCount: Int, from firstNumber: Int
+    ) throws -> [[UInt8]] {
         let pipe = Pipe()
         let input = pipe.fileHandleForWriting
         Thread.detachNewThread {
@@ -21,16 +23,22 @@ import Testing
         }
         var lines: [[UInt8]] = []
         var received = 0
+        let pool = BlockPool()
         for block in LineBlocks(
-            descriptor: pipe.fileHandleForReading.fileDescriptor, maximumLineByteCount: maximumLineByteCount)
+            descriptor: pipe.fileHandleForReading.fileDescriptor, maximumLineByteCount: maximumLineByteCount,
+            firstNumber: firstNumber, pool: pool)
         {
             let block = try block.get()
-            #expect(!block.lines.isEmpty && block.lines.count <= 4096)
-            lines += block.lines.map { Array(block.bytes[$0]) }
-            received += block.receivedByteCount
+            block.withContents { contents in
+                #expect(!contents.lines.isEmpty && contents.lines.count <= 4096)
+                #expect(contents.firstNumber == firstNumber + lines.count)
+                lines += contents.lines.map { Array(contents.bytes[$0]) }
+                received += contents.receivedByteCount
+            }
+            pool.give(block)
         }
         withExtendedLifetime(pipe) {}
-        #expect(received == text.count)
+        #expect(firstNumber == 1 ? received == text.count : received <= text.count)
         return lines
     }
 
@@ -51,7 +59,9 @@ import Testing
             let limit = [10, 5000, 1 << 20].randomElement(using: &generator) ?? 0
             var expected = text.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
             if expected.last?.isEmpty == true { expected.removeLast() }
-            let found = try lines(text, chunks: chunks, maximumLineByteCount: limit)
+            let first = Bool.random(using: &generator) ? 1 : Int.random(in: 1...expected.count + 2, using: &generator)
+            expected.removeFirst(min(first - 1, expected.count))
+            let found = try lines(text, chunks: chunks, maximumLineByteCount: limit, from: first)
             #expect(found.count == expected.count, "\(generator)")
             for (found, expected) in zip(found, expected) {
                 // Of a line that is too long there need not be all.

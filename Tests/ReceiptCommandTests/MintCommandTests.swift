@@ -126,8 +126,34 @@ import Testing
         #expect(run("mint", "--purchases", "1", "--out", "/no/such/file").status == 2)
     }
 
+    @Test func `each line of a file is minted as it would be alone, in order`() throws {
+        let specifications = (0..<300).map { #"{"in_app":[{"product_id":"p","transaction_id":"\#($0)"}]}"# }
+        let file = try folder.write("lines", specifications.joined(separator: "\n"))
+        let result = run("mint", "--ca", authority, "--bundle-id", "com.example.lines", "--lines", file)
+        #expect(result.status == 0 && result.errorOutput.isEmpty && result.lines.count == 300)
+        let one = try folder.write("one", specifications[123])
+        #expect(
+            run("mint", "--ca", authority, "--bundle-id", "com.example.lines", one).output == result.lines[123] + "\n")
+        let minted = try folder.write("minted", result.output)
+        let verdicts = run("batch", "--root", path("authority/root.der"), "--brief", minted)
+        #expect(
+            try verdicts.objects().map { $0["transaction_ids"] as? [String] } == (0..<300).map { ["\($0)"] })
+    }
+
+    @Test func `a line that specifies nothing ends the minting, after the lines before it`() throws {
+        let file = try folder.write("lines", "{}\n{}\n{\"x\":1}\n{}\n")
+        let result = run("mint", "--ca", authority, "--lines", file)
+        #expect(result.status == 2 && result.lines.count == 2)
+        #expect(
+            result.errorOutput == "receipt: \(file): line 3: no receipt has this key at byte 1: \"x\":1}\n")
+        #expect(run("mint", "--ca", authority, "--lines", "/no/such/file").status == 2)
+        #expect(run("mint", "--ca", "/no/such/folder", "--lines", file).status == 2)
+    }
+
     @Test(arguments: [
         (["ca"], "--out DIR is needed"),
+        (["mint", "--lines", "--purchases", "2"], "--lines and --purchases exclude each other"),
+        (["mint", "--lines", "--out", "x", "y"], "--lines and --out exclude each other"),
         (["ca", "x"], "one argument too many: 'x'"),
         (["mint", "--purchases", "-1"], "--purchases cannot be '-1'; expected: 0 to 1000000, or a file"),
         (["mint", "--purchases", "1000001"], "--purchases cannot be '1000001'; expected: 0 to 1000000, or a file"),

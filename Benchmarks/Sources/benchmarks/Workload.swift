@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TypicalReceipts
 import SpanPKCS7
 
 /// The receipts with one number of purchases, and what each task does with them.

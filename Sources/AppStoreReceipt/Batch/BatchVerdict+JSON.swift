@@ -17,17 +17,17 @@ extension BatchVerdict {
 
 extension JSONWriter {
     package mutating func verdict(
-        _ verdict: BatchVerdict, isBrief: Bool, advice: ((VerificationError) -> String)? = nil
+        _ verdict: BatchVerdict, isBrief: Bool, line: Int? = nil, advice: ((VerificationError) -> String)? = nil
     ) {
         if isBrief, case .success(let evidence) = verdict.result {
-            brief(evidence, otherMembers: verdict.otherMembers)
+            brief(evidence, line, verdict.otherMembers)
         } else {
-            self.verdict(verdict.result, file: nil, otherMembers: verdict.otherMembers, advice: advice)
+            self.verdict(verdict.result, line: line, otherMembers: verdict.otherMembers, advice: advice)
         }
     }
 
-    private mutating func brief(_ evidence: VerifiedEvidence, otherMembers: [UInt8]) {
-        beginVerdict(isVerified: true, nil, otherMembers)
+    private mutating func brief(_ evidence: VerifiedEvidence, _ line: Int?, _ otherMembers: [UInt8]) {
+        beginVerdict(isVerified: true, line: line, otherMembers)
         if let bundleID = evidence.bundleID {
             name("bundle_id")
             string(bundleID)

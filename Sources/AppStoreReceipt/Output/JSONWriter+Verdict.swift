@@ -12,18 +12,19 @@ extension JSONWriter {
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     ///
     /// - Parameters:
+    ///   - line: the number of the input's line, for the member `line`.
     ///   - otherMembers: the value of the member `input`, an object; if it is empty, there is no such member.
     ///   - advice: the advice, if it is not that of the error.
     package mutating func verdict(
-        _ result: Result<VerifiedEvidence, VerificationError>, file: String?, otherMembers: [UInt8] = [],
-        advice: ((VerificationError) -> String)? = nil
+        _ result: Result<VerifiedEvidence, VerificationError>, file: String? = nil, line: Int? = nil,
+        otherMembers: [UInt8] = [], advice: ((VerificationError) -> String)? = nil
     ) {
         switch result {
         case .success(let evidence):
-            beginVerdict(isVerified: true, file, otherMembers)
+            beginVerdict(isVerified: true, file, line: line, otherMembers)
             write(evidence)
         case .failure(let error):
-            beginVerdict(isVerified: false, file, otherMembers)
+            beginVerdict(isVerified: false, file, line: line, otherMembers)
             name("error")
             self.error(error, advice: advice?(error) ?? error.advice)
         }
@@ -111,7 +112,9 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func beginVerdict(isVerified: Bool, _ file: String?, _ otherMembers: [UInt8] = []) {
+    mutating func beginVerdict(
+        isVerified: Bool, _ file: String? = nil, line: Int? = nil, _ otherMembers: [UInt8] = []
+    ) {
         beginObject()
         // They are in one member, so that they cannot be mistaken for members of the verdict.
         if !otherMembers.isEmpty {
@@ -121,6 +124,10 @@ extension JSONWriter {
         if let file {
             name("file")
             string(file)
+        }
+        if let line {
+            name("line")
+            integer(Int64(line))
         }
         name("verified")
         bool(isVerified)

@@ -16,9 +16,23 @@ struct BatchCommand: Command {
                     "Print only the verdict, the bundle id, the environment and the transaction ids, including those of expired and revoked purchases."
             ),
             .init(
+                name: "--only", value: "refused|verified",
+                help: "Print only the verdicts on these lines. Each has the number of its line as \"line\"."),
+            .init(
+                name: "--from-line", value: "N",
+                help: "Skip the lines before line N, for example those that an interrupted run has answered."),
+            .init(
                 name: "--max-line", value: "BYTES",
                 help:
                     "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
+            ),
+            .init(
+                name: "--allow-refused", value: "",
+                help: "Exit with 0 even if lines were refused. Other failures still have another status."),
+            .init(
+                name: "--summary", value: "",
+                help:
+                    "At the end, print the number of verified lines and of refused lines by code to standard error, and after an interruption the line to go on from."
             ),
             .init(name: "--quiet", value: "", help: "Do not show the progress."),
         ],
@@ -34,6 +48,9 @@ struct BatchCommand: Command {
             SIGINT and SIGTERM end the work after a complete line, or within a line if the output is
             not read for a second. The exit status is then 130. It is 141 if the output is a pipe
             that was closed. Otherwise it is that of 'receipt verify'.
+
+            To go on after an interruption, without --only:
+              receipt batch --from-line $(($(wc -l < verdicts) + 1)) lines >> verdicts
             """)
 
     /// The size of a receipt of about 35,000 purchases.
@@ -43,16 +60,24 @@ struct BatchCommand: Command {
     private let verifierOptions: VerifierOptions
     private let jobs: Int?
     private let isBrief: Bool
-    private let isQuiet: Bool
+    private let only: BatchWorker.Verdict?
+    private let firstNumber: Int
     private let maximumLineByteCount: Int
+    private let allowsRefused: Bool
+    private let hasSummary: Bool
+    private let isQuiet: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         verifierOptions = try VerifierOptions(arguments)
         jobs = try arguments.number("--jobs", in: 1...1024)
         isBrief = arguments["--brief"] != nil
-        isQuiet = arguments["--quiet"] != nil
+        only = arguments["--only"].flatMap(BatchWorker.Verdict.init)
+        firstNumber = try arguments.number("--from-line", in: 1...Int.max) ?? 1
         maximumLineByteCount =
             try arguments.number("--max-line", in: 1...(1 << 31)) ?? Self.defaultMaximumLineByteCount
+        allowsRefused = arguments["--allow-refused"] != nil
+        hasSummary = arguments["--summary"] != nil
+        isQuiet = arguments["--quiet"] != nil
         input = try arguments.inputs()[0]
     }
 
@@ -65,97 +90,78 @@ struct BatchCommand: Command {
             console.report("\(input.name.printable): \(error)")
             return .unusable
         }
-        let lines = LineBlocks(descriptor: descriptor, maximumLineByteCount: maximumLineByteCount)
+        let pool = BlockPool()
+        let lines = LineBlocks(
+            descriptor: descriptor, maximumLineByteCount: maximumLineByteCount, firstNumber: firstNumber, pool: pool)
         let worker = BatchWorker(
-            verifier: verifier, given: verifierOptions.given, isBrief: isBrief,
+            verifier: verifier, given: verifierOptions.given, isBrief: isBrief, only: only,
             maximumLineByteCount: maximumLineByteCount)
         let results = BatchSequence(lines, concurrency: jobs) { block in
-            block.map { worker.work($0) }
+            if case .success(let block) = block { worker.work(block) }
+            return block
         }.makeIterator()
 
         let interruption = Interruption(output: console.writeCounter, results.cancel)
         defer { interruption.end() }
         var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor), isHidden: isQuiet)
+        var tally = Tally()
         var status = ExitStatus.passed
-        var isFirst = true
+        var nextNumber = firstNumber
         while console.isOpen, !interruption.hasHappened, let result = results.next() {
+            progress.makeRoom()
             switch result {
             case .success(let block):
-                progress.makeRoom()
-                if isFirst, block.beginsBinary {
-                    console.report(
-                        "\(input.name.printable): this begins like a binary receipt, and 'receipt batch' reads one text a line. For a binary file, use 'receipt verify'."
-                    )
+                block.withContents { contents in
+                    if tally.isEmpty, contents.beginsBinary { reportBinary(&console) }
+                    nextNumber = write(contents, to: &console, interruption)
+                    progress.advance(lineCount: contents.lines.count, byteCount: contents.receivedByteCount)
+                    tally.add(contents.tally)
                 }
-                isFirst = false
-                for part in WholeLines(of: block.output) where !interruption.hasHappened { console.write(part) }
-                progress.advance(lineCount: block.lineCount, byteCount: block.byteCount)
-                status.formMaximum(block.status)
+                pool.give(block)
             case .failure(let error):
-                progress.makeRoom()
                 console.report("\(input.name.printable): \(error)")
-                status.formMaximum(.unusable)
+                status = .unusable
             }
         }
         progress.end()
-        return interruption.hasHappened ? .interrupted : status
+        if hasSummary { console.report(tally.summary) }
+        guard !interruption.hasHappened else {
+            if hasSummary { console.report("interrupted; to go on, pass --from-line \(nextNumber)") }
+            return .interrupted
+        }
+        if !allowsRefused || tally.status > .refused { status.formMaximum(tally.status) }
+        return status
     }
-}
 
-/// A text in parts that end with a line, because a write can take as long as its reader.
-private struct WholeLines: Sequence, IteratorProtocol {
-    private var rest: ArraySlice<UInt8>
+    /// Writes the verdicts of a block, and returns the number of the line to go on from.
+    private func write(
+        _ block: borrowing LineBlock.Contents, to console: inout Console, _ interruption: Interruption
+    ) -> Int {
+        let output = block.output.bytes.span
+        var end = 0
+        while end < output.count, !interruption.hasHappened {
+            let start = end
+            // In parts that end with a line, because a write can take as long as its reader.
+            end = min(
+                System.indexOfLineFeed(in: output, from: min(start + Self.partByteCount, output.count)) + 1,
+                output.count)
+            console.write(output.extracting(start..<end))
+        }
+        guard end < output.count else { return block.firstNumber + block.lines.count }
+        var (writtenCount, position) = (0, 0)
+        while position < end {
+            position = System.indexOfLineFeed(in: output, from: position) + 1
+            writtenCount += 1
+        }
+        return block.firstNumber + (only == nil ? writtenCount : block.shown[writtenCount])
+    }
 
     /// The number of bytes that a pipe takes at once.
-    private static let byteCount = 1 << 16
+    private static let partByteCount = 1 << 16
 
-    init(of text: [UInt8]) { rest = text[...] }
-
-    mutating func next() -> ArraySlice<UInt8>? {
-        guard !rest.isEmpty else { return nil }
-        let lineEnd = rest.dropFirst(Self.byteCount - 1).firstIndex(of: UInt8(ascii: "\n"))
-        let part = rest[..<(lineEnd.map { $0 + 1 } ?? rest.endIndex)]
-        rest = rest[part.endIndex...]
-        return part
-    }
-}
-
-/// Verifies the lines of a block.
-private struct BatchWorker: Sendable {
-    let verifier: AppStoreVerifier
-    let given: GivenOptions
-    let isBrief: Bool
-    let maximumLineByteCount: Int
-
-    func work(_ block: LineBlock) -> Result {
-        var writer = JSONWriter()
-        var status = ExitStatus.passed
-        let bytes = block.bytes.span
-        for line in block.lines {
-            let verdict: BatchVerdict
-            if line.count <= maximumLineByteCount {
-                verdict = verifier.verdict(on: bytes.extracting(line))
-            } else {
-                verdict = BatchVerdict(
-                    .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
-            }
-            writer.verdict(verdict, isBrief: isBrief, advice: { $0.commandAdvice(given) })
-            status.formMaximum(ExitStatus(verdict.result))
-            writer.endLine()
-        }
-        return Result(
-            output: writer.bytes, lineCount: block.lines.count, byteCount: block.receivedByteCount, status: status,
-            beginsBinary: bytes.count > 1 && bytes[0] == 0x30 && bytes[1] >= 0x80)
-    }
-
-    struct Result: Sendable {
-        /// A line for each of the block.
-        let output: [UInt8]
-        let lineCount: Int
-        /// The number of bytes that were read for it.
-        let byteCount: Int
-        let status: ExitStatus
-        /// Whether the block begins with the tag of a SEQUENCE and a length that is no character of a text.
-        let beginsBinary: Bool
+    private func reportBinary(_ console: inout Console) {
+        console.report(
+            "\(input.name.printable): this begins like a binary receipt, and 'receipt batch' reads one text a line. For a binary file, use 'receipt verify'."
+        )
     }
 }

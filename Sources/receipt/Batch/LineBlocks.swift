@@ -1,11 +1,12 @@
-import AppStoreReceipt
-import StrictText
-
-/// The lines of a descriptor, in blocks of complete lines: those of one read, up to a maximum.
+/// The lines of a descriptor, in blocks of complete lines: those that are available, up to a maximum.
 struct LineBlocks: Sequence, Sendable {
     let descriptor: CInt
     /// The maximum number of bytes in a line.
     let maximumLineByteCount: Int
+    /// The number of the first line that is wanted. The lines before it are skipped.
+    var firstNumber = 1
+    /// Where the blocks come from. Return those that are done.
+    let pool: BlockPool
 
     /// A block of lines, or the reason there are no more.
     typealias Block = Result<LineBlock, SystemError>
@@ -14,87 +15,107 @@ struct LineBlocks: Sequence, Sendable {
 
     struct Iterator: IteratorProtocol {
         private let source: LineBlocks
-        /// The bytes that were read, and the start of those that were not returned yet.
-        private var bytes: [UInt8] = []
-        private var start = 0
+        /// The bytes that were read and not returned yet.
+        private var rest: [UInt8] = []
+        /// The number of the line with which they begin.
+        private var number = 1
         private var isAtEnd = false
 
-        /// The size of one read.
-        private static let byteCount = 1 << 17
+        /// The size of a block. It fits into the caches of a processor, and its threads seldom meet.
+        private static let byteCount = 1 << 18
         /// The maximum number of lines. An empty line of one byte causes 300 bytes of output.
         private static let maximumLineCount = 4096
 
         fileprivate init(_ source: LineBlocks) { self.source = source }
 
         mutating func next() -> Block? {
-            if let block = takeBlock(searchingFrom: start, 0) { return .success(block) }
-            guard !isAtEnd else { return nil }
-            var receivedByteCount = 0
-            moveRest()
+            guard !isAtEnd || !rest.isEmpty else { return nil }
+            let block = source.pool.take()
+            let result = block.withContents { contents in
+                Result { () throws(SystemError) in try fill(&contents) }
+            }
+            switch result {
+            case .success(true): return .success(block)
+            case .success(false): return nil
+            case .failure(let error):
+                rest = []
+                isAtEnd = true
+                return .failure(error)
+            }
+        }
+
+        /// Returns whether there are lines.
+        private mutating func fill(_ block: inout LineBlock.Contents) throws(SystemError) -> Bool {
+            block.bytes.reserveCapacity(Self.byteCount)
+            block.bytes.append(contentsOf: rest)
+            rest.removeAll(keepingCapacity: true)
+            var position = 0
             while true {
-                let end = bytes.count
-                let count: Int
-                do throws(SystemError) {
-                    count = try System.read(source.descriptor, atMost: Self.byteCount, appendingTo: &bytes)
-                } catch {
-                    bytes = []
-                    isAtEnd = true
-                    return .failure(error)
-                }
-                receivedByteCount += count
-                if count == 0 {
-                    isAtEnd = true
-                    defer { start = end }
-                    return end == 0
-                        ? nil
-                        : .success(LineBlock(bytes: bytes, lines: [0..<end], receivedByteCount: receivedByteCount))
-                }
-                if let block = takeBlock(searchingFrom: end, receivedByteCount) { return .success(block) }
+                takeLines(of: &block, searchingFrom: position)
+                guard block.lines.isEmpty else { return true }
+                guard !isAtEnd else { return takeLastLine(of: &block) }
                 // Of a line that is too long enough is kept to know it by.
-                if bytes.count > source.maximumLineByteCount {
-                    bytes.removeSubrange((source.maximumLineByteCount + 1)...)
+                if block.bytes.count > source.maximumLineByteCount {
+                    block.bytes.removeSubrange((source.maximumLineByteCount + 1)...)
                 }
+                position = block.bytes.count
+                try read(into: &block)
             }
         }
 
-        /// Returns the next block; `nil` if there is no complete line.
+        /// Waits for input, and reads what is there, up to the size of a block.
+        private mutating func read(into block: inout LineBlock.Contents) throws(SystemError) {
+            let start = block.bytes.count
+            let end = Swift.max(Self.byteCount, start + Self.byteCount / 2)
+            isAtEnd = try System.read(source.descriptor, atMost: end - start, appendingTo: &block.bytes) == 0
+            while !isAtEnd, block.bytes.count < end, System.isReadable(source.descriptor) {
+                let missing = end - block.bytes.count
+                // An error comes again when the next block is read, after these lines.
+                guard let count = try? System.read(source.descriptor, atMost: missing, appendingTo: &block.bytes) else {
+                    break
+                }
+                isAtEnd = count == 0
+            }
+            block.receivedByteCount += block.bytes.count - start
+        }
+
+        /// Finds the complete lines of a block, and keeps what follows them for the next one.
         ///
-        /// - Parameter position: A position before which no line ends that was not returned yet.
-        private mutating func takeBlock(searchingFrom position: Int, _ receivedByteCount: Int) -> LineBlock? {
-            let bytes = bytes
-            let span = bytes.span
+        /// - Parameter position: A position before which no line ends.
+        private mutating func takeLines(of block: inout LineBlock.Contents, searchingFrom position: Int) {
             var lines: [Range<Int>] = []
-            var (start, position) = (start, position)
-            while lines.count < Self.maximumLineCount {
-                position = span.endOfPlainASCII(from: position)
-                guard position < span.count else { break }
-                if span[position] == UInt8(ascii: "\n") {
-                    lines.append(start..<position)
-                    start = position + 1
-                }
-                position += 1
+            swap(&lines, &block.lines)
+            let end = findLines(in: block.bytes.span, from: position, &lines)
+            swap(&lines, &block.lines)
+            guard end > 0 else { return }
+            block.firstNumber = number - block.lines.count
+            rest.append(contentsOf: block.bytes[end...])
+            // Without any line that is wanted, the block is empty.
+            if block.lines.isEmpty {
+                block.bytes.removeAll(keepingCapacity: true)
+                swap(&block.bytes, &rest)
             }
-            self.start = start
-            return lines.isEmpty ? nil : LineBlock(bytes: bytes, lines: lines, receivedByteCount: receivedByteCount)
         }
 
-        /// Reads into a new buffer, because earlier blocks share the old one.
-        private mutating func moveRest() {
-            var moved: [UInt8] = []
-            moved.reserveCapacity(bytes.count - start + Self.byteCount)
-            moved.append(contentsOf: bytes[start...])
-            bytes = moved
-            start = 0
+        /// Returns the end of the last line.
+        private mutating func findLines(
+            in bytes: Span<UInt8>, from position: Int, _ lines: inout [Range<Int>]
+        ) -> Int {
+            var (start, end) = (0, System.indexOfLineFeed(in: bytes, from: position))
+            while end < bytes.count, lines.count < Self.maximumLineCount {
+                if number >= source.firstNumber { lines.append(start..<end) }
+                number += 1
+                start = end + 1
+                end = System.indexOfLineFeed(in: bytes, from: start)
+            }
+            return start
+        }
+
+        private mutating func takeLastLine(of block: inout LineBlock.Contents) -> Bool {
+            guard !block.bytes.isEmpty, number >= source.firstNumber else { return false }
+            block.firstNumber = number
+            block.lines.append(0..<block.bytes.count)
+            return true
         }
     }
-}
-
-/// Complete lines, except that a line that is too long is cut off.
-struct LineBlock: Sendable {
-    /// The bytes that contain the lines.
-    let bytes: [UInt8]
-    /// The range of each line, without its line feed.
-    let lines: [Range<Int>]
-    /// The number of bytes that were read for it.
-    let receivedByteCount: Int
 }

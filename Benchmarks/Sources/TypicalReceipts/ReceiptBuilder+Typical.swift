@@ -1,9 +1,9 @@
 import AppStoreReceipt
-import AppStoreReceiptTesting
+package import AppStoreReceiptTesting
 
 extension ReceiptBuilder {
     /// A receipt as Apple writes one for an app with subscriptions: all attributes, in DER's order, some 400 bytes a purchase.
-    static func typical(purchases count: Int) -> ReceiptBuilder {
+    package static func typical(purchases count: Int) -> ReceiptBuilder {
         var generator = SplitMix64(state: UInt64(count))
         return ReceiptBuilder(
             bundleID: "com.example.app",
@@ -13,7 +13,7 @@ extension ReceiptBuilder {
 
 extension ReceiptBuilder.Purchase {
     /// Seven of ten are periods of subscriptions, the others were bought once.
-    static func typical(_ index: Int, using generator: inout some RandomNumberGenerator) -> Self {
+    package static func typical(_ index: Int, using generator: inout some RandomNumberGenerator) -> Self {
         let product = "com.example.app." + productNames[Int.random(in: productNames.indices, using: &generator)]
         let transaction = String(700_001_000_000_000 + index)
         // From 2019 up to June 2025, whole seconds.
@@ -45,10 +45,12 @@ extension ReceiptBuilder.Purchase {
 }
 
 /// The same numbers in every run (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
+package struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
 
-    mutating func next() -> UInt64 {
+    package init(state: UInt64) { self.state = state }
+
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state
         word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9

@@ -1,0 +1,211 @@
+"""From batches of evidence to batches of verdicts, in a worker process. Knows nothing of Spark."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json
+
+from appstorereceipt import Verifier
+
+if TYPE_CHECKING:
+    from . import VerifierOptions
+
+_ROWS, _BYTES = 1000, 1 << 26
+"""The verdicts that are in memory at once: so many, or so much text and one more."""
+
+_text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
+
+
+def _struct(fields: dict[str, pa.DataType]) -> pa.DataType:
+    return pa.struct(list(fields.items()))
+
+
+# What is read of the JSON. Dates are text there, and web_order_line_item_id a number.
+_PURCHASE = {
+    "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "quantity": _number, "purchase_date": _time,
+    "original_purchase_date": _time, "expires_date": _time, "cancellation_date": _time, "web_order_line_item_id": _number,
+    "is_trial_period": _flag,
+}
+_ENTITLEMENT = {
+    "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "access": _text, "until": _time, "quantity": _number,
+}
+
+
+def _as_read(fields: dict[str, pa.DataType]) -> pa.DataType:
+    return _struct({name: _text if type_ == _time else type_ for name, type_ in fields.items()})
+
+
+_JSON = pa.schema({
+    "verified": _flag,
+    "error": _struct({"code": _text, "category": _text}),
+    "kind": _text,
+    "receipt": _struct({
+        "receipt_type": _text, "environment": _text, "bundle_id": _text, "receipt_creation_date": _text,
+        "in_app": pa.list_(_as_read(_PURCHASE)),
+    }),
+    "items": pa.list_(_as_read(_ENTITLEMENT)),
+})
+
+_ENVIRONMENTS = {
+    "Production": "production", "ProductionVPP": "production", "ProductionSandbox": "sandbox", "ProductionVPPSandbox": "sandbox",
+    "Sandbox": "sandbox", "Xcode": "xcode", "LocalTesting": "local-testing",
+}
+
+
+@functools.lru_cache(maxsize=8)
+def verifier(options: VerifierOptions) -> Verifier:
+    """One verifier a process and options: Spark uses a worker process again for later tasks."""
+    return Verifier(
+        options.bundle_id, environments=options.environments, roots=options.roots,
+        transaction_receipt_issuers=options.transaction_receipt_issuers, distrusted=options.distrusted,
+        allows_rsa_1024=options.allows_rsa_1024)
+
+
+def verdicts(
+    inputs: Iterable[pa.RecordBatch], column: str, options: VerifierOptions, at: datetime | None
+) -> Iterator[pa.RecordBatch]:
+    own = verifier(options)
+    for batch in inputs:
+        index = batch.schema.get_field_index(column)
+        others, evidence = batch.remove_column(index), batch.column(index)
+        start = 0
+        while start < batch.num_rows:
+            lines: list[str] = []
+            byte_count = 0
+            for each in evidence.slice(start, _ROWS).cast(pa.binary()).to_pylist():
+                lines.append(_line(own, each or b"", at))
+                byte_count += len(lines[-1])
+                if byte_count > _BYTES:
+                    break
+            yield _output(others.slice(start, len(lines)), _read(lines))
+            start += len(lines)
+
+
+def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
+    """The verdict as JSON, in the form of a receipt's."""
+    text = verifier.verdict_json(evidence)
+    if text is None:
+        raise RuntimeError("no verdict")
+    if text.startswith('{"verified":false'):
+        # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it again elsewhere.
+        if '"category":"host"' in text:
+            raise RuntimeError(text)
+        return text
+    start = text.find('},"') + 2
+    if not text.startswith('"receipt":', start):
+        text = _in_form_of_receipt(json.loads(text))
+    return text if at is None else f'{text[:-1]},"items":{_items(verifier, evidence, at)}}}'
+
+
+def _items(verifier: Verifier, evidence: bytes, at: datetime) -> str:
+    entitlements = json.loads(verifier.entitlements(evidence, at).json)
+    return json.dumps(entitlements["items"])
+
+
+def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
+    """Signed data of StoreKit 2 and transaction receipts are rare beside receipts, and need not be fast."""
+    kind = list(verdict)[list(verdict).index("trust") + 1]
+    contents = verdict[kind]
+    purchase = verdict.get("transaction") or contents
+    data = contents.get("data") or {}
+
+    def value(of: dict[str, Any], *names: str) -> Any:
+        return next((of[name] for name in names if of.get(name) is not None), None)
+
+    environment = value(contents, "environment", "receiptType") or value(data, "environment")
+    in_app = []
+    if value(purchase, "transactionId", "transaction_id"):
+        order = str(value(purchase, "webOrderLineItemId", "web_order_line_item_id") or "")
+        in_app.append({
+            "product_id": value(purchase, "productId", "product_id"),
+            "transaction_id": value(purchase, "transactionId", "transaction_id"),
+            "original_transaction_id": value(purchase, "originalTransactionId", "original_transaction_id"),
+            "quantity": value(purchase, "quantity") or 1,
+            "purchase_date": value(purchase, "purchaseDate", "purchase_date"),
+            "original_purchase_date": value(purchase, "originalPurchaseDate", "original_purchase_date"),
+            "expires_date": value(purchase, "expiresDate", "expires_date"),
+            "cancellation_date": value(purchase, "revocationDate"),
+            "web_order_line_item_id": int(order) if order.isascii() and order.isdigit() and len(order) < 19 else None,
+        })
+    return json.dumps({
+        "verified": True,
+        "kind": kind,
+        "receipt": {
+            "environment": _ENVIRONMENTS.get(environment, environment),
+            "bundle_id": value(contents, "bundleId", "bundle_id") or value(data, "bundleId") or value(purchase, "bundleId"),
+            "receipt_creation_date": value(contents, "signedDate", "receiptCreationDate"),
+            "in_app": in_app,
+        },
+    })
+
+
+def _read(lines: list[str]) -> pa.Table:
+    # Arrow's reader makes the columns without a Python object for each value.
+    text = "\n".join(lines).encode()
+    table = pyarrow.json.read_json(
+        pa.BufferReader(text), read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(text) + 1),
+        parse_options=pyarrow.json.ParseOptions(explicit_schema=_JSON, unexpected_field_behavior="ignore"))
+    if table.num_rows != len(lines):
+        raise RuntimeError(f"{len(lines)} verdicts, and {table.num_rows} rows")
+    return table.combine_chunks()
+
+
+def _output(others: pa.RecordBatch, table: pa.Table) -> pa.RecordBatch:
+    def column(name: str) -> pa.Array:
+        chunks = table.column(name).chunks
+        return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+
+    verified, error, receipt = column("verified"), column("error"), column("receipt")
+    named = pc.struct_field(receipt, "environment")
+    columns = {
+        "verified": verified,
+        "code": pc.struct_field(error, "code"),
+        "category": pc.struct_field(error, "category"),
+        "kind": pc.coalesce(column("kind"), pc.if_else(verified, "receipt", None)),
+        "environment": pc.coalesce(named, _environments(pc.struct_field(receipt, "receipt_type"))),
+        "bundle_id": pc.struct_field(receipt, "bundle_id"),
+        "signed_date": _typed(pc.struct_field(receipt, "receipt_creation_date"), _time),
+        "purchases": _purchases(pc.struct_field(receipt, "in_app")),
+        "entitlements": _list(column("items"), _ENTITLEMENT),
+    }
+    return pa.RecordBatch.from_arrays(
+        [*others.columns, *columns.values()], names=[*others.schema.names, *columns])
+
+
+def _environments(types: pa.Array) -> pa.Array:
+    known = pa.array(list(_ENVIRONMENTS))
+    return pc.take(pa.array(list(_ENVIRONMENTS.values())), pc.index_in(types, value_set=known))
+
+
+def _typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    try:
+        return array.cast(type_)
+    except pa.ArrowInvalid:
+        # A date that no timestamp can have must not fail the rows beside it.
+        def value(text: str) -> Any:
+            try:
+                return pa.scalar(text).cast(type_).as_py()
+            except (pa.ArrowInvalid, ValueError, OverflowError):
+                return None
+
+        return pa.array([value(text) for text in array.to_pylist()], type_)
+
+
+def _purchases(lists: pa.Array) -> pa.Array:
+    return _list(lists, _PURCHASE, {"cancellation_date": "revocation_date"}, {"web_order_line_item_id": _text})
+
+
+def _list(
+    lists: pa.Array, fields: Mapping[str, pa.DataType], names: Mapping[str, str] = {}, types: Mapping[str, pa.DataType] = {}
+) -> pa.Array:
+    """The lists with typed dates, and with other names and types of some fields."""
+    arrays = [_typed(pc.struct_field(lists.values, name), types.get(name, type_)) for name, type_ in fields.items()]
+    structs = pa.StructArray.from_arrays(arrays, names=[names.get(name, name) for name in fields])
+    return pa.ListArray.from_arrays(lists.offsets, structs, mask=lists.is_null())

@@ -1,0 +1,83 @@
+"""What becomes of evidence of every kind, without Spark. Needs RECEIPT, the command."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from appstorereceipt_spark import VerifierOptions, batches
+
+RECEIPT = Path(os.environ["RECEIPT"]).resolve()
+DATE = "2024-02-03T04:05:06Z"
+
+
+class BatchesTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.roots = []
+        for key in ["rsa", "ec"]:
+            cls.run_receipt("ca", "--key", key, "--out", f"{cls.folder.name}/{key}")
+            cls.roots.append((Path(cls.folder.name) / key / "root.der").read_bytes())
+        issuer = next((Path(cls.folder.name) / "rsa").glob("intermediate*.der")).read_bytes()
+        cls.options = VerifierOptions(environments=("production", "sandbox"), roots=tuple(cls.roots), transaction_receipt_issuers=(issuer,))
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.folder.cleanup()
+
+    @staticmethod
+    def run_receipt(*words: str, input: str = "") -> str:
+        return subprocess.run([RECEIPT, *words], input=input, capture_output=True, text=True, check=True).stdout
+
+    def mint(self, key: str, specification: dict[str, Any]) -> str:
+        return self.run_receipt("mint", "--ca", f"{self.folder.name}/{key}", input=json.dumps(specification)).strip()
+
+    def rows(self, *evidence: str | bytes | None, type: pa.DataType = pa.string()) -> list[dict[str, Any]]:
+        batch = pa.RecordBatch.from_arrays([pa.array(range(len(evidence))), pa.array(evidence, type)], names=["id", "evidence"])
+        rows = [row for output in batches("evidence", self.options)([batch]) for row in output.to_pylist()]
+        self.assertEqual([row["id"] for row in rows], list(range(len(evidence))))
+        return rows
+
+    def test_every_kind_has_the_same_columns(self) -> None:
+        purchase = {"productId": "pro", "transactionId": "7", "originalTransactionId": "5", "bundleId": "com.example.app", "expiresDate": DATE,
+                    "environment": "Sandbox", "signedDate": DATE, "webOrderLineItemId": "123"}
+        old = {"bundle_id": "com.example.app", "product_id": "pro", "transaction_id": "10000000000007"}
+        receipt = {"bundle_id": "com.example.app", "in_app": [
+            {"product_id": "pro", "transaction_id": "7", "cancellation_date": DATE, "web_order_line_item_id": 123}]}
+        rows = self.rows(
+            self.mint("ec", {"transaction": purchase}), self.mint("ec", {"notification": {"notificationType": "REFUND"}, "transaction": purchase}),
+            self.mint("ec", {"app_transaction": {"bundleId": "com.example.app"}}), self.mint("rsa", {"transaction_receipt": old}),
+            self.mint("rsa", receipt))
+        self.assertEqual([row["code"] for row in rows], [None] * 5)
+        self.assertEqual([row["kind"] for row in rows], ["transaction", "notification", "app_transaction", "transaction_receipt", "receipt"])
+        self.assertEqual({row["bundle_id"] for row in rows}, {"com.example.app"})
+        self.assertTrue({row["environment"] for row in rows} <= {"production", "sandbox"})
+        self.assertEqual([len(row["purchases"]) for row in rows], [1, 1, 0, 1, 1])
+        for row in rows[:2]:
+            [bought] = row["purchases"]
+            self.assertEqual((bought["transaction_id"], bought["original_transaction_id"], bought["quantity"]), ("7", "5", 1))
+            self.assertEqual((bought["expires_date"].year, bought["web_order_line_item_id"]), (2024, "123"))
+        self.assertEqual(rows[3]["purchases"][0]["transaction_id"], "10000000000007")
+        self.assertEqual(rows[4]["purchases"][0]["revocation_date"].isoformat(), "2024-02-03T04:05:06+00:00")
+        self.assertEqual(rows[4]["purchases"][0]["web_order_line_item_id"], "123")
+
+    def test_what_is_no_evidence_is_a_row(self) -> None:
+        texts = [None, "", "x", "{", "\u0000", "é" * 10, '{"receipt-data":1}']
+        for rows in [self.rows(*texts), self.rows(*(text and text.encode() for text in texts), type=pa.binary())]:
+            self.assertEqual({row["verified"] for row in rows}, {False})
+            self.assertTrue(all(row["code"] and row["category"] for row in rows))
+            self.assertEqual({row["purchases"] for row in rows}, {None})
+
+    def test_no_rows_and_more_than_one_part(self) -> None:
+        self.assertEqual(self.rows(), [])
+        self.assertEqual(len(self.rows(*["x"] * 2500)), 2500)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,43 @@
+import AppStoreReceipt
+import StrictText
+
+/// Verifies the lines of a block, and writes the verdicts into it.
+struct BatchWorker: Sendable {
+    let verifier: AppStoreVerifier
+    let given: GivenOptions
+    let isBrief: Bool
+    /// The lines whose verdicts are wanted; `nil` for all.
+    let only: Verdict?
+    let maximumLineByteCount: Int
+
+    enum Verdict: String, CaseIterable { case refused, verified }
+
+    func work(_ block: borrowing LineBlock) {
+        block.withContents { contents in
+            for (index, line) in contents.lines.enumerated() {
+                let verdict: BatchVerdict
+                if line.count <= maximumLineByteCount {
+                    verdict = verifier.verdict(on: contents.bytes.span.extracting(line))
+                } else {
+                    verdict = BatchVerdict(
+                        .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
+                }
+                contents.tally.add(verdict.result)
+                if let only {
+                    guard only == Verdict(of: verdict) else { continue }
+                    contents.shown.append(index)
+                }
+                contents.output.verdict(
+                    verdict, isBrief: isBrief, line: only == nil ? nil : contents.firstNumber + index,
+                    advice: { $0.commandAdvice(given) })
+                contents.output.endLine()
+            }
+        }
+    }
+}
+
+extension BatchWorker.Verdict {
+    fileprivate init(of verdict: BatchVerdict) {
+        self = if case .success = verdict.result { .verified } else { .refused }
+    }
+}

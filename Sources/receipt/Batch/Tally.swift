@@ -1,0 +1,47 @@
+import AppStoreReceipt
+import StrictText
+
+/// The number of verdicts, by code.
+struct Tally {
+    private(set) var verifiedCount = 0
+    /// The number of refused lines with each code.
+    private var refusedCounts: [UTF8Bytes: Int] = [:]
+    /// The worst status of a line.
+    private(set) var status = ExitStatus.passed
+
+    var isEmpty: Bool { verifiedCount == 0 && refusedCounts.isEmpty }
+
+    mutating func add(_ result: Result<VerifiedEvidence, VerificationError>) {
+        switch result {
+        case .success: verifiedCount += 1
+        case .failure(let error):
+            refusedCounts[UTF8Bytes(error.code), default: 0] += 1
+            status.formMaximum(ExitStatus(error))
+        }
+    }
+
+    mutating func add(_ other: Tally) {
+        verifiedCount += other.verifiedCount
+        refusedCounts.merge(other.refusedCounts, uniquingKeysWith: +)
+        status.formMaximum(other.status)
+    }
+
+    /// The counts, with the most frequent code first.
+    var summary: String {
+        let codes = refusedCounts.map { (code: $0.key.string, count: $0.value) }.sorted { first, second in
+            first.count == second.count
+                ? first.code.utf8.lexicographicallyPrecedes(second.code.utf8) : first.count > second.count
+        }
+        let refusedCount = codes.reduce(0) { $0 + $1.count }
+        let width = codes.first.map { String($0.count).count } ?? 0
+        let head = "\(verifiedCount + refusedCount) lines: \(verifiedCount) verified, \(refusedCount) refused"
+        return ([head] + codes.map { "  \(String($0.count).paddedFront(to: width))  \($0.code)" }).joined(
+            separator: "\n")
+    }
+}
+
+extension String {
+    fileprivate func paddedFront(to width: Int) -> String {
+        String(repeating: " ", count: max(width - count, 0)) + self
+    }
+}
