@@ -100,6 +100,37 @@ import Testing
         }
     }
 
+    /// Each account brings another transaction of the purchase, so that no key of a table stops the second.
+    @Test(arguments: Place.available)
+    func `restored transactions that many accounts bring at the same time have one owner`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let purchases = (0..<20).map { number in
+            let original = history.buyNonConsumable("pro\(number)", at: day(0))
+            return (0..<8).map { _ in history.restore(original, at: day(1)) }
+        }
+        let evidence = try purchases.map { try $0.map { try history.evidence($0, signedAt: day(2)) } }
+        let location = try place.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        // Apple has told of the purchases before: the families are there, and have no owner.
+        let notifications = try history.verifiedNotifications(through: day(0))
+        #expect(notifications.count == purchases.count)
+        for notification in notifications { try ledgers[0].record(notification, at: day(2)) }
+        let outcomes = Guarded<[Outcome: Int]>([:])
+        for transactions in evidence {
+            let threads = transactions.enumerated().map { number, transaction in
+                Thread {
+                    let outcome = try? ledgers[number % 2].outcomes(transaction, for: "account \(number)", at: day(2))
+                    outcomes.withLock { $0[outcome?.first ?? .undetermined, default: 0] += 1 }
+                }
+            }
+            threads.forEach { $0.start() }
+            while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+        }
+        #expect(outcomes.withLock { $0 } == [.granted: 20, .belongsToAnother: 140])
+        #expect(try LedgerState(ledgers[0]).grants.count == 20)
+        withExtendedLifetime(location) {}
+    }
+
     @Test(arguments: Place.available)
     func `one request that is sent by many at the same time is answered once`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -112,18 +112,24 @@ import Testing
         }
     }
 
-    @Test func `two servers deliver each event once while both run`() throws {
-        try (Place.available.last ?? .sqlite).withLedger { ledger in
-            try redeem(ledger, (0..<40).map { "account \($0)" })
-            let taken = Guarded<[String]>([])
-            DispatchQueue.concurrentPerform(iterations: 8) { _ in
-                for _ in 0..<5 {
-                    let events = (try? ledger.takeEvents(limit: 4, lease: .seconds(100), at: .now)) ?? []
-                    taken.withLock { $0 += events.map(\.id) }
+    @Test func `two servers that take events at the same time take each once`() throws {
+        let location = try (Place.available.last ?? .sqlite).makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        try redeem(ledgers[0], (0..<60).map { "account \($0)" })
+        let taken = Guarded<[String]>([])
+        let threads = (0..<8).map { number in
+            Thread {
+                for _ in 0..<20 {
+                    let events = try? ledgers[number % 2].takeEvents(limit: 4, lease: .seconds(100), at: .now)
+                    taken.withLock { $0 += events?.map(\.id) ?? ["failed"] }
                 }
             }
-            #expect(taken.withLock { Set($0).count == $0.count })
         }
+        threads.forEach { $0.start() }
+        while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+        #expect(taken.withLock { $0.count } == 60)
+        #expect(taken.withLock { Set($0).count } == 60)
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)
