@@ -11,6 +11,9 @@ let settings: [SwiftSetting] = [
 /// The folder with static libraries, if the library is to contain the Swift runtime and libcrypto. `Bindings/C/build` makes it.
 let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
 
+/// The functions of AddressSanitizer are in the program, and not in a library.
+let isSanitized = Context.environment["ASR_SANITIZED"] != nil
+
 /// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift runtime in a shared library.
 /// Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
 let linkerFlags =
@@ -18,8 +21,9 @@ let linkerFlags =
     + ["-use-ld=lld"]
     + [
         "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map", "-soname=libappstorereceipt.so.1",
-        "-z", "nodelete", "-z", "now", "-z", "defs",
+        "-z", "nodelete", "-z", "now",
     ].flatMap { ["-Xlinker", $0] }
+    + (isSanitized ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
 
 let package = Package(
     name: "appstorereceipt",

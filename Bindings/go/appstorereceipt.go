@@ -13,145 +13,27 @@ import (
 	"unsafe"
 )
 
-// Status is the result of a call that failed.
-type Status int32
-
-const (
-	Refused       Status = C.ASR_REFUSED       // The evidence is not genuine, or the options do not accept it.
-	Host          Status = C.ASR_HOST          // This host or this library is at fault: keep the evidence.
-	Configuration Status = C.ASR_CONFIGURATION // The options are at fault.
-	Usage         Status = C.ASR_USAGE         // The call is wrong.
-)
-
-// VerificationError is the reason that evidence was refused, or that a Verifier could not be made. Find it with errors.As.
-type VerificationError struct {
-	Status      Status
-	Code        string // a stable word such as "bundle-id-mismatch"
-	Category    string // who can correct the error: "client", "forgery" or "host"
-	Message     string
-	Advice      string
-	VerdictJSON []byte // the refusal, or nil
-}
-
-func (e *VerificationError) Error() string { return e.Code + ": " + e.Message }
-
-// HTTPStatus is the status to respond with: 400, 403 or 500.
-func (e *VerificationError) HTTPStatus() int {
-	switch e.Category {
-	case "client":
-		return 400
-	case "forgery":
-		return 403
-	}
-	return 500
-}
-
-// Form says what a verdict's JSON has.
-type Form uint32
-
-const (
-	Full  Form = C.ASR_JSON_FULL  // all contents
-	Brief Form = C.ASR_JSON_BRIEF // the kind and the trust
-	None  Form = C.ASR_JSON_NONE  // there is no JSON
-)
-
-// Evidence is evidence that was verified.
-type Evidence struct {
-	VerdictJSON []byte // the verdict, to store; nil with the form None
-}
-
-// Trust is who signed the evidence.
-type Trust struct {
-	Authority   string    `json:"authority"`
-	Anchor      string    `json:"anchor"`
-	Signer      string    `json:"signer"`
-	Expires     time.Time `json:"signer_expires"`
-	Digest      string    `json:"digest"`
-	ValidatedAt time.Time `json:"validated_at"`
-}
-
-// Verdict is the JSON of a verdict. Of the contents, the member that Kind names and a notification's signed parts are set.
-type Verdict struct {
-	Kind               string          `json:"kind"`
-	Trust              Trust           `json:"trust"`
-	Receipt            json.RawMessage `json:"receipt"`
-	Transaction        json.RawMessage `json:"transaction"`
-	RenewalInfo        json.RawMessage `json:"renewal_info"`
-	AppTransaction     json.RawMessage `json:"app_transaction"`
-	Notification       json.RawMessage `json:"notification"`
-	RealtimeRequest    json.RawMessage `json:"realtime_request"`
-	TransactionReceipt json.RawMessage `json:"transaction_receipt"`
-}
-
-// Verdict decodes the JSON.
-func (e *Evidence) Verdict() (*Verdict, error) {
-	v := &Verdict{}
-	if err := json.Unmarshal(e.VerdictJSON, v); err != nil {
-		return nil, err
-	}
-	for _, member := range []struct {
-		kind     string
-		contents json.RawMessage
-	}{
-		{"receipt", v.Receipt}, {"notification", v.Notification}, {"transaction", v.Transaction},
-		{"renewal_info", v.RenewalInfo}, {"app_transaction", v.AppTransaction},
-		{"realtime_request", v.RealtimeRequest}, {"transaction_receipt", v.TransactionReceipt},
-	} {
-		if v.Kind == "" && member.contents != nil {
-			v.Kind = member.kind
-		}
-	}
-	return v, nil
-}
-
-// Entitlement is what one transaction gives access to.
-type Entitlement struct {
-	TransactionID         string     `json:"transaction_id"`
-	OriginalTransactionID string     `json:"original_transaction_id"`
-	ProductID             string     `json:"product_id"`
-	Access                string     `json:"access"`
-	Until                 *time.Time `json:"until"`
-	Quantity              int64      `json:"quantity"`
-	BundleID              string     `json:"bundle_id"`
-	Environment           string     `json:"environment"`
-}
-
-// GivesAccess says whether the transaction gives access.
-func (e Entitlement) GivesAccess() bool {
-	return e.Access == "active" || e.Access == "owned" || e.Access == "consumable"
-}
-
-// Entitlements are what the evidence of one customer gives access to.
-type Entitlements struct {
-	At    time.Time     `json:"at"`
-	Items []Entitlement `json:"items"`
-	JSON  []byte        `json:"-"`
-	// Err is the error of the first piece that was refused, or nil. Refused pieces give access to nothing; the others count.
-	Err error `json:"-"`
-}
-
-// Answer is an answer of verifyReceipt.
-type Answer struct {
-	JSON []byte // the body of the response, which Apple sends with HTTP status 200
-	Err  error  // the reason of an answer without a receipt, or nil
-}
-
 // Verifier verifies evidence. All goroutines may use one at the same time. Make it when the program starts.
 type Verifier struct{ handle *C.asr_verifier }
 
-// NewVerifier makes a verifier; it takes some milliseconds.
-func NewVerifier(options Options) (*Verifier, error) {
-	s := setter{options: C.asr_options_new()}
-	defer C.asr_options_free(s.options)
-	options.apply(&s)
-	if s.wrong != "" {
-		return nil, &VerificationError{Status: Usage, Code: "usage", Message: "the option " + s.wrong + " cannot be read"}
+// NewVerifier makes a verifier; it takes some milliseconds. The error is a *VerificationError.
+func NewVerifier(settings ...Option) (*Verifier, error) {
+	o := options{handle: C.asr_options_new()}
+	defer C.asr_options_free(o.handle)
+	for _, set := range settings {
+		set(&o)
+	}
+	if !o.hasEnvironments {
+		Environments("production")(&o)
+	}
+	if o.wrong != "" {
+		return nil, &VerificationError{
+			Status: Usage, Code: "usage", Category: "host", Message: "the option " + o.wrong + " cannot be read"}
 	}
 	verifier := &Verifier{}
-	_, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_verifier_new(s.options, &verifier.handle, text, length, e)
-	})
-	if err != nil {
+	if err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+		return C.asr_verifier_new(o.handle, &verifier.handle, text, length, e)
+	}).err(); err != nil {
 		return nil, err
 	}
 	runtime.SetFinalizer(verifier, func(v *Verifier) { C.asr_verifier_free(v.handle) })
@@ -166,39 +48,36 @@ func pointer(bytes []byte) unsafe.Pointer {
 	return unsafe.Pointer(&bytes[0])
 }
 
-// call copies the JSON of a call, frees it, and makes an error of a status that is not ASR_VERIFIED.
-func call(function func(**C.char, *C.size_t, *C.asr_error) C.asr_status) ([]byte, *VerificationError) {
+// outcome is what a call returned.
+type outcome struct {
+	status         Status
+	json           []byte
+	code, category string
+}
+
+// call calls a function whose last parameters are json, json_length and error.
+func call(function func(**C.char, *C.size_t, *C.asr_error) C.asr_status) outcome {
 	var text *C.char
 	var length C.size_t
 	var reason C.asr_error
-	status := function(&text, &length, &reason)
-	var bytes []byte
+	o := outcome{status: Status(function(&text, &length, &reason))}
+	o.code, o.category = C.GoString(&reason.code[0]), C.GoString(&reason.category[0])
 	if text != nil {
-		bytes = append(bytes, unsafe.Slice((*byte)(unsafe.Pointer(text)), length)...)
+		o.json = append(o.json, unsafe.Slice((*byte)(unsafe.Pointer(text)), length)...)
 		C.asr_free(unsafe.Pointer(text))
 	}
-	if status == C.ASR_VERIFIED {
-		return bytes, nil
-	}
-	e := &VerificationError{
-		Status: Status(status), Code: C.GoString(&reason.code[0]), Category: C.GoString(&reason.category[0]), VerdictJSON: bytes}
-	type refusal struct {
-		Error struct{ Message, Advice string }
-	}
-	var verdict struct {
-		refusal
-		Refused []refusal // of entitlements
-	}
-	if json.Unmarshal(bytes, &verdict) == nil {
-		if len(verdict.Refused) > 0 {
-			verdict.refusal = verdict.Refused[0]
-		}
-		e.Message, e.Advice = verdict.Error.Message, verdict.Error.Advice
-	}
-	return bytes, e
+	return o
 }
 
-func (v *Verifier) verify(evidence []byte, form Form) ([]byte, *VerificationError) {
+// err is the reason of the outcome, or nil.
+func (o outcome) err() error {
+	if o.status == C.ASR_VERIFIED || o.status == C.ASR_DECODED {
+		return nil
+	}
+	return newError(o)
+}
+
+func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	defer runtime.KeepAlive(v)
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_verify(v.handle, pointer(evidence), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
@@ -206,18 +85,17 @@ func (v *Verifier) verify(evidence []byte, form Form) ([]byte, *VerificationErro
 }
 
 // Verify verifies evidence of any kind. The error is a *VerificationError.
-func (v *Verifier) Verify(evidence []byte, form Form) (*Evidence, error) {
-	if bytes, err := v.verify(evidence, form); err != nil {
+func (v *Verifier) Verify(evidence []byte) (*Evidence, error) {
+	o := v.verify(evidence, Full)
+	if err := o.err(); err != nil {
 		return nil, err
-	} else {
-		return &Evidence{VerdictJSON: bytes}, nil
 	}
+	return newEvidence(o.json)
 }
 
-// VerdictJSON returns the verdict on evidence that is verified or refused. With the form None it returns nil.
+// VerdictJSON returns the verdict on evidence that is verified or refused.
 func (v *Verifier) VerdictJSON(evidence []byte, form Form) []byte {
-	bytes, _ := v.verify(evidence, form)
-	return bytes
+	return v.verify(evidence, form).json
 }
 
 // Accepts says whether evidence is verified: the fastest call, without JSON.
@@ -226,8 +104,8 @@ func (v *Verifier) Accepts(evidence []byte) bool {
 	return C.asr_verify(v.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
 }
 
-// Entitlements verifies the evidence of one customer, and decides what it gives access to at a date; the zero Time is the
-// present. The error is a *VerificationError if this host or the options are at fault.
+// Entitlements decides what the evidence of one customer gives access to at a date, or Now. The error is a *VerificationError
+// if this host or the options are at fault.
 func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements, error) {
 	defer runtime.KeepAlive(v)
 	var joined []byte
@@ -236,22 +114,15 @@ func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements
 		joined = append(joined, piece...)
 		lengths[i] = C.size_t(len(piece))
 	}
-	date := C.int64_t(C.ASR_DATE_NOW)
-	if !at.IsZero() {
-		date = C.int64_t(at.UnixMilli())
-	}
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_entitlements(
-			v.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), date, text, length, e)
+			v.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), milliseconds(at), text, length, e)
 	})
-	if err != nil && err.Status != Refused {
-		return nil, err
+	if o.status > Refused {
+		return nil, o.err()
 	}
-	entitlements := &Entitlements{JSON: bytes}
-	if err != nil {
-		entitlements.Err = err
-	}
-	return entitlements, json.Unmarshal(bytes, entitlements)
+	entitlements := &Entitlements{JSON: o.json, Err: o.err()}
+	return entitlements, json.Unmarshal(o.json, entitlements)
 }
 
 // Answer answers the body of a request as verifyReceipt does, from the receipt alone.
@@ -261,33 +132,31 @@ func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
 	if latestReceiptInfo {
 		flags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
 	}
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_answer(v.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
 	})
-	if err != nil {
-		return Answer{bytes, err}
-	}
-	return Answer{bytes, nil}
+	return Answer{o.json, o.err()}
 }
 
-// CountsJSON returns the numbers of inputs verified and refused, for metrics.
-func (v *Verifier) CountsJSON() []byte {
+// Counts returns the numbers of inputs verified and refused, for metrics.
+func (v *Verifier) Counts() (counts Counts, err error) {
 	defer runtime.KeepAlive(v)
-	bytes, _ := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
 		return C.asr_counts(v.handle, text, length)
 	})
-	return bytes
+	err = json.Unmarshal(o.json, &counts)
+	return counts, err
 }
 
 // DecodeUnverified returns the contents of evidence WITHOUT VERIFYING IT: anyone can have written them.
 func DecodeUnverified(evidence []byte) ([]byte, error) {
-	bytes, err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_decode_unverified(pointer(evidence), C.size_t(len(evidence)), text, length, e)
 	})
-	if err != nil && err.Status != C.ASR_DECODED {
+	if err := o.err(); err != nil {
 		return nil, err
 	}
-	return bytes, nil
+	return o.json, nil
 }
 
 // Version returns the version of the library.

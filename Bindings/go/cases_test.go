@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ type sharedCase struct {
 	Date              int64
 	LatestReceiptInfo bool `json:"latest_receipt_info"`
 	Options           struct {
-		BundleIDs      []string `json:"bundle_ids"`
+		BundleID       []string `json:"bundle_id"`
 		Environments   []string
 		AppAppleID     string `json:"app_apple_id"`
 		Roots          []string
@@ -46,58 +47,53 @@ func files(t testing.TB, names ...string) (contents [][]byte) {
 	return contents
 }
 
-func date(milliseconds int64) time.Time {
-	if milliseconds == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(milliseconds)
-}
-
-func (c *sharedCase) options(t testing.TB) Options {
+func (c *sharedCase) options(t testing.TB) []Option {
 	o := c.Options
-	options := Options{
-		BundleIDs: o.BundleIDs, Environments: o.Environments, AppAppleID: o.AppAppleID, Roots: files(t, o.Roots...),
-		TransactionReceiptIssuers: files(t, o.Issuers...), StoreKitTesting: o.Testing, Distrusted: o.Distrusted,
-		MaximumAge: time.Duration(o.MaximumAge) * time.Second, AllowsRSA1024: o.AllowsRSA1024, Clock: date(o.Clock)}
+	options := []Option{
+		Environments(o.Environments...), Roots(files(t, o.Roots...)...),
+		TransactionReceiptIssuers(files(t, o.Issuers...)...), Distrusted(o.Distrusted...)}
+	if o.BundleID != nil {
+		options = append(options, BundleID(o.BundleID...))
+	}
+	if o.AppAppleID != "" {
+		options = append(options, AppAppleID(o.AppAppleID))
+	}
+	if o.Testing {
+		options = append(options, StoreKitTesting())
+	}
+	if o.MaximumAge != 0 {
+		options = append(options, MaximumAge(time.Duration(o.MaximumAge)*time.Second))
+	}
 	if string(o.ValidationDate) == `"now"` {
-		options.ValidatesNow = true
+		options = append(options, ValidationDate(Now))
 	} else if o.ValidationDate != nil {
 		var milliseconds int64
 		if err := json.Unmarshal(o.ValidationDate, &milliseconds); err != nil {
 			t.Fatal(err)
 		}
-		options.ValidationDate = date(milliseconds)
+		options = append(options, ValidationDate(time.UnixMilli(milliseconds)))
+	}
+	if o.AllowsRSA1024 {
+		options = append(options, AllowsRSA1024())
+	}
+	if o.Clock != 0 {
+		options = append(options, Clock(time.UnixMilli(o.Clock)))
 	}
 	return options
 }
 
 func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) {
-	verifier, err := NewVerifier(c.options(t))
+	verifier, err := NewVerifier(c.options(t)...)
 	if err != nil || c.Call == "new" {
 		return nil, 0, err
 	}
 	evidence := files(t, c.Evidence...)
 	switch c.Call {
 	case "verify":
-		form := map[string]Form{"full": Full, "brief": Brief, "none": None}[c.JSON]
-		verified, err := verifier.Verify(evidence[0], form)
-		if err != nil {
-			return nil, 0, err
-		}
-		if form == Full { // The library names the kind in the brief verdict. The binding finds it in the full one.
-			brief, err := verifier.Verify(evidence[0], Brief)
-			if err != nil {
-				t.Fatal(err)
-			}
-			expected, err1 := brief.Verdict()
-			found, err2 := verified.Verdict()
-			if err1 != nil || err2 != nil || found.Kind != expected.Kind {
-				t.Error(found, expected, err1, err2)
-			}
-		}
-		return verified.VerdictJSON, 0, nil
+		bytes, err := c.verify(t, verifier, evidence[0])
+		return bytes, 0, err
 	case "entitlements":
-		entitlements, err := verifier.Entitlements(date(c.Date), evidence...)
+		entitlements, err := verifier.Entitlements(time.UnixMilli(c.Date), evidence...)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -111,6 +107,27 @@ func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) 
 	}
 	t.Fatalf("unknown call %s", c.Call)
 	return
+}
+
+func (c *sharedCase) verify(t *testing.T, verifier *Verifier, evidence []byte) ([]byte, error) {
+	verified, err := verifier.Verify(evidence)
+	if err != nil {
+		return nil, err
+	}
+	forms := map[string][]byte{"full": verifier.VerdictJSON(evidence, Full), "brief": verifier.VerdictJSON(evidence, Brief)}
+	var brief struct{ Kind string }
+	var whole map[string]any
+	var contents any
+	if err := json.Unmarshal(forms["brief"], &brief); err != nil || verified.Kind != brief.Kind {
+		t.Error(verified.Kind, brief.Kind, err)
+	}
+	if verified.Verdict(&whole) != nil || verified.Contents(&contents) != nil || !reflect.DeepEqual(whole[verified.Kind], contents) {
+		t.Error(contents)
+	}
+	if string(verified.VerdictJSON) != string(forms["full"]) || verified.Trust.SignerExpires.IsZero() {
+		t.Error(verified)
+	}
+	return forms[c.JSON], nil
 }
 
 func TestSharedCases(t *testing.T) {
@@ -130,6 +147,9 @@ func TestSharedCases(t *testing.T) {
 			var e *VerificationError
 			if errors.As(err, &e) {
 				status, code, category, bytes = e.Status, e.Code, e.Category, e.VerdictJSON
+				if c.JSON == "none" {
+					bytes = nil
+				}
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -146,36 +166,40 @@ func TestSharedCases(t *testing.T) {
 }
 
 func testVerifier(t testing.TB) *Verifier {
-	verifier, err := NewVerifier(Options{
-		BundleIDs: []string{"com.example.app"}, Environments: []string{"production"}, Roots: files(t, "authority/root.der"),
-		Clock: date(1750420800000)})
+	verifier, err := NewVerifier(
+		BundleID("com.example.app"), Roots(files(t, "authority/root.der")...), Clock(time.UnixMilli(1750420800000)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return verifier
 }
 
-func TestAVerdictHasItsKindAndTrust(t *testing.T) {
-	for _, form := range []Form{Full, Brief} {
-		evidence, err := testVerifier(t).Verify(files(t, "receipts/1-purchase.der")[0], form)
-		if err != nil {
-			t.Fatal(err)
-		}
-		verdict, err := evidence.Verdict()
-		if err != nil || verdict.Kind != "receipt" || verdict.Trust.ValidatedAt.Unix() != 1749988800 {
-			t.Errorf("%+v %v", verdict, err)
-		}
+func TestEvidenceHasItsKindTrustAndContents(t *testing.T) {
+	evidence, err := testVerifier(t).Verify(files(t, "receipts/1-purchase.der")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var contents struct {
+		BundleID string `json:"bundle_id"`
+	}
+	err = evidence.Contents(&contents)
+	if err != nil || evidence.Kind != "receipt" || evidence.Trust.ValidatedAt.Unix() != 1749988800 || contents.BundleID != "com.example.app" {
+		t.Errorf("%+v %v %v", evidence, contents, err)
 	}
 }
 
 func TestARefusedPieceIsExplained(t *testing.T) {
-	entitlements, err := testVerifier(t).Entitlements(time.Time{}, files(t, "receipts/1-purchase.der", "asn1/empty.der")...)
+	entitlements, err := testVerifier(t).Entitlements(Now, files(t, "receipts/1-purchase.der", "asn1/empty.der")...)
 	if err != nil || len(entitlements.Items) != 1 {
 		t.Fatal(entitlements, err)
 	}
 	var e *VerificationError
 	if !errors.As(entitlements.Err, &e) || e.Message != "the input is empty" || e.Advice == "" {
 		t.Error(entitlements.Err)
+	}
+	refused := Refusal{1, "empty-input", "client", "the input is empty"}
+	if len(entitlements.Refused) != 1 || entitlements.Refused[0] != refused {
+		t.Error(entitlements.Refused)
 	}
 }
 
@@ -192,22 +216,28 @@ func TestGoroutinesShareAVerifier(t *testing.T) {
 		}()
 	}
 	group.Wait()
-	var counts struct{ Verified int }
-	if err := json.Unmarshal(verifier.CountsJSON(), &counts); err != nil || counts.Verified != 200 {
+	if counts, err := verifier.Counts(); err != nil || counts.Verified != 200 || counts.ChainCache.Hits == 0 {
 		t.Error(counts, err)
 	}
 }
 
 func TestAnOptionThatCannotBeReadIsNamed(t *testing.T) {
-	for name, options := range map[string]Options{
-		"Environments": {Environments: []string{"nowhere"}}, "Roots": {Roots: [][]byte{nil}},
-		"BundleIDs": {BundleIDs: []string{"a\x00b"}}, "Distrusted": {Distrusted: []string{"00"}},
+	for name, option := range map[string]Option{
+		"Environments": Environments("nowhere"), "Roots": Roots(nil), "BundleID": BundleID("a\x00b"), "Distrusted": Distrusted("00"),
 	} {
-		_, err := NewVerifier(options)
+		_, err := NewVerifier(option)
 		var e *VerificationError
-		if !errors.As(err, &e) || e.Status != Usage || e.Message != "the option "+name+" cannot be read" {
+		if !errors.As(err, &e) || e.Status != Usage || e.HTTPStatus() != 500 || e.Message != "the option "+name+" cannot be read" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestAnEmptySettingIsNotEveryApp(t *testing.T) {
+	_, err := NewVerifier(BundleID())
+	var e *VerificationError
+	if !errors.As(err, &e) || e.Code != "no-bundle-id" || e.Status != Configuration {
+		t.Error(err)
 	}
 }
 
@@ -222,7 +252,7 @@ func benchmark(b *testing.B, call func(*Verifier, []byte)) {
 		if evidence, err = os.ReadFile(name); err != nil {
 			b.Fatal(err)
 		}
-		verifier, err = NewVerifier(Options{Environments: []string{"production", "sandbox"}, Roots: [][]byte{root}})
+		verifier, err = NewVerifier(Environments("production", "sandbox"), Roots(root))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -246,9 +276,10 @@ func BenchmarkVerdictJSON(b *testing.B) {
 
 func BenchmarkEvidence(b *testing.B) {
 	benchmark(b, func(v *Verifier, evidence []byte) {
-		verified, err := v.Verify(evidence, Full)
+		verified, err := v.Verify(evidence)
 		if err == nil {
-			_, err = verified.Verdict()
+			var contents map[string]any
+			err = verified.Contents(&contents)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -85,6 +85,13 @@ static napi_value failure(napi_env env, const char *message) {
     return NULL;
 }
 
+// Node 18 aborts the process if napi_get_buffer_info gets something else than an array of bytes.
+static bool bytes_of(napi_env env, napi_value value, void **bytes, size_t *length) {
+    bool is_buffer;
+    return napi_is_buffer(env, value, &is_buffer) == napi_ok && is_buffer
+        && napi_get_buffer_info(env, value, bytes, length) == napi_ok;
+}
+
 // call(operation, verifier, evidence, lengths, flags, date, isAsynchronous). The lengths are a BigUint64Array, the date is a BigInt.
 static napi_value call(napi_env env, napi_callback_info info) {
     size_t argc = 7;
@@ -97,8 +104,8 @@ static napi_value call(napi_env env, napi_callback_info info) {
     if (argc < 7 || napi_get_value_uint32(env, argv[0], &local.operation) != napi_ok
         || napi_typeof(env, argv[1], &type) != napi_ok
         || (type == napi_external && napi_get_value_external(env, argv[1], (void **)&local.verifier) != napi_ok)
-        || napi_get_buffer_info(env, argv[2], &local.evidence, &local.length) != napi_ok
-        || napi_get_buffer_info(env, argv[3], &local.lengths, &lengths_size) != napi_ok
+        || !bytes_of(env, argv[2], &local.evidence, &local.length)
+        || !bytes_of(env, argv[3], &local.lengths, &lengths_size)
         || napi_get_value_uint32(env, argv[4], &local.flags) != napi_ok
         || napi_get_value_bigint_int64(env, argv[5], &local.date, &is_lossless) != napi_ok
         || napi_get_value_bool(env, argv[6], &is_asynchronous) != napi_ok)
@@ -137,7 +144,7 @@ static const struct {
     asr_status (*integer)(asr_options *, int64_t);
     asr_status (*boolean)(asr_options *, int32_t);
 } setters[] = {
-    {"bundleIds", .string = asr_options_add_bundle_id},
+    {"bundleId", .string = asr_options_add_bundle_id},
     {"environments", .string = asr_options_add_environment},
     {"appAppleId", .string = asr_options_set_app_apple_id},
     {"roots", .bytes = asr_options_add_roots},
@@ -163,7 +170,7 @@ static bool set(napi_env env, asr_options *options, const char *name, napi_value
                 && length < sizeof text - 1 && strlen(text) == length
                 && setters[i].string(options, text) == ASR_VERIFIED;
         if (setters[i].bytes)
-            return napi_get_buffer_info(env, value, &bytes, &length) == napi_ok
+            return bytes_of(env, value, &bytes, &length)
                 && setters[i].bytes(options, bytes, length) == ASR_VERIFIED;
         if (setters[i].integer)
             return napi_get_value_bigint_int64(env, value, &integer, &boolean) == napi_ok && boolean

@@ -1,8 +1,8 @@
 /** A receipt, JWS or transaction receipt, or a JSON object that contains one, as the client sent it. */
 export type Input = Uint8Array | string;
 
-/** `full`: the JSON has all contents. `brief`: only the kind and the trust. `none`: there is no JSON. */
-export type Form = 'full' | 'brief' | 'none';
+/** `full`: the JSON has all contents. `brief`: only the kind and the trust. */
+export type Form = 'full' | 'brief';
 
 export type Environment = 'production' | 'sandbox' | 'xcode' | 'local-testing';
 
@@ -12,9 +12,9 @@ export type Kind =
 
 export interface Options {
   /** The apps to accept. Without any, compare the bundle id in the contents before you grant anything. */
-  bundleIds?: string | string[];
-  /** The environments to accept; at least one is required. */
-  environments: Environment | Environment[];
+  bundleId?: string | string[];
+  /** The environments to accept; `production` by default. */
+  environments?: Environment | Environment[];
   /** The app's Apple id, a number as text. Notifications and real-time requests have it. */
   appAppleId?: string;
   /** Self-signed root certificates in DER or PEM, trusted instead of Apple's. */
@@ -35,23 +35,25 @@ export interface Options {
   clock?: Date | number;
 }
 
+/** Who signed the evidence. The fingerprints are SHA-256 in hexadecimal. */
 export interface Trust {
   authority: string;
   anchor: string;
   signer: string;
-  signer_expires: string;
+  signerExpires: Date;
   digest: string;
-  validated_at: string;
+  validatedAt: Date;
 }
 
-/** Input that was verified. With the form `none`, all members but `verdictJson` are undefined. */
+/** Evidence that was verified. */
 export class Evidence {
   private constructor();
-  /** The verdict as JSON, to store; `null` with the form `none`. */
-  readonly verdictJson: string | null;
+  /** The verdict as JSON, to store. */
+  readonly verdictJson: string;
+  /** The name of the verdict's member that has the contents. */
   readonly kind: Kind;
   readonly trust: Trust;
-  /** The verdict's member that `kind` names; undefined with the form `brief`. */
+  /** The contents, with the names and the dates of the JSON. */
   readonly contents: Record<string, any>;
   /** The whole verdict. A notification's signed parts are its members `transaction` and `renewal_info`. */
   readonly verdict: Record<string, any>;
@@ -62,10 +64,10 @@ export class VerificationError extends Error {
   private constructor();
   /** 1: refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong. */
   readonly status: 1 | 2 | 3 | 4;
-  /** A stable word such as `bundle-id-mismatch`. */
+  /** A stable word such as `bundle-id-mismatch`; `usage` if an option cannot be read. */
   readonly code: string;
   /** Who can correct the error. */
-  readonly category: 'client' | 'forgery' | 'host' | '';
+  readonly category: 'client' | 'forgery' | 'host';
   /** The status to respond with: 400, 403 or 500. */
   readonly httpStatus: 400 | 403 | 500;
   readonly advice: string;
@@ -73,24 +75,37 @@ export class VerificationError extends Error {
   readonly verdictJson: string | null;
 }
 
+/** What one transaction gives access to, with all members of the JSON in camelCase. */
 export interface Entitlement {
-  transaction_id: string;
-  original_transaction_id: string;
-  product_id: string;
-  /** Only `active`, `owned` and `consumable` give access. */
+  transactionId: string;
+  originalTransactionId: string;
+  productId: string;
   access:
     | 'active' | 'owned' | 'consumable' | 'not-yet' | 'expired' | 'revoked' | 'upgraded' | 'length-unknown'
     | 'undetermined';
-  until: string | null;
+  /** Whether `access` is `active`, `owned` or `consumable`. */
+  givesAccess: boolean;
+  until: Date | null;
   quantity: number;
+  purchaseDate?: Date;
+  expiresDate?: Date;
+  appAccountToken?: string;
   [member: string]: unknown;
 }
 
+/** A piece of evidence that was refused. The index counts from 0. */
+export interface Refusal {
+  index: number;
+  code: string;
+  category: 'client' | 'forgery' | 'host';
+  message: string;
+}
+
+/** What the evidence of one customer gives access to. Refused pieces give access to nothing; the others count. */
 export interface Entitlements {
   at: Date;
   items: Entitlement[];
-  /** The pieces that were refused, which give access to nothing. The index counts from 0. */
-  refused: { index: number; error: { code: string; category: string; message: string; [member: string]: unknown } }[];
+  refused: Refusal[];
   json: string;
   /** The error of the first piece that was refused, or `null`. */
   error: VerificationError | null;
@@ -106,18 +121,22 @@ export interface Answer {
 /** Making one takes milliseconds: make it when the server starts. The asynchronous calls run on Node's thread pool. */
 export class Verifier {
   /** @throws VerificationError if the options can accept nothing. */
-  constructor(options: Options);
+  constructor(options?: Options);
   /** @throws VerificationError if the evidence is refused. */
-  verify(evidence: Input, form?: Form): Evidence;
-  verifyAsync(evidence: Input, form?: Form): Promise<Evidence>;
+  verify(evidence: Input): Evidence;
+  verifyAsync(evidence: Input): Promise<Evidence>;
   /** The verdict on evidence that is verified or refused, as JSON. */
-  verdictJson(evidence: Input, form?: 'full' | 'brief'): string;
-  verdictJsonAsync(evidence: Input, form?: 'full' | 'brief'): Promise<string>;
+  verdictJson(evidence: Input, form?: Form): string;
+  verdictJsonAsync(evidence: Input, form?: Form): Promise<string>;
   /** Whether evidence is verified: the fastest call, without JSON. */
   accepts(evidence: Input): boolean;
-  /** What one customer's evidence gives access to at a date. */
-  entitlements(evidence: Input[], date?: Date | number | 'now'): Entitlements;
-  entitlementsAsync(evidence: Input[], date?: Date | number | 'now'): Promise<Entitlements>;
+  acceptsAsync(evidence: Input): Promise<boolean>;
+  /**
+   * What one customer's evidence gives access to at a date.
+   * @throws VerificationError if this host or the options are at fault.
+   */
+  entitlements(evidence: Input | Input[], at?: Date | number | 'now'): Entitlements;
+  entitlementsAsync(evidence: Input | Input[], at?: Date | number | 'now'): Promise<Entitlements>;
   /** The answer of verifyReceipt to a request's body, from the receipt alone. */
   answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
   answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;

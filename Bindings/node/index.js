@@ -3,32 +3,39 @@
 const native = require('./dist/appstorereceipt.node');
 
 const VERIFY = 0, ENTITLEMENTS = 1, ANSWER = 2, DECODE = 3;
-const FORMS = { full: 0, brief: 1, none: 2 };
-const FILL_LATEST_RECEIPT_INFO = 16;
-const DATE_NOW = 2n ** 63n - 1n;
-// A notification's signed parts are members too.
-const KINDS = [
-  'receipt', 'notification', 'transaction', 'renewal_info', 'app_transaction', 'realtime_request', 'transaction_receipt',
-];
+const VERIFIED = 0, REFUSED = 1, CONFIGURATION = 3, USAGE = 4, DECODED = 5;
+const FORMS = { full: 0, brief: 1 }, NO_JSON = 2, LATEST_RECEIPT_INFO = 16;
+const NOW = 2n ** 63n - 1n;
 const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
+const GIVES_ACCESS = ['active', 'owned', 'consumable'];
 
+const NOTHING = Buffer.alloc(0);
 const bytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
-const milliseconds = (date) => (date === 'now' ? DATE_NOW : BigInt(date.valueOf()));
+const milliseconds = (date) => (date === 'now' ? NOW : BigInt(date.valueOf()));
+const list = (value) => (Array.isArray(value) ? value : [value]);
 
 class VerificationError extends Error {
   constructor({ status, code, category, json }, message) {
-    const verdict = json === null ? undefined : JSON.parse(json);
-    const error = verdict?.error ?? verdict?.refused?.[0].error;
-    super(message ?? error?.message ?? code);
+    const verdict = json === null ? {} : JSON.parse(json);
+    // Of entitlements, the error is that of one of the pieces.
+    const errors = [verdict, ...(verdict.refused ?? [])].map(({ error }) => error);
+    const details = errors.find((error) => error?.code === code);
+    super(message ?? details?.message ?? code);
     this.name = 'VerificationError';
     this.status = status;
     this.code = code;
     this.category = category;
     this.httpStatus = HTTP_STATUS[category] ?? 500;
-    this.advice = error?.advice ?? '';
+    this.advice = details?.advice ?? '';
     this.verdictJson = json;
   }
 }
+
+// The members of the JSON in the names and the types of JavaScript.
+const DATES = new Set(['signer_expires', 'validated_at', 'until', 'purchase_date', 'expires_date']);
+const record = (members) => Object.fromEntries(Object.entries(members).map(([name, value]) => [
+  name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), DATES.has(name) && value !== null ? new Date(value) : value,
+]));
 
 class Evidence {
   #verdict;
@@ -43,47 +50,55 @@ class Evidence {
   }
 
   get kind() {
-    return this.verdict?.kind ?? KINDS.find((kind) => this.verdict && kind in this.verdict);
+    const names = Object.keys(this.verdict);
+    return names[names.indexOf('trust') + 1];
   }
 
   get trust() {
-    return this.verdict?.trust;
+    return record(this.verdict.trust);
   }
 
   get contents() {
-    return this.verdict?.[this.kind];
+    return this.verdict[this.kind];
   }
 }
 
-const errorOf = (outcome) => (outcome.status === 0 ? null : new VerificationError(outcome));
+const errorOf = (outcome) => ([VERIFIED, DECODED].includes(outcome.status) ? null : new VerificationError(outcome));
 
-const evidenceOf = (outcome) => {
-  if (outcome.status !== 0) throw new VerificationError(outcome);
-  return new Evidence(outcome.json);
-};
-
-const verdictOf = (outcome) => {
-  if (outcome.json === null) throw new VerificationError(outcome);
+// The JSON, unless the status is greater, or there is no memory for the JSON.
+const jsonOf = (outcome, greatest = VERIFIED) => {
+  const error = outcome.status > greatest || outcome.json === null ? errorOf(outcome) : null;
+  if (error !== null) throw error;
   return outcome.json;
 };
 
-// A refused piece of evidence gives access to nothing and the others count. If this host is at fault, nothing is known.
-const entitlementsOf = (outcome) => {
-  if (outcome.status > 1) throw new VerificationError(outcome);
-  const { at, items, refused } = JSON.parse(outcome.json);
-  return { at: new Date(at), items, refused, json: outcome.json, error: errorOf(outcome) };
+// What a method makes of the outcome of its call, at once or when the thread pool has it.
+const results = {
+  verify: (outcome) => new Evidence(jsonOf(outcome)),
+  verdictJson: (outcome) => jsonOf(outcome, CONFIGURATION),
+  entitlements(outcome) {
+    const json = jsonOf(outcome, REFUSED);
+    const { at, items, refused } = JSON.parse(json);
+    return {
+      at: new Date(at),
+      items: items.map((item) => ({ ...record(item), givesAccess: GIVES_ACCESS.includes(item.access) })),
+      refused: refused.map(({ index, error: { code, category, message } }) => ({ index, code, category, message })),
+      json,
+      error: errorOf(outcome),
+    };
+  },
+  answer: (outcome) => ({ json: jsonOf(outcome, CONFIGURATION), error: errorOf(outcome) }),
 };
-
-const answerOf = (outcome) => ({ json: verdictOf(outcome), error: errorOf(outcome) });
 
 class Verifier {
   #verifier;
 
   constructor(options = {}) {
     const entries = [];
-    for (const [name, value] of Object.entries(options)) {
+    for (const [name, value] of Object.entries({ environments: 'production', ...options })) {
       if (value === undefined) continue;
-      for (const element of Array.isArray(value) ? value : [value]) {
+      // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
+      for (const element of name === 'bundleId' && value.length === 0 ? [''] : list(value)) {
         if (name === 'validationDate' || name === 'clock') entries.push([name, milliseconds(element)]);
         else if (name === 'maximumAge') entries.push([name, BigInt(element)]);
         else entries.push([name, name === 'roots' || name === 'transactionReceiptIssuers' ? bytes(element) : element]);
@@ -92,57 +107,66 @@ class Verifier {
     const outcome = native.create(entries);
     if (typeof outcome === 'string') {
       throw new VerificationError(
-        { status: 4, code: 'usage', category: 'host', json: null }, `the option ${outcome} cannot be read`);
+        { status: USAGE, code: 'usage', category: 'host', json: null }, `the option ${outcome} cannot be read`);
     }
-    if (outcome.status !== 0) throw new VerificationError(outcome);
+    const error = errorOf(outcome);
+    if (error !== null) throw error;
     this.#verifier = outcome.verifier;
   }
 
-  #call(operation, evidence, flags, isAsynchronous) {
-    return native.call(operation, this.#verifier, bytes(evidence), Buffer.alloc(0), flags, 0n, isAsynchronous);
+  #verify(evidence, flags, isAsynchronous) {
+    return native.call(VERIFY, this.#verifier, bytes(evidence), NOTHING, flags, 0n, isAsynchronous);
   }
 
-  #entitlements(evidence, date, isAsynchronous) {
-    const pieces = evidence.map(bytes);
+  #entitlements(evidence, at, isAsynchronous) {
+    const pieces = list(evidence).map(bytes);
     const lengths = BigUint64Array.from(pieces, (piece) => BigInt(piece.length));
-    return native.call(
-      ENTITLEMENTS, this.#verifier, Buffer.concat(pieces), lengths, 0, milliseconds(date), isAsynchronous);
+    return native.call(ENTITLEMENTS, this.#verifier, Buffer.concat(pieces), lengths, 0, milliseconds(at), isAsynchronous);
   }
 
-  verify(evidence, form = 'full') {
-    return evidenceOf(this.#call(VERIFY, evidence, FORMS[form], false));
+  #answer(body, { latestReceiptInfo = false } = {}, isAsynchronous) {
+    const flags = latestReceiptInfo ? LATEST_RECEIPT_INFO : 0;
+    return native.call(ANSWER, this.#verifier, bytes(body), NOTHING, flags, 0n, isAsynchronous);
   }
 
-  async verifyAsync(evidence, form = 'full') {
-    return evidenceOf(await this.#call(VERIFY, evidence, FORMS[form], true));
+  verify(evidence) {
+    return results.verify(this.#verify(evidence, FORMS.full, false));
+  }
+
+  async verifyAsync(evidence) {
+    return results.verify(await this.#verify(evidence, FORMS.full, true));
   }
 
   verdictJson(evidence, form = 'full') {
-    return verdictOf(this.#call(VERIFY, evidence, FORMS[form], false));
+    return results.verdictJson(this.#verify(evidence, FORMS[form], false));
   }
 
   async verdictJsonAsync(evidence, form = 'full') {
-    return verdictOf(await this.#call(VERIFY, evidence, FORMS[form], true));
+    return results.verdictJson(await this.#verify(evidence, FORMS[form], true));
   }
 
   accepts(evidence) {
-    return this.#call(VERIFY, evidence, FORMS.none, false).status === 0;
+    return this.#verify(evidence, NO_JSON, false).status === VERIFIED;
   }
 
-  entitlements(evidence, date = 'now') {
-    return entitlementsOf(this.#entitlements(evidence, date, false));
+  async acceptsAsync(evidence) {
+    return (await this.#verify(evidence, NO_JSON, true)).status === VERIFIED;
   }
 
-  async entitlementsAsync(evidence, date = 'now') {
-    return entitlementsOf(await this.#entitlements(evidence, date, true));
+  entitlements(evidence, at = 'now') {
+    return results.entitlements(this.#entitlements(evidence, at, false));
   }
 
-  answer(body, { latestReceiptInfo = false } = {}) {
-    return answerOf(this.#call(ANSWER, body, latestReceiptInfo ? FILL_LATEST_RECEIPT_INFO : 0, false));
+  async entitlementsAsync(evidence, at = 'now') {
+    return results.entitlements(await this.#entitlements(evidence, at, true));
   }
 
-  async answerAsync(body, { latestReceiptInfo = false } = {}) {
-    return answerOf(await this.#call(ANSWER, body, latestReceiptInfo ? FILL_LATEST_RECEIPT_INFO : 0, true));
+  answer(body, options) {
+    return results.answer(this.#answer(body, options, false));
+  }
+
+  async answerAsync(body, options) {
+    return results.answer(await this.#answer(body, options, true));
   }
 
   get counts() {
@@ -150,10 +174,7 @@ class Verifier {
   }
 }
 
-function decodeUnverified(evidence) {
-  const outcome = native.call(DECODE, null, bytes(evidence), Buffer.alloc(0), 0, 0n, false);
-  if (outcome.status !== 5) throw new VerificationError(outcome);
-  return outcome.json;
-}
+const decodeUnverified = (evidence) =>
+  jsonOf(native.call(DECODE, null, bytes(evidence), NOTHING, 0, 0n, false));
 
 module.exports = { Verifier, VerificationError, Evidence, decodeUnverified, version: native.version };

@@ -12,8 +12,8 @@ const file = (name) => fs.readFileSync(path.join(__dirname, '../../TestVectors',
 const cases = JSON.parse(fs.readFileSync(path.join(__dirname, '../cases/cases.json')));
 
 const optionsOf = (options) => ({
-  bundleIds: options.bundle_ids,
-  environments: options.environments,
+  bundleId: options.bundle_id,
+  environments: options.environments ?? [],
   appAppleId: options.app_apple_id,
   roots: options.roots?.map(file),
   transactionReceiptIssuers: options.transaction_receipt_issuers?.map(file),
@@ -30,8 +30,21 @@ async function result(test, suffix) {
   const evidence = (test.evidence ?? []).map(file);
   switch (test.call) {
     case 'new': return { json: null };
-    case 'verify': return { json: (await verifier['verify' + suffix](evidence[0], test.json)).verdictJson };
-    case 'entitlements': return await verifier['entitlements' + suffix](evidence, test.date);
+    case 'verify': {
+      const verified = await verifier['verify' + suffix](evidence[0]);
+      assert.strictEqual(await verifier['accepts' + suffix](evidence[0]), true, test.name);
+      const full = await verifier['verdictJson' + suffix](evidence[0]);
+      const brief = await verifier['verdictJson' + suffix](evidence[0], 'brief');
+      assert.deepStrictEqual([verified.kind, verified.verdictJson], [JSON.parse(brief).kind, full], test.name);
+      return { json: { full, brief, none: null }[test.json] };
+    }
+    case 'entitlements': {
+      const found = await verifier['entitlements' + suffix](evidence, test.date);
+      const { items, refused } = JSON.parse(found.json);
+      assert.deepStrictEqual(found.items.map((i) => i.productId), items.map((i) => i.product_id), test.name);
+      assert.deepStrictEqual(found.refused.map((r) => [r.index, r.message]), refused.map((r) => [r.index, r.error.message]));
+      return found;
+    }
     case 'answer': return await verifier['answer' + suffix](evidence[0], { latestReceiptInfo: test.latest_receipt_info });
     case 'decode': return { json: decodeUnverified(evidence[0]), status: 5 };
     default: throw new Error(`unknown call ${test.call}`);
@@ -45,7 +58,7 @@ async function runCases(suffix) {
       actual = await result(test, suffix);
     } catch (error) {
       if (!(error instanceof VerificationError)) throw error;
-      actual = { json: error.verdictJson, error };
+      actual = { json: test.json === 'none' ? null : error.verdictJson, error };
     }
     const { error, status = error?.status ?? 0 } = actual;
     const found = { status, code: error?.code ?? '', category: error?.category ?? '', json: actual.json };
@@ -76,27 +89,28 @@ async function main() {
   await runCases('');
   await runCases('Async');
   await runReadme();
-  for (const options of [{ environments: 'nowhere' }, { environments: 'production', roots: 'no certificate' }, { other: 1 }]) {
-    assert.throws(() => new Verifier(options), { name: 'VerificationError', code: 'usage' });
+  for (const [name, value] of Object.entries({ environments: 'nowhere', bundleId: 'a\0b', roots: 1, other: 1 })) {
+    const message = `the option ${name} cannot be read`;
+    assert.throws(() => new Verifier({ [name]: value }), { code: 'usage', status: 4, httpStatus: 500, message });
   }
+  assert.throws(() => new Verifier({ bundleId: [] }), { code: 'no-bundle-id', status: 3 });
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
-  assert.throws(() => verifier.verify(1), TypeError);
+  for (const value of [1, null, {}, new ArrayBuffer(1)]) assert.throws(() => verifier.verify(value), TypeError);
+  assert.throws(() => new Verifier({ roots: 'no certificate' }), { code: 'usage' });
   assert.deepStrictEqual([verifier.accepts(receipt), verifier.accepts('')], [true, false]);
-  // The library names the kind in the brief verdict. The binding finds it in the full one.
-  for (const test of cases.filter(({ call, json, expect }) => call === 'verify' && json === 'full' && expect.status === 0)) {
-    const evidence = file(test.evidence[0]), one = new Verifier(optionsOf(test.options));
-    assert.strictEqual(one.verify(evidence).kind, JSON.parse(one.verdictJson(evidence, 'brief')).kind, test.name);
-  }
-  const { items, error } = verifier.entitlements([receipt, '']);
+  const { trust, contents } = verifier.verify(receipt);
+  assert.deepStrictEqual([trust.validatedAt.getTime(), contents.bundle_id], [1749988800000, 'com.example.app']);
+  const { items, refused, error } = verifier.entitlements([receipt, '']);
   assert.deepStrictEqual([items.length, error.message, error.advice !== ''], [1, 'the input is empty', true]);
+  assert.deepStrictEqual(refused, [{ index: 1, code: 'empty-input', category: 'client', message: 'the input is empty' }]);
 
   // The bytes of an asynchronous call are its own: JavaScript may overwrite them at once.
   const overwritten = Buffer.from(receipt);
   const pending = Array.from({ length: 100 }, () => verifier.verifyAsync(overwritten));
   overwritten.fill(0);
   for (const evidence of await Promise.all(pending)) assert.strictEqual(evidence.kind, 'receipt');
-  assert.strictEqual(verifier.counts.verified, 102);
+  assert.strictEqual(verifier.counts.verified, 103);
   await new Promise((resolve, reject) => {
     new Worker(__filename).on('error', reject).on('exit', (code) => (code ? reject(code) : resolve()));
   });

@@ -31,7 +31,7 @@ function run_case(array $case): array
 {
     $options = $case['options'];
     $verifier = new Verifier(
-        bundleIds: $options['bundle_ids'] ?? [],
+        bundleId: $options['bundle_id'] ?? null,
         environments: $options['environments'] ?? [],
         appAppleId: $options['app_apple_id'] ?? null,
         roots: array_map(file_of(...), $options['roots'] ?? []),
@@ -48,15 +48,17 @@ function run_case(array $case): array
         case 'new':
             return [null, 0, null];
         case 'verify':
-            $form = ['full' => Form::Full, 'brief' => Form::Brief, 'none' => Form::None][$case['json']];
-            $verified = $verifier->verify($evidence[0], $form);
-            // The library names the kind in the brief verdict. The binding finds it in the full one.
-            if ($form === Form::Full) {
-                same($verifier->verify($evidence[0], Form::Brief)->verdict()['kind'], $verified->kind(), $case['name']);
-            }
-            return [$verified->verdictJson, 0, null];
+            $verified = $verifier->verify($evidence[0]);
+            $brief = $verifier->verdictJson($evidence[0], Form::Brief);
+            $full = $verifier->verdictJson($evidence[0]);
+            same([json_decode($brief, true)['kind'], $full], [$verified->kind(), $verified->verdictJson], $case['name']);
+            same($verified->verdict()[$verified->kind()], $verified->contents(), $case['name']);
+            return [['full' => $full, 'brief' => $brief, 'none' => null][$case['json']], 0, null];
         case 'entitlements':
             $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
+            $expected = json_decode($entitlements->json, true);
+            same(array_column($expected['items'], 'product_id'), array_map(fn ($i) => $i->productId, $entitlements->items), $case['name']);
+            same(array_column($expected['refused'], 'index'), array_map(fn ($r) => $r->index, $entitlements->refused), $case['name']);
             return [$entitlements->json, 0, $entitlements->error];
         case 'answer':
             $answer = $verifier->answer($evidence[0], $case['latest_receipt_info'] ?? false);
@@ -112,28 +114,38 @@ foreach ($cases as $case) {
     try {
         [$json, $status, $error] = run_case($case);
     } catch (VerificationError $error) {
-        $json = $error->verdictJson;
+        $json = ($case['json'] ?? '') === 'none' ? null : $error->verdictJson;
     }
     same($case['expect'], [
         'status' => $error?->status ?? $status, 'code' => $error?->code ?? '', 'category' => $error?->category ?? '', 'json' => $json,
     ], $case['name']);
 }
 
-foreach (['environments' => 'nowhere', 'roots' => 'no certificate', 'bundleIds' => "a\0b", 'validationDate' => 'then'] as $name => $value) {
+foreach (['environments' => 'nowhere', 'roots' => 'no certificate', 'bundleId' => "a\0b"] as $name => $value) {
     try {
         new Verifier(...[$name => $value]);
         same('usage', 'accepted', $name);
     } catch (VerificationError $error) {
-        same('usage', $error->code, $name);
+        same(['usage', 4, 500, "the option $name cannot be read"],
+            [$error->code, $error->status, $error->httpStatus(), $error->getMessage()], $name);
     }
 }
 
-$verifier = new Verifier(environments: 'production', roots: file_of('authority/root.der'));
-foreach ([Form::Full, Form::Brief] as $form) {
-    $evidence = $verifier->verify($receipt, $form);
-    same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
-    same($form === Form::Full ? 'com.example.app' : null, $evidence->contents()['bundle_id'] ?? null, 'the contents');
+try {
+    new Verifier(bundleId: []);
+    same('no-bundle-id', 'accepted', 'no bundle id');
+} catch (VerificationError $error) {
+    same('no-bundle-id', $error->code, 'no bundle id');
 }
+
+$verifier = new Verifier(environments: 'production', roots: file_of('authority/root.der'));
+$evidence = $verifier->verify($receipt);
+same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
+same('com.example.app', $evidence->contents()['bundle_id'], 'the contents');
+$entitlements = $verifier->entitlements([$receipt, '']);
+same([[1, 'empty-input', 'client', 'the input is empty']], array_map(fn ($r) => array_values((array) $r), $entitlements->refused), 'refused');
+same(['the input is empty', true], [$entitlements->error->getMessage(), $entitlements->error->advice !== ''], 'the error of a refused piece');
+same(true, str_contains(file_get_contents(__DIR__ . '/../C/include/appstorereceipt.h'), 'ASR_VERSION "' . Verifier::version() . '"'), 'version');
 same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
 $before = memory_get_usage();
 $began = hrtime(true);

@@ -259,89 +259,19 @@ public final class AppStoreVerifier: Sendable {
             (list) throws(VerificationError) in try transactionReceipts.open(list)
         }
     }
-
-    // MARK: JWS
-
-    /// Verifies a JWS of any kind.
-    ///
-    /// To accept one kind only, use the method for that kind.
-    ///
-    /// - Parameter jws: A JWS in its compact form.
-    /// - Returns: The verified evidence, by its kind.
-    /// - Throws: The reason the JWS was refused. The code for a payload of an unknown kind is `missing-member`.
-    public func verifyJWS(_ jws: String) throws(VerificationError) -> VerifiedEvidence {
-        try counters.counting { () throws(VerificationError) in
-            try self.jws.verify(jws.utf8Span.span)
-        }
-    }
-
-    /// Verifies a transaction.
-    ///
-    /// A transaction that Apple has revoked is genuine, too. ``Entitlements`` decides what it grants.
-    ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, or `signedTransactionInfo` on a server.
-    /// - Returns: The verified transaction.
-    /// - Throws: The reason the transaction was refused. The code for a JWS of another kind is `missing-member`.
-    public func verifyTransaction(_ jws: String) throws(VerificationError) -> Verified<TransactionInfo> {
-        try verify(jws: jws)
-    }
-
-    /// Verifies renewal information.
-    ///
-    /// Renewal information has no bundle id. See ``RenewalInfo``.
-    ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<RenewalInfo>` on a device, or `signedRenewalInfo` on a server.
-    /// - Returns: The verified renewal information.
-    /// - Throws: The reason the renewal information was refused. The code for a JWS of another kind is `missing-member`.
-    public func verifyRenewalInfo(_ jws: String) throws(VerificationError) -> Verified<RenewalInfo> {
-        try verify(jws: jws)
-    }
-
-    /// Verifies an app transaction.
-    ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<AppTransaction>` on a device, or `signedAppTransactionInfo` on a server.
-    /// - Returns: The verified app transaction.
-    /// - Throws: The reason the app transaction was refused. The code for a JWS of another kind is `missing-member`.
-    public func verifyAppTransaction(_ jws: String) throws(VerificationError) -> Verified<AppTransaction> {
-        try verify(jws: jws)
-    }
-
-    /// Verifies a server notification and its signed parts, which must be for the same app and environment.
-    ///
-    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
-    /// - Returns: The verified notification with its verified parts.
-    /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part`` names it. The code for a JWS of
-    ///   another kind is `missing-member`.
-    public func verifyNotification(_ jws: String) throws(VerificationError) -> VerifiedNotification {
-        try counters.counting { () throws(VerificationError) in
-            try self.jws.verifyNotification(jws.utf8Span.span)
-        }
-    }
-
-    /// Verifies a request for a retention message.
-    ///
-    /// Such a request has no bundle id. Only the app's Apple id shows which app it is for.
-    ///
-    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
-    /// - Returns: The verified request.
-    /// - Throws: The reason the request was refused. The code is `no-app-apple-id` if the policy has bundle ids but no ``VerificationPolicy/appAppleID``,
-    ///   and `missing-member` for a JWS of another kind.
-    public func verifyRealtimeRequest(_ jws: String) throws(VerificationError) -> Verified<RealtimeRequest> {
-        try verify(jws: jws)
-    }
-
-    private func verify<Payload: JWSClaims>(jws text: String) throws(VerificationError) -> Verified<Payload> {
-        try counters.counting { () throws(VerificationError) in
-            try jws.verify(text.utf8Span.span)
-        }
-    }
 }
 
 extension VerificationPolicy {
     /// Checks that a verifier with this policy could accept something.
     fileprivate func check(with trust: AppStoreTrust) throws(VerificationError) {
         guard !environments.isEmpty else { throw .configuration(.noEnvironment, found: "environments: []") }
-        guard bundleIDs?.isEmpty != true else { throw .configuration(.noBundleID, found: "bundleIDs: []") }
+        if let bundleIDs {
+            guard !bundleIDs.isEmpty else { throw .configuration(.noBundleID, found: "bundleIDs: []") }
+            // No app has this id: it comes from a setting that was left empty.
+            guard !bundleIDs.contains(where: \.isEmpty) else {
+                throw .configuration(.noBundleID, found: "bundleIDs: [\"\"]")
+            }
+        }
         let possible: Set<AppStoreEnvironment>
         switch trust.base {
         case .apple, .adding: possible = [.production, .sandbox]

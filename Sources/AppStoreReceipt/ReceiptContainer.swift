@@ -57,7 +57,9 @@ struct ReceiptContainer: Sendable {
         }
         guard let trust else {
             return (
-                Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: try decode(payload))), nil
+                Receipt(
+                    storage: .init(bytes: bytes, payload: payload.contentRange, table: try decoded(payload).get())),
+                nil
             )
         }
         let signature: VerifiedSignature
@@ -68,12 +70,9 @@ struct ReceiptContainer: Sendable {
         }
         // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
         // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
-        var table: ReceiptTable?
-        if signature.isSignerKnown {
-            do throws(VerificationError) { table = try decode(payload) } catch {}
-        }
+        let early = signature.isSignerKnown ? decoded(payload) : nil
         let created: Instant
-        if let date = table?.date(.creationDate) {
+        if case .success(let table) = early, let date = table.date(.creationDate) {
             created = date
         } else {
             do throws(VerificationError) {
@@ -86,8 +85,8 @@ struct ReceiptContainer: Sendable {
         }
         let verification = try verification(
             trust, signature, message, at: policy.validationDate(signedAt: created))
-        let decoded = if let table { table } else { try decode(payload) }
-        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: decoded)), verification)
+        let table = try (early ?? decoded(payload)).get()
+        return (Receipt(storage: .init(bytes: bytes, payload: payload.contentRange, table: table)), verification)
     }
 
     /// - Parameter date: The validation date; `nil` for the start of the validity of the signer's certificate.
@@ -103,12 +102,14 @@ struct ReceiptContainer: Sendable {
         }
     }
 
-    private func decode(_ payload: ASN1Element) throws(VerificationError) -> ReceiptTable {
+    private func decoded(_ payload: ASN1Element) -> Result<ReceiptTable, VerificationError> {
         do throws(ASN1DecodingError) {
-            return try PayloadDecoder.decode(
-                payload.content, baseOffset: payload.contentOffset, maximumPurchaseCount: limits.maximumPurchaseCount)
+            return .success(
+                try PayloadDecoder.decode(
+                    payload.content, baseOffset: payload.contentOffset,
+                    maximumPurchaseCount: limits.maximumPurchaseCount))
         } catch {
-            throw VerificationError(.payload(error))
+            return .failure(VerificationError(.payload(error)))
         }
     }
 }

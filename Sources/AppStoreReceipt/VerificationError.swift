@@ -210,7 +210,7 @@ package enum ConfigurationFault: String, Sendable, CaseIterable {
     case noTrustAnchor = "no-trust-anchor"
     /// ``VerificationPolicy/environments`` is empty.
     case noEnvironment = "no-environment"
-    /// ``VerificationPolicy/bundleIDs`` is an empty set.
+    /// ``VerificationPolicy/bundleIDs`` is an empty set, or has an empty bundle id.
     case noBundleID = "no-bundle-id"
     /// Xcode's environments go with StoreKit Testing trust, and with no other.
     case environmentNotOfTrust = "environment-not-of-trust"

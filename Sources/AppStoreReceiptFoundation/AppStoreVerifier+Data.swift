@@ -41,4 +41,58 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedTransactionReceipt {
         try verifyTransactionReceipt(transactionReceipt.span)
     }
+
+    /// Verifies a JWS of any kind, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified evidence, by its kind.
+    /// - Throws: The reason the JWS was refused.
+    public func verifyJWS(_ jws: Data) throws(VerificationError) -> VerifiedEvidence {
+        try verifyJWS(jws.span)
+    }
+
+    /// Verifies a transaction, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified transaction.
+    /// - Throws: The reason the transaction was refused.
+    public func verifyTransaction(_ jws: Data) throws(VerificationError) -> Verified<TransactionInfo> {
+        try verifyTransaction(jws.span)
+    }
+
+    /// Verifies renewal information, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified renewal information.
+    /// - Throws: The reason the renewal information was refused.
+    public func verifyRenewalInfo(_ jws: Data) throws(VerificationError) -> Verified<RenewalInfo> {
+        try verifyRenewalInfo(jws.span)
+    }
+
+    /// Verifies an app transaction, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified app transaction.
+    /// - Throws: The reason the app transaction was refused.
+    public func verifyAppTransaction(_ jws: Data) throws(VerificationError) -> Verified<AppTransaction> {
+        try verifyAppTransaction(jws.span)
+    }
+
+    /// Verifies a server notification and its signed parts, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified notification with its verified parts.
+    /// - Throws: The reason the notification was refused.
+    public func verifyNotification(_ jws: Data) throws(VerificationError) -> VerifiedNotification {
+        try verifyNotification(jws.span)
+    }
+
+    /// Verifies a request for a retention message, from the bytes of its JWS.
+    ///
+    /// - Parameter jws: The JWS in its compact form.
+    /// - Returns: The verified request.
+    /// - Throws: The reason the request was refused.
+    public func verifyRealtimeRequest(_ jws: Data) throws(VerificationError) -> Verified<RealtimeRequest> {
+        try verifyRealtimeRequest(jws.span)
+    }
 }

@@ -5,6 +5,8 @@ import SpanASN1
 enum BuilderField<Root>: Sendable {
     case text(any WritableKeyPath<Root, String?> & Sendable)
     case integer(any WritableKeyPath<Root, Int64?> & Sendable)
+    /// An identifier, which is a text here and an INTEGER in the attribute.
+    case identifier(any WritableKeyPath<Root, String?> & Sendable)
     case date(any WritableKeyPath<Root, Instant?> & Sendable)
     case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
     case flag(any WritableKeyPath<Root, Bool?> & Sendable)
@@ -13,12 +15,12 @@ enum BuilderField<Root>: Sendable {
 extension ReceiptBuilder {
     /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases.
     static let fields: [AttributeType: BuilderField<ReceiptBuilder>] = [
-        .receiptType: .text(\.receiptType), .appItemID: .integer(\.appItemID), .bundleID: .text(\.bundleID),
+        .receiptType: .text(\.receiptType), .appItemID: .identifier(\.appItemID), .bundleID: .text(\.bundleID),
         .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
         .sha1Hash: .octets(\.sha1Hash), .originalCreationDate: .date(\.originalCreationDate),
-        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .integer(\.sellerID),
+        .serverBuild: .integer(\.serverBuild), .ageRating: .text(\.ageRating), .sellerID: .identifier(\.sellerID),
         .creationDate: .date(\.creationDate), .clientVersion: .integer(\.clientVersion),
-        .downloadID: .integer(\.downloadID), .versionExternalIdentifier: .integer(\.versionExternalIdentifier),
+        .downloadID: .identifier(\.downloadID), .versionExternalIdentifier: .identifier(\.versionExternalIdentifier),
         .originalPurchaseDate: .date(\.originalPurchaseDate),
         .originalApplicationVersion: .text(\.originalApplicationVersion), .expirationDate: .date(\.expirationDate),
         .platform: .integer(\.platform), .preorderDate: .date(\.preorderDate),
@@ -28,11 +30,11 @@ extension ReceiptBuilder {
 extension ReceiptBuilder.Purchase {
     /// The properties for the attributes of `AttributeType.purchaseRows`.
     static let fields: [AttributeType: BuilderField<ReceiptBuilder.Purchase>] = [
-        .quantity: .integer(\.quantity), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
+        .quantity: .integer(\.quantityNumber), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
         .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
         .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productTypeNumber),
-        .expiresDate: .date(\.expiresDate), .itemID: .integer(\.itemID),
-        .webOrderLineItemID: .integer(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
+        .expiresDate: .date(\.expiresDate), .itemID: .identifier(\.itemID),
+        .webOrderLineItemID: .identifier(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
         .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
         .revocationReason: .integer(\.revocationReasonNumber), .promotionalOfferID: .text(\.promotionalOfferID),
     ]
@@ -45,13 +47,20 @@ extension RecordWriter {
     ///   - fields: the properties of `root`.
     ///   - version: the attribute's version.
     ///   - isWrittenEmpty: whether no date is an empty string.
+    /// - Throws: `inexpressible-value` if an identifier is not a decimal number of 64 bits.
     mutating func add<Root>(
         _ row: AttributeType.Row, of root: Root, _ fields: [AttributeType: BuilderField<Root>], version: Int64 = 1,
         isWrittenEmpty: Bool = false
-    ) {
+    ) throws(MintingError) {
         switch fields[row.type] {
         case .text(let path): addText(row.type, root[keyPath: path], tag: row.form == .ia5String ? 0x16 : 0x0C)
         case .integer(let path): addInteger(row.type, root[keyPath: path])
+        case .identifier(let path):
+            addInteger(
+                row.type,
+                try root[keyPath: path].map { (text) throws(MintingError) in
+                    try Int64(text).orElse { () throws(MintingError) in throw .inexpressibleValue }
+                })
         case .flag(let path): addInteger(row.type, root[keyPath: path].map { $0 ? 1 : 0 })
         case .octets(let path): addOctets(row.type, version: version, root[keyPath: path])
         case .date(let path): addDate(row.type, root[keyPath: path], isWrittenEmpty: isWrittenEmpty)

@@ -55,6 +55,9 @@ public enum JSONValue: Sendable {
         }
     }
 
+    /// Returns an Apple id as Apple writes it: a number, if it is one.
+    static func identifier(_ id: String) -> JSONValue { Int64(id).map { .integer($0) } ?? .string(id) }
+
     /// Appends a member to an object, even if it already has one with the same name.
     public mutating func append(_ name: String, _ value: JSONValue) {
         guard case .object(let members) = self else { return }

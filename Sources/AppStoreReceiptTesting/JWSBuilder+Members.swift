@@ -66,9 +66,9 @@ extension JWSBuilder {
         set { self[TransactionInfo.Member.subscriptionGroupIdentifier] = newValue }
     }
     /// The quantity that was bought.
-    public var quantity: Int64? {
-        get { self[TransactionInfo.Member.quantity] }
-        set { self[TransactionInfo.Member.quantity] = newValue }
+    public var quantity: Int? {
+        get { self[TransactionInfo.Member.quantity].map { (number: Int64) in Int(clamping: number) } }
+        set { self[TransactionInfo.Member.quantity] = newValue.map(Int64.init) }
     }
     /// A value that says whether the customer bought the product or a family member shares it.
     public var ownershipType: OwnershipType? {

@@ -13,14 +13,14 @@ extension JWSBuilder {
     ///   - environment: The environment.
     ///   - signedDate: The signing date.
     public static func rescindConsent(
-        bundleID: String, appTransaction: String?, appAppleID: Int64? = 1_234_567_890,
+        bundleID: String, appTransaction: String?, appAppleID: String? = "1234567890",
         environment: AppStoreEnvironment = .production, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         typealias Member = NotificationAppData.Member
         return notification(
             .rescindConsent, about: AppStoreNotification.Member.appData.rawValue,
             object([
-                (Member.appAppleId.rawValue, appAppleID.map { .integer($0) }),
+                (Member.appAppleId.rawValue, appAppleID.map { .identifier($0) }),
                 (Member.bundleId.rawValue, .string(bundleID)),
                 (Member.environment.rawValue, .string(environment.signedName)),
                 (Member.signedAppTransactionInfo.rawValue, appTransaction.map { .string($0) }),
@@ -40,8 +40,8 @@ extension JWSBuilder {
     ///   - environment: The environment.
     ///   - signedDate: The signing date.
     public static func renewalExtensionSummary(
-        productID: String, bundleID: String, succeeded: Int64, failed: Int64 = 0, storefronts: [String]? = nil,
-        requestIdentifier: String = "00000000-0000-4000-8000-000000000003", appAppleID: Int64? = 1_234_567_890,
+        productID: String, bundleID: String, succeeded: Int, failed: Int = 0, storefronts: [String]? = nil,
+        requestIdentifier: String = "00000000-0000-4000-8000-000000000003", appAppleID: String? = "1234567890",
         environment: AppStoreEnvironment = .production, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         typealias Member = NotificationSummary.Member
@@ -50,10 +50,11 @@ extension JWSBuilder {
             object([
                 (Member.requestIdentifier.rawValue, .string(requestIdentifier)),
                 (Member.environment.rawValue, .string(environment.signedName)),
-                (Member.appAppleId.rawValue, appAppleID.map { .integer($0) }),
+                (Member.appAppleId.rawValue, appAppleID.map { .identifier($0) }),
                 (Member.bundleId.rawValue, .string(bundleID)), (Member.productId.rawValue, .string(productID)),
                 (Member.storefrontCountryCodes.rawValue, storefronts.map { .array($0.map { .string($0) }) }),
-                (Member.succeededCount.rawValue, .integer(succeeded)), (Member.failedCount.rawValue, .integer(failed)),
+                (Member.succeededCount.rawValue, .integer(Int64(succeeded))),
+                (Member.failedCount.rawValue, .integer(Int64(failed))),
             ]), signedDate: signedDate)
         builder.notificationSubtype = .summary
         return builder
@@ -72,7 +73,7 @@ extension JWSBuilder {
     ///   - signedDate: The signing date.
     public static func externalPurchaseToken(
         _ id: String, subtype: NotificationSubtype, bundleID: String, kind: ExternalPurchaseToken.Kind? = nil,
-        creationDate: Instant = defaultDate, expirationDate: Instant? = nil, appAppleID: Int64? = 1_234_567_890,
+        creationDate: Instant = defaultDate, expirationDate: Instant? = nil, appAppleID: String? = "1234567890",
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         typealias Member = ExternalPurchaseToken.Member
@@ -83,7 +84,7 @@ extension JWSBuilder {
                 (Member.tokenCreationDate.rawValue, .integer(creationDate.millisecondsSince1970)),
                 (Member.tokenExpirationDate.rawValue, expirationDate.map { .integer($0.millisecondsSince1970) }),
                 (Member.tokenType.rawValue, kind.map { .string($0.rawValue) }),
-                (Member.appAppleId.rawValue, appAppleID.map { .integer($0) }),
+                (Member.appAppleId.rawValue, appAppleID.map { .identifier($0) }),
                 (Member.bundleId.rawValue, .string(bundleID)),
             ]), signedDate: signedDate)
         builder.notificationSubtype = subtype

@@ -147,12 +147,12 @@ extension JWSBuilder {
 
     /// Returns a builder for an app transaction.
     public static func appTransaction(
-        bundleID: String, appAppleID: Int64 = 1_234_567_890, environment: AppStoreEnvironment = .production,
+        bundleID: String, appAppleID: String = "1234567890", environment: AppStoreEnvironment = .production,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
-                "receiptType": .string(environment.signedName), "appAppleId": .integer(appAppleID),
+                "receiptType": .string(environment.signedName), "appAppleId": .identifier(appAppleID),
                 "bundleId": .string(bundleID), "applicationVersion": "1", "versionExternalIdentifier": 860_000_001,
                 "receiptCreationDate": .integer(signedDate.millisecondsSince1970),
                 "originalPurchaseDate": .integer(signedDate.millisecondsSince1970 - 1000),
@@ -174,14 +174,14 @@ extension JWSBuilder {
     ///   - signedDate: The signing date.
     public static func notification(
         _ type: NotificationType, subtype: NotificationSubtype? = nil, bundleID: String,
-        appAppleID: Int64? = 1_234_567_890,
+        appAppleID: String? = "1234567890",
         environment: AppStoreEnvironment = .production, transaction: String? = nil, renewalInfo: String? = nil,
         signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         var data: JSONValue = [
             "bundleId": .string(bundleID), "bundleVersion": "1", "environment": .string(environment.signedName),
         ]
-        data["appAppleId"] = appAppleID.map { .integer($0) }
+        data["appAppleId"] = appAppleID.map { .identifier($0) }
         data["signedTransactionInfo"] = transaction.map { .string($0) }
         data["signedRenewalInfo"] = renewalInfo.map { .string($0) }
         var builder = notification(type, about: "data", data, signedDate: signedDate)
@@ -203,12 +203,12 @@ extension JWSBuilder {
 
     /// Returns a builder for a request for a retention message.
     public static func realtimeRequest(
-        productID: String, originalTransactionID: String, appAppleID: Int64 = 1_234_567_890,
+        productID: String, originalTransactionID: String, appAppleID: String = "1234567890",
         environment: AppStoreEnvironment = .production, signedDate: Instant = defaultDate
     ) -> JWSBuilder {
         JWSBuilder(
             payload: [
-                "originalTransactionId": .string(originalTransactionID), "appAppleId": .integer(appAppleID),
+                "originalTransactionId": .string(originalTransactionID), "appAppleId": .identifier(appAppleID),
                 "productId": .string(productID), "userLocale": "en-US",
                 "requestIdentifier": "00000000-0000-4000-8000-000000000002",
                 "environment": .string(environment.signedName),

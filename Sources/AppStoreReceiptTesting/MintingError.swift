@@ -19,7 +19,7 @@ public enum MintingError: String, Error, Hashable, Sendable {
     case malformedCertificate = "malformed-certificate"
     /// A file of a stored authority is missing.
     case missingFile = "missing-file"
-    /// The type cannot express a character, date or bit string.
+    /// The type cannot express a character, date, number or bit string.
     case inexpressibleValue = "inexpressible-value"
 }
 

@@ -158,6 +158,7 @@ private struct SpecificationReader {
         switch field {
         case .text(let path): root[keyPath: path] = try cursor.readString().value
         case .integer(let path): root[keyPath: path] = try cursor.readInt64()
+        case .identifier(let path): root[keyPath: path] = String(try cursor.readInt64())
         case .flag(let path): root[keyPath: path] = try cursor.readBool()
         case .octets(let path): root[keyPath: path] = try octets(&cursor)
         case .date(let path):

@@ -6,7 +6,8 @@ import StrictText
 extension ReceiptBuilder {
     /// Returns the payload to sign, which is a SET OF ReceiptAttribute.
     ///
-    /// - Throws: `algorithm-unavailable` if libcrypto does not compute SHA-1, which attribute 5 requires.
+    /// - Throws: `algorithm-unavailable` if libcrypto does not compute SHA-1, which attribute 5 requires, and `inexpressible-value` if an id that is
+    ///   written as an INTEGER is not a decimal number of 64 bits.
     public func payload() throws(MintingError) -> [UInt8] {
         var builder = self
         if builder.sha1Hash == nil { builder.sha1Hash = try deviceHash() }
@@ -16,11 +17,11 @@ extension ReceiptBuilder {
         for row in AttributeType.receiptRows {
             record.add(&empty, before: row)
             switch row.type {
-            case .inAppPurchase: addPurchases(to: &record)
-            case .opaqueValue: record.add(row, of: builder, Self.fields, version: isXcode ? 1 : 2)
+            case .inAppPurchase: try addPurchases(to: &record)
+            case .opaqueValue: try record.add(row, of: builder, Self.fields, version: isXcode ? 1 : 2)
             // Xcode, too, writes this one empty.
-            case .originalCreationDate: record.add(row, of: builder, Self.fields, isWrittenEmpty: true)
-            default: record.add(row, of: builder, Self.fields)
+            case .originalCreationDate: try record.add(row, of: builder, Self.fields, isWrittenEmpty: true)
+            default: try record.add(row, of: builder, Self.fields)
             }
         }
         for attribute in additionalAttributes { record.add(attribute) }
@@ -30,11 +31,11 @@ extension ReceiptBuilder {
         return payload
     }
 
-    private func addPurchases(to record: inout RecordWriter) {
+    private func addPurchases(to record: inout RecordWriter) throws(MintingError) {
         var purchaseRecord = RecordWriter()
         for (index, purchase) in purchases.enumerated() {
             purchaseRecord.removeAll()
-            add(purchase, to: &purchaseRecord)
+            try add(purchase, to: &purchaseRecord)
             var order = purchaseAttributeOrder
             if case .shuffled(let seed) = order { order = .shuffled(seed: seed &+ UInt64(index)) }
             record.add(.inAppPurchase, purchaseRecord, order: order)
@@ -60,12 +61,12 @@ extension ReceiptBuilder {
             of: deviceIdentifier + opaqueValue + Attribute.utf8String(.bundleID, bundleID).value)
     }
 
-    private func add(_ purchase: Purchase, to record: inout RecordWriter) {
+    private func add(_ purchase: Purchase, to record: inout RecordWriter) throws(MintingError) {
         var empty = writesEmptyAttributes ? Self.emptyPurchaseAttributes[...] : []
         for row in AttributeType.purchaseRows {
             record.add(&empty, before: row)
             let isWrittenEmpty = writesEmptyAttributes && [.expiresDate, .revocationDate].contains(row.type)
-            record.add(row, of: purchase, Purchase.fields, isWrittenEmpty: isWrittenEmpty)
+            try record.add(row, of: purchase, Purchase.fields, isWrittenEmpty: isWrittenEmpty)
         }
         for attribute in empty { record.add(attribute) }
         for attribute in purchase.additionalAttributes { record.add(attribute) }

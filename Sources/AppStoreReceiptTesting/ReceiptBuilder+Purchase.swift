@@ -5,7 +5,7 @@ extension ReceiptBuilder {
     /// An in-app purchase to mint. A field that is `nil` is omitted, or is written empty if Apple does so.
     public struct Purchase: Hashable, Sendable {
         /// The quantity [1701].
-        public var quantity: Int64? = 1
+        public var quantity: Int? = 1
         /// The product's identifier [1702].
         public var productID: String?
         /// The transaction id [1703].
@@ -21,9 +21,9 @@ extension ReceiptBuilder {
         /// The date this period of a subscription ends [1708].
         public var expiresDate: Instant?
         /// The product's Apple id [1710]; 0 in the sandbox.
-        public var itemID: Int64? = 0
+        public var itemID: String? = "0"
         /// The identifier of this period of a subscription [1711]; 0 for other products.
-        public var webOrderLineItemID: Int64? = 0
+        public var webOrderLineItemID: String? = "0"
         /// The date Apple refunded or revoked the purchase [1712].
         public var revocationDate: Instant?
         /// Whether the period is a free trial [1713].
@@ -37,6 +37,11 @@ extension ReceiptBuilder {
         /// Additional attributes, in this order.
         public var additionalAttributes: [Attribute] = []
 
+        /// ``quantity`` as the attribute has it.
+        var quantityNumber: Int64? {
+            get { quantity.map(Int64.init) }
+            set { quantity = newValue.map { Int(clamping: $0) } }
+        }
         /// ``productType`` as the attribute has it.
         var productTypeNumber: Int64? {
             get { productType?.receiptNumber }
@@ -77,7 +82,7 @@ extension ReceiptBuilder {
 
         /// Returns a consumable [1707 is 1]. Its original transaction is the transaction itself.
         public static func consumable(
-            _ productID: String, transactionID: String, quantity: Int64 = 1,
+            _ productID: String, transactionID: String, quantity: Int = 1,
             purchaseDate: Instant = ReceiptBuilder.defaultPurchaseDate
         ) -> Purchase {
             var purchase = Purchase(
@@ -117,15 +122,17 @@ extension ReceiptBuilder {
         }
 
         /// Returns an id of 15 digits, or of 16 in the sandbox, whose transaction ids have 16.
-        private static func webOrderLineItemID(of transactionID: String) -> Int64 {
+        private static func webOrderLineItemID(of transactionID: String) -> String {
             // FNV-1a, for ids that are not numbers.
             let hash = transactionID.utf8.reduce(0xCBF2_9CE4_8422_2325) { (hash: UInt64, byte) in
                 (hash ^ UInt64(byte)) &* 0x100_0000_01B3
             }
             let number = Int64(transactionID).flatMap { $0 < 0 ? nil : $0 } ?? Int64(hash >> 1)
-            return transactionID.utf8.count == 16 && transactionID.utf8.starts(with: "2000000".utf8)
+            let id =
+                transactionID.utf8.count == 16 && transactionID.utf8.starts(with: "2000000".utf8)
                 ? 2_000_000_000_000_000 + (number + 500_000_000) % 1_000_000_000
                 : 680_000_000_000_000 + number % 1_000_000_000_000
+            return String(id)
         }
 
         /// Returns the purchase with a refund.

@@ -19,7 +19,7 @@ public struct ReceiptBuilder: Sendable {
     /// The receipt's type, such as `Production` or `ProductionSandbox` [0].
     public var receiptType: String?
     /// The app's Apple id [1]; 0 in the sandbox.
-    public var appItemID: Int64? = 1_234_567_890
+    public var appItemID: String? = "1234567890"
     /// The app's bundle id [2].
     public var bundleID: String?
     /// The app's version [3].
@@ -37,15 +37,15 @@ public struct ReceiptBuilder: Sendable {
     /// The age rating [10].
     public var ageRating: String? = "4+"
     /// The seller's id [11].
-    public var sellerID: Int64? = 123_456_789
+    public var sellerID: String? = "123456789"
     /// The date the receipt was created [12], at which the signer's certificates are validated.
     public var creationDate: Instant?
     /// The system version of the device [13].
     public var clientVersion: Int64? = 180_000
     /// Apple's id of the download [15]; 0 in the sandbox.
-    public var downloadID: Int64? = 70_000_000_000_001
+    public var downloadID: String? = "70000000000001"
     /// Apple's id of the app's version [16]; 0 in the sandbox.
-    public var versionExternalIdentifier: Int64? = 860_000_001
+    public var versionExternalIdentifier: String? = "860000001"
     /// The date the app was first bought [18].
     public var originalPurchaseDate: Instant?
     /// The app's version when it was first bought [19].
@@ -101,11 +101,11 @@ public struct ReceiptBuilder: Sendable {
             originalCreationDate = creationDate
             originalPurchaseDate = Instant(millisecondsSince1970: 1_700_000_000_000)
         case .sandbox, .productionVPPSandbox:
-            (appItemID, sellerID, downloadID, versionExternalIdentifier) = (0, 0, 0, 0)
+            (appItemID, sellerID, downloadID, versionExternalIdentifier) = ("0", "0", "0", "0")
             // 2013-08-01T07:00:00Z
             originalPurchaseDate = Instant(millisecondsSince1970: 1_375_340_400_000)
         case .xcode:
-            appItemID = 0
+            appItemID = "0"
             opaqueValue = Array(Self.filler.prefix(8))
             (serverBuild, ageRating, sellerID, clientVersion, downloadID) = (nil, nil, nil, nil, nil)
             (versionExternalIdentifier, originalApplicationVersion, platform) = (nil, nil, nil)

@@ -3,14 +3,14 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// A chain that was found valid, from a signer's certificate to an anchor.
+/// A validated chain from a signer's certificate to an anchor.
 struct CMSPath {
     let certificates: [[UInt8]]
     let fingerprint: Fingerprint
     let anchorFingerprint: Fingerprint
 }
 
-/// Finds and judges chains for ``CMSVerifier``: libcrypto's path validation, and what it leaves open.
+/// Finds chains for ``CMSVerifier`` and validates them: libcrypto validates a path, and this type checks what libcrypto does not.
 struct CMSChainValidator: Sendable {
     let additional: [CertificatePool.Member]
     private let policy: CMSPolicy
@@ -81,15 +81,15 @@ struct CMSChainValidator: Sendable {
 }
 
 extension CMSChainValidator {
-    /// The ways from the certificates of a message, and of the policy, to the anchors.
+    /// Returns the paths from the certificates of a message and of the policy to the anchors.
     func search(_ pool: inout CertificatePool) throws(SignatureTrustError) -> CMSPathSearch {
         try pool.load(policy.algorithms)
         return CMSPathSearch(pool.members, anchors, policy.limits)
     }
 
-    /// The chain from a certificate to an anchor, at the given date: the first that holds of all that there are.
+    /// Returns the first valid path from a certificate to an anchor at a date.
     ///
-    /// - Throws: where none holds, the error of the one that got furthest.
+    /// - Throws: If no path is valid, the error of the path that passed the most checks.
     func path(
         from signer: CertificatePool.Member, in pool: CertificatePool, _ search: inout CMSPathSearch,
         at date: Instant
@@ -97,7 +97,7 @@ extension CMSChainValidator {
         guard let index = search.index(of: signer) else {
             throw signer.fault ?? SignatureTrustError(.malformedCertificate)
         }
-        // Without lists libcrypto would check nothing.
+        // Without revocation lists, libcrypto would check nothing.
         if policy.revocation != .none, revocationLists.isEmpty { throw SignatureTrustError(.missingRevocationList) }
         let certificates = search.certificates
         var best = SignatureTrustError(.untrustedChain, offset: signer.offset)
@@ -113,14 +113,16 @@ extension CMSChainValidator {
             }
             if let found { return found }
         } catch {
-            // An issuer that libcrypto never saw explains a gap better.
+            // If an issuer was refused before the search, its fault explains the missing path better.
             if error.kind == .untrustedChain, let fault = try pool.faultOfMissingIssuer() { throw fault }
             throw error
         }
         throw best
     }
 
-    /// Judges one path, its certificates from the signer's to the last below the anchor; for a signer that is the anchor, that one alone.
+    /// Validates one path.
+    ///
+    /// - Parameter path: The certificates from the signer's to the last one below the anchor. If the signer's is the anchor, it is the only one.
     private func validate(
         _ path: [CMSPathSearch.Certificate], _ anchor: CMSAnchor, _ date: Instant
     ) throws(SignatureTrustError) -> CMSPath {
@@ -153,7 +155,7 @@ extension CMSChainValidator {
         }
     }
 
-    /// What libcrypto leaves open, of a path that it found good.
+    /// Checks what libcrypto does not check in a path that it found valid.
     private func check(_ path: [CertificatePool.Member]) throws(SignatureTrustError) -> CMSPath {
         guard let signer = path.first, let anchor = path.last else { throw SignatureTrustError(.untrustedChain) }
         for (position, member) in path.enumerated() {
@@ -167,7 +169,7 @@ extension CMSChainValidator {
                 } else if !isAnchor {
                     try checkIntermediate(certificate)
                 }
-                // The anchor's own signature is nobody's reason to trust it.
+                // An anchor is trusted whatever its own signature is.
                 if !isAnchor { _ = try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm) }
             }
         }
@@ -178,7 +180,7 @@ extension CMSChainValidator {
 
     private func checkSigner(_ certificate: Certificate) throws(SignatureTrustError) {
         let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificate.keyUsage() }
-        // RFC 8550, 4.4.2: either bit will do for a signature over a document.
+        // RFC 8550, 4.4.2: one of the two bits is enough.
         if let usage, usage.isDisjoint(with: [.digitalSignature, .contentCommitment]) {
             throw certificate.error(.invalidKeyUsage)
         }

@@ -27,7 +27,7 @@ private func status(_ key: String) -> Int {
     return 0
 }
 
-/// The peak of resident memory begins anew (Linux, proc(5)).
+/// Resets the peak of resident memory (Linux, proc(5)).
 private func resetPeak() {
     guard let file = unsafe fopen("/proc/self/clear_refs", "w") else { return }
     unsafe _ = fputs("5", file)
@@ -45,7 +45,7 @@ if arguments.count == 2, Attack.all.indices.contains(arguments[0]) {
     var outcome = ""
     let first = processorTime { outcome = run() }
     let peak = max(0, status("VmHWM") - before)
-    // The least of several: what else the machine does only ever adds.
+    // The minimum of several runs, because other work of the machine only adds time.
     var times = [first]
     while times.count < 3 || times.count < 25 && times.reduce(0, +) < 200_000_000 {
         times.append(processorTime { outcome = run() })

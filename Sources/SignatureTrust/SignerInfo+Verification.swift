@@ -7,7 +7,7 @@ extension SignerInfo {
     ///
     /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit tag (RFC 5652, 5.4).
     ///
-    /// - Parameter contentDigest: of the content, by this signer's algorithm.
+    /// - Parameter contentDigest: The digest of the content, with this signer's algorithm.
     package func verify(
         contentDigest: DigestValue, contentType: ASN1Element, key: PublicKey, algorithm: SignatureAlgorithm
     ) throws(SignatureTrustError) {
@@ -24,7 +24,7 @@ extension SignerInfo {
             try key.verify(signature: signature.content, digest: digest, scheme: algorithm.scheme)
         }
         guard isValid else {
-            // Worth one more RSA operation: whether the content was altered, or the signature is somebody else's.
+            // One more RSA operation tells whether the content was altered or the signature is another key's.
             let signedDigest = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
                 algorithm.scheme == .pkcs1
                     ? try key.recoverPKCS1Digest(signature: signature.content, algorithm: algorithm.digest) : nil
@@ -35,7 +35,7 @@ extension SignerInfo {
         }
     }
 
-    /// RFC 5652, 5.3 and 11: DER, a content-type that is the content's, exactly one message-digest, and that the content's.
+    /// RFC 5652, 5.3 and 11: DER, the content's content-type, and exactly one message-digest, which is the content's digest.
     private func checkSignedAttributes(
         _ attributes: AttributeSet, _ contentType: ASN1Element, _ digest: DigestValue
     ) throws(SignatureTrustError) {

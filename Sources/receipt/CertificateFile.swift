@@ -14,15 +14,15 @@ struct CertificateFile {
         } catch {
             throw CertificateFileError(file: name, reason: .unreadable(error))
         }
-        guard PEM.isPEM(bytes) else { return [try anchor(bytes)] }
-        let blocks: [PEMBlock]
-        do throws(PEMError) {
-            blocks = try PEM.blocks(in: bytes)
+        let file: PEMFile?
+        do throws(PEMFileError) {
+            file = try PEMFile(bytes)
         } catch {
             throw CertificateFileError(file: name, reason: .malformedPEM(error))
         }
+        guard let file else { return [try anchor(bytes)] }
         var anchors: [TrustAnchor] = []
-        for block in blocks where block.label.hasSameBytes(as: "CERTIFICATE") {
+        for block in file.blocks where block.label.hasSameBytes(as: "CERTIFICATE") {
             anchors.append(try anchor(block.bytes))
         }
         guard !anchors.isEmpty else { throw CertificateFileError(file: name, reason: .noCertificate) }
@@ -41,7 +41,7 @@ struct CertificateFile {
 struct CertificateFileError: Error, Hashable, CustomStringConvertible {
     enum Reason: Hashable {
         case unreadable(SystemError)
-        case malformedPEM(PEMError)
+        case malformedPEM(PEMFileError)
         case malformedCertificate(ASN1DecodingError)
         case noCertificate
         /// `--distrust` cannot be about roots.

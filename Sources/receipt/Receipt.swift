@@ -4,7 +4,7 @@ struct ReceiptCommand {
     static let version = "0.1.0"
     static let commands: [any Command.Type] = [
         VerifyCommand.self, EntitlementsCommand.self, BatchCommand.self, DecodeCommand.self, ASN1Command.self,
-        CMSCommand.self, MintCommand.self,
+        CMSCommand.self, RootsCommand.self, MintCommand.self,
         AuthorityCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
 

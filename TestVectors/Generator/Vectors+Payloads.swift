@@ -102,7 +102,7 @@ extension Vector {
             }),
         payload(
             "app-item-id-negative", "19", "integer-out-of-range", .attribute(1, [2, 0]),
-            "Integers of a receipt are never negative.", .receipt { $0.appItemID = -1 }),
+            "Integers of a receipt are never negative.", .receipt { $0.appItemID = "-1" }),
         payload(
             "download-id-of-9-octets", "19", "integer-out-of-range", .attribute(15, [2, 0]),
             "An integer of more than 63 bits where a documented one belongs.",
@@ -153,10 +153,10 @@ extension Vector {
         accepted(
             "receipts/wide-integers.der", "19", "Integers of up to 63 bits.",
             .receipt { receipt in
-                receipt.downloadID = .max
-                receipt.appItemID = 0xFF_FFFF_FFFF
+                receipt.downloadID = "9223372036854775807"
+                receipt.appItemID = "1099511627775"
             },
-            .purchase { $0.webOrderLineItemID = 0x7F_FFFF_FFFF_FFFF }),
+            .purchase { $0.webOrderLineItemID = "36028797018963967" }),
     ]
 
     private static func repeated(_ name: String, _ type: Int64, _ attribute: ReceiptBuilder.Attribute) -> Vector {

@@ -15,7 +15,7 @@ extension Vector {
         var renewal = ReceiptBuilder.Purchase.autoRenewable(
             "com.example.app.monthly", transactionID: "340000000000101", originalTransactionID: "340000000000100",
             purchaseDate: days(7), originalPurchaseDate: first, expiresDate: days(37))
-        renewal.webOrderLineItemID = 340_000_000_000_002
+        renewal.webOrderLineItemID = "340000000000002"
         renewal.promotionalOfferID = "com.example.app.monthly.half-price"
         return [trial, renewal]
     }()
@@ -81,7 +81,7 @@ extension Vector {
                 receipt.preorderDate = try date("2023-01-02T03:04:05Z")
                 var purchase = subscriptions[1].revoked(at: try date("2025-06-12T00:00:00Z"), reason: .appIssue)
                 purchase.isInIntroOfferPeriod = true
-                purchase.itemID = 1_297_233_222
+                purchase.itemID = "1297233222"
                 receipt.purchases.append(purchase)
             }),
         accepted(

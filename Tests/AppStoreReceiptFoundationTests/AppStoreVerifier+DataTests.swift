@@ -37,4 +37,20 @@ struct AppStoreVerifierDataTests {
         #expect(throws: VerificationError.self) { try verifier.verify(Data()) }
         #expect(throws: VerificationError.self) { try verifier.verifyTransactionReceipt(Data()) }
     }
+
+    @Test func `a JWS of each kind is verified from Data as from a string, also from a part of it`() throws {
+        let verifier = try Minted.verifier { $0.appAppleID = "1234567890" }
+        func inData(_ jws: String) -> Data { Data([0, 0] + jws.utf8).dropFirst(2) }
+        let transaction = try Minted.jws(Minted.transaction)
+        #expect(try verifier.verifyTransaction(inData(transaction)) == verifier.verifyTransaction(transaction))
+        #expect(try verifier.verifyJWS(inData(transaction)) == verifier.verifyJWS(transaction))
+        let renewal = try Minted.jws(.renewalInfo(productID: "pro", originalTransactionID: "1000"))
+        #expect(try verifier.verifyRenewalInfo(inData(renewal)) == verifier.verifyRenewalInfo(renewal))
+        let app = try Minted.jws(.appTransaction(bundleID: Minted.bundleID))
+        #expect(try verifier.verifyAppTransaction(inData(app)) == verifier.verifyAppTransaction(app))
+        let notification = try Minted.jws(.notification(.test, bundleID: Minted.bundleID, transaction: transaction))
+        #expect(try verifier.verifyNotification(inData(notification)) == verifier.verifyNotification(notification))
+        let request = try Minted.jws(.realtimeRequest(productID: "pro", originalTransactionID: "1000"))
+        #expect(try verifier.verifyRealtimeRequest(inData(request)) == verifier.verifyRealtimeRequest(request))
+    }
 }

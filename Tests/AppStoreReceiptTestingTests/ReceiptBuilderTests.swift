@@ -32,18 +32,18 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     @Test func `every typed field comes back as it was given`() throws {
         var builder = ReceiptBuilder(bundleID: "com.example.app")
         builder.receiptType = "ProductionVPP"
-        builder.appItemID = 1
+        builder.appItemID = "1"
         builder.applicationVersion = "2.0"
         builder.opaqueValue = [1, 2, 3]
         builder.sha1Hash = [4, 5, 6]
         builder.originalCreationDate = try date("2025-01-01T00:00:01Z")
         builder.serverBuild = 9
         builder.ageRating = "12+"
-        builder.sellerID = 11
+        builder.sellerID = "11"
         builder.creationDate = try date("2025-01-01T00:00:02.500Z")
         builder.clientVersion = 13
-        builder.downloadID = 15
-        builder.versionExternalIdentifier = 16
+        builder.downloadID = "15"
+        builder.versionExternalIdentifier = "16"
         builder.originalPurchaseDate = try date("2025-01-01T00:00:03Z")
         builder.originalApplicationVersion = "1.9"
         builder.expirationDate = try date("2026-01-01T00:00:04Z")
@@ -56,8 +56,8 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
             isTrialPeriod: true
         ).revoked(at: try date("2025-01-03T00:00:00Z"), reason: .appIssue)
         purchase.quantity = 7
-        purchase.itemID = 1710
-        purchase.webOrderLineItemID = 1711
+        purchase.itemID = "1710"
+        purchase.webOrderLineItemID = "1711"
         purchase.isInIntroOfferPeriod = true
         purchase.promotionalOfferID = "offer"
         purchase.additionalAttributes = [.init(.init(rawValue: 1777), version: 2, value: [])]

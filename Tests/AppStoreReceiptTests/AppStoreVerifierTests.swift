@@ -345,17 +345,23 @@ extension AppStoreVerifier {
             [renewal, object("signedRenewalInfo", renewal)], [app, object("signedAppTransactionInfo", app)],
             [notification, object("signedPayload", notification)], [request, object("signedPayload", request)],
         ]
-        let own: [() throws -> VerifiedEvidence] = [
-            { .receipt(try verifier.verifyReceipt(receipt)) },
-            { .transaction(try verifier.verifyTransaction(transaction)) },
-            { .renewalInfo(try verifier.verifyRenewalInfo(renewal)) },
-            { .appTransaction(try verifier.verifyAppTransaction(app)) },
-            { .notification(try verifier.verifyNotification(notification)) },
-            { .realtimeRequest(try verifier.verifyRealtimeRequest(request)) },
+        let evidence: [VerifiedEvidence] = try [
+            .receipt(verifier.verifyReceipt(receipt)), .transaction(verifier.verifyTransaction(transaction)),
+            .renewalInfo(verifier.verifyRenewalInfo(renewal)), .appTransaction(verifier.verifyAppTransaction(app)),
+            .notification(verifier.verifyNotification(notification)),
+            .realtimeRequest(verifier.verifyRealtimeRequest(request)),
         ]
-        let evidence = try own.map { try $0() }
+        let fromBytes: [VerifiedEvidence] = try [
+            .receipt(verifier.verifyReceipt(base64)), .transaction(verifier.verifyTransaction(Array(transaction.utf8))),
+            .renewalInfo(verifier.verifyRenewalInfo(Array(renewal.utf8))),
+            .appTransaction(verifier.verifyAppTransaction(Array(app.utf8))),
+            .notification(verifier.verifyNotification(Array(notification.utf8))),
+            .realtimeRequest(verifier.verifyRealtimeRequest(Array(request.utf8))),
+        ]
+        #expect(fromBytes == evidence)
+        #expect(try verifier.verifyJWS(Array(notification.utf8)) == verifier.verifyJWS(notification))
 
-        var count = UInt64(evidence.count)
+        var count = UInt64(2 * evidence.count + 2)
         for (texts, expected) in zip(texts, evidence) {
             for text in texts {
                 #expect(try verifier.verify(text) == expected)

@@ -41,8 +41,7 @@ import Testing
         // Waived: any, and none.
         #expect(try self.code({ $0.bundleIDs = nil }, { $0.bundleID = "anything" }) == nil)
         #expect(try self.code({ $0.bundleIDs = nil }, { $0.bundleID = nil }) == nil)
-        // An empty one is none.
-        #expect(try self.code({ $0.bundleIDs = [""] }, { $0.bundleID = "" }) == "bundle-id-mismatch")
+        #expect(try self.code({ $0.bundleIDs = ["com.example.app"] }, { $0.bundleID = "" }) == "bundle-id-mismatch")
     }
 
     @Test func `version and device are checked when they are given`() throws {
@@ -246,13 +245,17 @@ import Testing
                 #expect(error.found == found && error.stage == .verifier)
             }
         }
-        for bundleIDs in [[], nil] as [Set<String>?] {
+        let bundleIDs: [(Set<String>?, found: String?)] = [
+            (nil, nil), ([], "bundleIDs: []"), ([""], "bundleIDs: [\"\"]"),
+            (["com.example.app", ""], "bundleIDs: [\"\"]"),
+        ]
+        for (bundleIDs, found) in bundleIDs {
             let policy = VerificationPolicy(bundleIDs: bundleIDs, environments: [.production])
             do throws(VerificationError) {
                 _ = try AppStoreVerifier(policy: policy, trust: .roots([root]))
-                #expect(bundleIDs == nil)
+                #expect(found == nil)
             } catch {
-                #expect(error == .configuration(.noBundleID, found: "bundleIDs: []") && bundleIDs == [])
+                #expect(error == .configuration(.noBundleID, found: found) && found != nil)
             }
         }
     }

@@ -163,47 +163,54 @@ extension EntryPoint {
     }
 
     private static func jws() throws -> [EntryPoint] {
-        func row<Value>(
-            _ name: String, _ builder: JWSBuilder,
-            _ verify: @escaping @Sendable (AppStoreVerifier, String) throws(VerificationError) -> Value
-        ) throws -> EntryPoint {
-            let jws = Array(try builder.signed(by: Minted.ellipticAuthority).utf8)
+        typealias Method<JWS, Value> = @Sendable (AppStoreVerifier) -> (JWS) throws(VerificationError) -> Value
+        /// A method for one kind, with each type that it takes.
+        func rows<Value>(
+            _ name: String, _ jws: [UInt8], text: @escaping Method<String, Value>,
+            bytes: @escaping Method<[UInt8], Value>, data: @escaping Method<Data, Value>
+        ) throws -> [EntryPoint] {
             let verifier = try jwsVerifier(jws.count)
-            return EntryPoint("func \(name)(_ jws: String)", "JWS", jws, takesString: true) { input in
-                let text = string(input)
-                return { refusal { () throws(VerificationError) in try verify(verifier, text) } }
-            }
+            return [
+                EntryPoint("func \(name)(_ jws: String)", "JWS", jws, takesString: true) { input in
+                    let jws = string(input)
+                    return { refusal { () throws(VerificationError) in try text(verifier)(jws) } }
+                },
+                EntryPoint("func \(name)(_ jws: [UInt8])", "JWS", jws) { jws in
+                    { refusal { () throws(VerificationError) in try bytes(verifier)(jws) } }
+                },
+                EntryPoint("func \(name)(_ jws: Data)", "JWS", jws) { input in
+                    let jws = Data(input)
+                    return { refusal { () throws(VerificationError) in try data(verifier)(jws) } }
+                },
+            ]
         }
+        func jws(_ builder: JWSBuilder) throws -> [UInt8] {
+            Array(try builder.signed(by: Minted.ellipticAuthority).utf8)
+        }
+        typealias Verifier = AppStoreVerifier
         let transaction = try transaction()
-        let any = try jwsVerifier(transaction.count + 1000)
-        return [
-            try row("verifyTransaction", .transaction(bundleID: "com.example.app", productID: "p", transactionID: "1"))
-            {
-                (verifier, text) throws(VerificationError) in try verifier.verifyTransaction(text)
-            },
-            try row("verifyRenewalInfo", .renewalInfo(productID: "p", originalTransactionID: "1")) {
-                (verifier, text) throws(VerificationError) in try verifier.verifyRenewalInfo(text)
-            },
-            try row("verifyAppTransaction", .appTransaction(bundleID: "com.example.app")) {
-                (verifier, text) throws(VerificationError) in try verifier.verifyAppTransaction(text)
-            },
-            try row("verifyRealtimeRequest", .realtimeRequest(productID: "p", originalTransactionID: "1")) {
-                (verifier, text) throws(VerificationError) in try verifier.verifyRealtimeRequest(text)
-            },
-            try row(
+        return try rows(
+            "verifyTransaction", transaction, text: Verifier.verifyTransaction, bytes: Verifier.verifyTransaction,
+            data: Verifier.verifyTransaction)
+            + rows(
+                "verifyRenewalInfo", jws(.renewalInfo(productID: "p", originalTransactionID: "1")),
+                text: Verifier.verifyRenewalInfo, bytes: Verifier.verifyRenewalInfo, data: Verifier.verifyRenewalInfo)
+            + rows(
+                "verifyAppTransaction", jws(.appTransaction(bundleID: "com.example.app")),
+                text: Verifier.verifyAppTransaction, bytes: Verifier.verifyAppTransaction,
+                data: Verifier.verifyAppTransaction)
+            + rows(
+                "verifyRealtimeRequest", jws(.realtimeRequest(productID: "p", originalTransactionID: "1")),
+                text: Verifier.verifyRealtimeRequest, bytes: Verifier.verifyRealtimeRequest,
+                data: Verifier.verifyRealtimeRequest)
+            + rows(
                 "verifyNotification",
-                .notification(.test, bundleID: "com.example.app", transaction: string(transaction))
-            ) {
-                (verifier, text) throws(VerificationError) in try verifier.verifyNotification(text)
-            },
-            EntryPoint(
-                "func verifyJWS(_ jws: String)", "JWS", transaction.padded(to: transaction.count + 1000),
-                takesString: true
-            ) { input in
-                let text = string(input)
-                return { refusal { () throws(VerificationError) in try any.verifyJWS(text) } }
-            },
-        ]
+                jws(.notification(.test, bundleID: "com.example.app", transaction: string(transaction))),
+                text: Verifier.verifyNotification, bytes: Verifier.verifyNotification,
+                data: Verifier.verifyNotification)
+            + rows(
+                "verifyJWS", transaction.padded(to: transaction.count + 1000), text: Verifier.verifyJWS,
+                bytes: Verifier.verifyJWS, data: Verifier.verifyJWS)
     }
 
     // MARK: Transaction receipts
@@ -228,6 +235,10 @@ extension EntryPoint {
                 ) { input in
                     let text = string(input)
                     return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(text) } }
+                },
+                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: Data", form, input) { input in
+                    let data = Data(input)
+                    return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(data) } }
                 },
                 EntryPoint("init(decoding input: [UInt8]", form, input) { input in
                     {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `receipt batch` as a process among others: pipes, signals and terminals.
-@Suite(.timeLimit(.minutes(2))) struct BatchExecutableTests {
+@Suite(.timeLimit(.minutes(10))) struct BatchExecutableTests {
     private let executable: URL
     private let folder: TemporaryFolder
     private let root: String

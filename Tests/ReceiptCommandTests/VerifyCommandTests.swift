@@ -171,7 +171,7 @@ import Testing
         ("-----BEGIN CERTIFICATE-----\nM?A=\n-----END CERTIFICATE-----\n", "invalid base64 in a PEM block at byte 29"),
         (
             "-----BEGIN CERTIFICATE-----\nMAA=\n-----END X-----\n",
-            "ends with another label than it began with at byte 33"
+            "ends with another label than it began with at byte 42"
         ),
         ("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", "not a certificate"),
         ("-----BEGIN X-----\nMAA=\n-----END X-----\n", "no certificate among the PEM blocks"),

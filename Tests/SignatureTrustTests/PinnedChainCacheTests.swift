@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `a verifier that has seen much answers as a new one, with certificates dropped, added, doubled or moved`()
         throws
     {
@@ -334,7 +334,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `eight threads share a verifier and get the answers that each alone would get`() async throws {
         let pool = try Pool()
         var generator = SeededGenerator()

@@ -32,9 +32,9 @@ extension ReceiptBuilder.Purchase {
                     millisecondsSince1970: bought.millisecondsSince1970 - first * 86_400_000),
                 expiresDate: Instant(millisecondsSince1970: bought.millisecondsSince1970 + 30 * 86_400_000),
                 isTrialPeriod: first == 0)
-            purchase.webOrderLineItemID = 700_000_400_000_000 + Int64(index)
+            purchase.webOrderLineItemID = String(700_000_400_000_000 + index)
         }
-        purchase.itemID = 1_400_000_000 + Int64(product.utf8.count)
+        purchase.itemID = String(1_400_000_000 + product.utf8.count)
         if index % 50 == 49 { purchase = purchase.revoked(at: bought) }
         return purchase
     }

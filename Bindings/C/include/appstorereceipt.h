@@ -117,7 +117,8 @@ typedef struct asr_error {
  *                      {"verified":true,"trust":{…},"receipt":{…}}
  *                      {"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,…}}
  *                  A JWS is the member "transaction", "renewal_info", "app_transaction", "notification" or "realtime_request"; the signed
- *                  parts of a notification follow it. A transaction receipt is the member "transaction_receipt".
+ *                  parts of a notification follow it. A transaction receipt is the member "transaction_receipt". The contents are always the member that
+ *                  follows "trust".
  * ASR_JSON_BRIEF   the verdict without contents: {"verified":true,"kind":"receipt","trust":{…}}, where "kind" is the name of the member that
  *                  the full verdict has. A refusal is the same as in full.
  * ASR_JSON_NONE    no JSON.
@@ -155,7 +156,8 @@ void asr_options_free(asr_options *options);
  * The following functions set one option. They return ASR_VERIFIED, or ASR_USAGE if the value cannot be read; then nothing has changed.
  *
  * asr_options_add_bundle_id - accepts the app with this bundle id
- *     Can be repeated. Without any, the app is not checked: compare the bundle id in the JSON before you grant anything.
+ *     Can be repeated. Without any, the app is not checked: compare the bundle id in the JSON before you grant anything. With an empty one,
+ *     asr_verifier_new() returns ASR_CONFIGURATION: it comes from a setting that was left empty.
  *
  * asr_options_add_environment - accepts "production", "sandbox", "xcode" or "local-testing"
  *     Can be repeated, and is required at least once.

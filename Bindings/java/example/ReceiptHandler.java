@@ -21,7 +21,6 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.stream.Collectors;
 
 /**
@@ -45,7 +44,7 @@ public final class ReceiptHandler extends SimpleChannelInboundHandler<FullHttpRe
             return;
         }
         try {
-            Entitlements entitlements = verifier.entitlements(List.of(ByteBufUtil.getBytes(request.content())));
+            Entitlements entitlements = verifier.entitlements(ByteBufUtil.getBytes(request.content()));
             if (entitlements.error() != null) throw entitlements.error();
             String products = entitlements.items().stream().filter(Entitlement::givesAccess).map(Entitlement::productId)
                 .collect(Collectors.joining("\n"));

@@ -4,7 +4,6 @@ import appstorereceipt.VerificationError;
 import appstorereceipt.Verifier;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 
 /** What a call costs, in microseconds: the least of several rounds, after the compiler has seen it. */
 public final class Benchmark {
@@ -26,9 +25,7 @@ public final class Benchmark {
 
     public static void main(String[] files) throws Exception {
         byte[] evidence = Files.readAllBytes(Path.of(files[0]));
-        Options options = new Options(
-            List.of(), List.of("production", "sandbox"), null, List.of(Files.readAllBytes(Path.of(files[1]))), List.of(), false,
-            List.of(), null, null, false, null);
+        Options options = new Options().environments("production", "sandbox").roots(Files.readAllBytes(Path.of(files[1])));
         try (Verifier verifier = new Verifier(options)) {
             verifier.verify(evidence);
             measure("Java, no JSON", () -> verifier.accepts(evidence));

@@ -1,22 +1,22 @@
 package appstorereceipt;
 
+import com.google.gson.annotations.SerializedName;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
-/** Runs the shared cases. It is in the library's package to read their JSON with the library's reader. */
+/** Runs the shared cases. It is in the library's package to read them with its {@code Json}. */
 public final class CasesTest {
     private CasesTest() {}
 
-    static byte[] file(Object name) {
+    static byte[] file(String name) {
         try {
-            return Files.readAllBytes(Path.of("../../TestVectors", (String) name));
+            return Files.readAllBytes(Path.of("../../TestVectors", name));
         } catch (IOException error) {
             throw new IllegalStateException(error);
         }
@@ -26,103 +26,124 @@ public final class CasesTest {
         if (!Objects.equals(expected, found)) throw new AssertionError(what + "\nexpected " + expected + "\nfound " + found);
     }
 
-    static List<String> texts(Object value) {
-        return value == null ? List.of() : Json.array(value).stream().map(String.class::cast).toList();
+    /** A case of cases.json, as Gson reads it. */
+    record Case(
+        String name, String call, String json, Choices options, List<String> evidence, long date, boolean latestReceiptInfo,
+        Expectation expect) {}
+
+    record Choices(
+        String[] bundleId, String[] environments, String appAppleId, List<String> roots, List<String> transactionReceiptIssuers,
+        boolean storekitTesting, String[] distrusted, Long maximumAge, String validationDate, @SerializedName("allows_rsa_1024") boolean allowsRsa1024,
+        Long clock) {
+
+        Options options() {
+            Options options = new Options().environments(Objects.requireNonNullElse(environments, new String[0]));
+            if (bundleId != null) options.bundleId(bundleId);
+            if (appAppleId != null) options.appAppleId(appAppleId);
+            if (roots != null) options.roots(files(roots));
+            if (transactionReceiptIssuers != null) options.transactionReceiptIssuers(files(transactionReceiptIssuers));
+            if (storekitTesting) options.storekitTesting();
+            if (distrusted != null) options.distrusted(distrusted);
+            if (maximumAge != null) options.maximumAge(Duration.ofSeconds(maximumAge));
+            if (validationDate != null) {
+                options.validationDate(
+                    validationDate.equals("now") ? Options.NOW : Instant.ofEpochMilli(Long.parseLong(validationDate)));
+            }
+            if (allowsRsa1024) options.allowsRsa1024();
+            if (clock != null) options.clock(Instant.ofEpochMilli(clock));
+            return options;
+        }
     }
 
-    static List<byte[]> files(Object names) {
-        return texts(names).stream().map(CasesTest::file).toList();
+    record Expectation(int status, String code, String category, String json) {}
+
+    static byte[][] files(List<String> names) {
+        return names.stream().map(CasesTest::file).toArray(byte[][]::new);
     }
 
-    static Instant date(Object milliseconds) {
-        return milliseconds == null ? null
-            : milliseconds.equals("now") ? Instant.MAX : Instant.ofEpochMilli((Long) milliseconds);
+    static String verify(Case test, Verifier verifier, byte[] evidence) throws VerificationError {
+        Evidence verified = verifier.verify(evidence);
+        String full = verifier.verdictJson(evidence, Form.FULL);
+        String brief = verifier.verdictJson(evidence, Form.BRIEF);
+        same(full, verified.verdictJson(), test.name);
+        same(Json.members(brief).get("kind"), verified.kind(), test.name);
+        same(verified.verdict().get(verified.kind()), verified.contents(), test.name);
+        return test.json.equals("full") ? full : test.json.equals("brief") ? brief : null;
     }
 
-    static Options options(Map<String, Object> json) {
-        Object age = json.get("maximum_age");
-        return new Options(
-            texts(json.get("bundle_ids")), texts(json.get("environments")), (String) json.get("app_apple_id"),
-            files(json.get("roots")), files(json.get("transaction_receipt_issuers")),
-            json.get("storekit_testing") == Boolean.TRUE, texts(json.get("distrusted")),
-            age == null ? null : Duration.ofSeconds((Long) age), date(json.get("validation_date")),
-            json.get("allows_rsa_1024") == Boolean.TRUE, date(json.get("clock")));
-    }
-
-    static void run(Map<String, Object> test) {
-        String name = (String) test.get("name");
-        Map<String, Object> expected = Json.object(test.get("expect"));
-        List<byte[]> evidence = files(test.get("evidence"));
+    static void run(Case test) {
+        Expectation expected = test.expect;
+        byte[][] evidence = files(test.evidence);
         String json = null;
         VerificationError error = null;
-        long status = 0;
-        try (Verifier verifier = new Verifier(options(Json.object(test.get("options"))))) {
-            switch ((String) test.get("call")) {
+        int status = 0;
+        try (Verifier verifier = new Verifier(test.options.options())) {
+            switch (test.call) {
                 case "new" -> { }
-                case "verify" -> {
-                    Form form = Form.valueOf(((String) test.get("json")).toUpperCase());
-                    json = verifier.verdictJson(evidence.get(0), form);
-                    Evidence verified = verifier.verify(evidence.get(0), form);
-                    same(json, verified.verdictJson(), name);
-                    // The library names the kind in the brief verdict. The binding finds it in the full one.
-                    if (form == Form.FULL) same(verifier.verify(evidence.get(0), Form.BRIEF).verdict().get("kind"), verified.kind(), name);
-                }
+                case "verify" -> json = verify(test, verifier, evidence[0]);
                 case "entitlements" -> {
-                    Entitlements entitlements = verifier.entitlements(evidence, date(test.get("date")));
+                    Entitlements entitlements = verifier.entitlements(List.of(evidence), Instant.ofEpochMilli(test.date));
                     json = entitlements.json();
                     error = entitlements.error();
+                    same(Instant.ofEpochMilli(test.date), entitlements.at(), test.name);
                 }
                 case "answer" -> {
-                    Answer answer = verifier.answer(evidence.get(0), test.get("latest_receipt_info") == Boolean.TRUE);
+                    Answer answer = verifier.answer(evidence[0], test.latestReceiptInfo);
                     json = answer.json();
                     error = answer.error();
                 }
                 case "decode" -> {
-                    json = Verifier.decodeUnverified(evidence.get(0));
+                    json = Verifier.decodeUnverified(evidence[0]);
                     status = 5;
                 }
                 default -> throw new AssertionError("unknown call");
             }
         } catch (VerificationError thrown) {
             error = thrown;
-            json = thrown.verdictJson();
+            json = "none".equals(test.json) ? null : thrown.verdictJson();
         }
-        same(expected.get("status"), error == null ? status : error.status(), name);
-        same(expected.get("code"), error == null ? "" : error.code(), name);
-        same(expected.get("category"), error == null ? "" : error.category(), name);
-        same(expected.get("json"), json, name);
+        same(expected.status, error == null ? status : error.status(), test.name);
+        same(expected.code, error == null ? "" : error.code(), test.name);
+        same(expected.category, error == null ? "" : error.category(), test.name);
+        same(expected.json, json, test.name);
     }
 
-    static void isUsage(Options options) {
+    static void isUsage(String name, Options options) {
         try (Verifier verifier = new Verifier(options)) {
-            throw new AssertionError(options + " is accepted by " + verifier);
+            throw new AssertionError(name + " is accepted by " + verifier);
         } catch (VerificationError error) {
-            same("usage", error.code(), options.toString());
+            same("usage", error.code(), name);
+            same("the option " + name + " cannot be read", error.message(), name);
+            same(500, error.httpStatus(), name);
         }
     }
 
     public static void main(String[] arguments) throws Exception {
-        List<Object> cases = Json.array(Json.parse(Files.readString(Path.of("../cases/cases.json"))));
-        for (Object test : cases) run(Json.object(test));
+        Case[] cases = Json.record(Files.readString(Path.of("../cases/cases.json")), Case[].class);
+        for (Case test : cases) run(test);
 
-        isUsage(new Options("com.example.app", "nowhere"));
-        isUsage(new Options("a\0b", "production"));
-        same(Json.parse("[\"\\u00e9\\n\\\"/\",-1,1.5,null,{\"a\":[]}]").toString(), "[é\n\"/, -1, 1.5, null, {a=[]}]", "JSON");
+        isUsage("environments", new Options().environments("nowhere"));
+        isUsage("bundleId", new Options().bundleId("a\0b"));
+        isUsage("roots", new Options().roots(new byte[] {1}));
 
-        Map<String, Object> first = Json.object(cases.get(0));
-        byte[] receipt = file("receipts/1-purchase.der");
-        Verifier verifier = new Verifier(options(Json.object(first.get("options"))));
-        for (Form form : List.of(Form.FULL, Form.BRIEF)) {
-            Evidence evidence = verifier.verify(receipt, form);
-            same("receipt", evidence.kind(), "kind");
-            same(form == Form.FULL ? "com.example.app" : null, evidence.contents() == null ? null : evidence.contents().get("bundle_id"), "contents");
-            same(Instant.ofEpochSecond(1749988800), evidence.trust().validatedAt(), "trust");
+        try (Verifier verifier = new Verifier(new Options().bundleId())) {
+            throw new AssertionError("no bundle id is accepted by " + verifier);
+        } catch (VerificationError error) {
+            same("no-bundle-id", error.code(), "no bundle id");
         }
-        VerificationError refused = verifier.entitlements(List.of(receipt, new byte[0])).error();
-        same("the input is empty", refused.getMessage(), "the error of a refused piece");
+
+        byte[] receipt = file("receipts/1-purchase.der");
+        Verifier verifier = new Verifier(cases[0].options.options());
+        Evidence evidence = verifier.verify(receipt);
+        same("com.example.app", evidence.contents().get("bundle_id"), "contents");
+        same(Instant.ofEpochSecond(1749988800), evidence.trust().validatedAt(), "trust");
+        Entitlements entitlements = verifier.entitlements(receipt, new byte[0]);
+        same("the input is empty", entitlements.error().message(), "the error of a refused piece");
+        same(List.of(new Refusal(1, "empty-input", "client", "the input is empty")), entitlements.refused(), "refused");
+        same("com.example.app.coins.0", entitlements.items().get(0).productId(), "the item");
         IntStream.range(0, 200).parallel().forEach(i -> same(true, verifier.accepts(receipt), "accepts"));
         same(false, verifier.accepts(new byte[0]), "accepts");
-        same(203L, verifier.counts().get("verified"), "counts");
+        same(202L, verifier.counts().get("verified"), "counts");
 
         for (int i = 0; i < 10_000; i++) verifier.verdictJson(receipt, Form.FULL);
         long began = System.nanoTime();
@@ -136,6 +157,6 @@ public final class CasesTest {
         } catch (IllegalStateException closed) {
             same("the verifier is closed", closed.getMessage(), "closed");
         }
-        System.out.printf("java: %d cases; %.1f µs per call%n", cases.size(), time);
+        System.out.printf("java: %d cases; %.1f µs per call%n", cases.length, time);
     }
 }

@@ -19,7 +19,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.List;
 
 /** Posts receipts to the example handler. */
 public final class NettyTest {
@@ -28,9 +27,8 @@ public final class NettyTest {
     private static final Path VECTORS = Path.of("../../TestVectors");
 
     public static void main(String[] arguments) throws Exception {
-        Options options = new Options(
-            List.of("com.example.app"), List.of("production"), null, List.of(Files.readAllBytes(VECTORS.resolve("authority/root.der"))),
-            List.of(), false, List.of(), null, null, false, Instant.ofEpochSecond(1750420800));
+        Options options = new Options().bundleId("com.example.app").roots(Files.readAllBytes(VECTORS.resolve("authority/root.der")))
+            .clock(Instant.ofEpochSecond(1750420800));
         NioEventLoopGroup group = new NioEventLoopGroup(2);
         try (Verifier verifier = new Verifier(options)) {
             ReceiptHandler handler = new ReceiptHandler(verifier);

@@ -4,10 +4,9 @@ declare(strict_types=1);
 
 namespace AppStoreReceipt;
 
-/** What a verdict's JSON has: all contents, the kind and the trust, or there is no JSON. */
+/** What a verdict's JSON has: all contents, or only the kind and the trust. */
 enum Form: int
 {
     case Full = 0;
     case Brief = 1;
-    case None = 2;
 }

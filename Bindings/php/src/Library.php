@@ -12,6 +12,7 @@ final class Library
 {
     public const VERIFIED = 0;
     public const REFUSED = 1;
+    public const CONFIGURATION = 3;
     public const DECODED = 5;
 
     private static ?FFI $ffi = null;
@@ -43,30 +44,27 @@ final class Library
      */
     public static function call(string $function, mixed ...$arguments): array
     {
-        $ffi = self::ffi();
-        $status = $ffi->$function(
-            ...$arguments, ...[FFI::addr(self::$json), FFI::addr(self::$length), FFI::addr(self::$error)]);
-        return [
-            $status, self::takeJson(self::$json, self::$length),
-            FFI::string(self::$error->code), FFI::string(self::$error->category),
-        ];
+        self::ffi();
+        $outputs = [FFI::addr(self::$json), FFI::addr(self::$length), FFI::addr(self::$error)];
+        $status = self::$ffi->$function(...$arguments, ...$outputs);
+        return [$status, self::takeJson(), FFI::string(self::$error->code), FFI::string(self::$error->category)];
     }
 
-    public static function counts(CData $verifier): ?string
+    public static function counts(CData $verifier): string
     {
-        self::ffi()->asr_counts($verifier, FFI::addr(self::$json), FFI::addr(self::$length));
-        return self::takeJson(self::$json, self::$length);
+        self::$ffi->asr_counts($verifier, FFI::addr(self::$json), FFI::addr(self::$length));
+        return (string) self::takeJson();
     }
 
-    private static function takeJson(CData $json, CData $length): ?string
+    private static function takeJson(): ?string
     {
-        if (FFI::isNull($json)) {
+        if (FFI::isNull(self::$json)) {
             return null;
         }
         try {
-            return FFI::string($json, $length->cdata);
+            return FFI::string(self::$json, self::$length->cdata);
         } finally {
-            self::ffi()->asr_free($json);
+            self::$ffi->asr_free(self::$json);
         }
     }
 }

@@ -7,27 +7,26 @@ namespace AppStoreReceipt;
 /** The reason that evidence was refused, or that a verifier could not be made. */
 final class VerificationError extends \RuntimeException
 {
-    /** @var string A stable word such as `bundle-id-mismatch`. PHP does not allow a type here. */
+    /** @var string A stable word such as `bundle-id-mismatch`; `usage` if an option cannot be read. PHP does not allow a type here. */
     public $code;
     public readonly string $advice;
 
     /**
      * @param int $status 1: refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong
-     * @param string $category who can correct the error: `client`, `forgery` or `host`
      * @param ?string $verdictJson the refusal as JSON
+     * @param string $category who can correct the error: `client`, `forgery` or `host`
      */
     public function __construct(
-        public readonly int $status,
-        public readonly ?string $verdictJson,
-        string $code,
-        public readonly string $category,
+        public readonly int $status, public readonly ?string $verdictJson, string $code, public readonly string $category,
         ?string $message = null,
     ) {
-        $decoded = json_decode($verdictJson ?? 'null', true);
-        $error = $decoded['error'] ?? $decoded['refused'][0]['error'] ?? [];
-        parent::__construct($message ?? $error['message'] ?? $code);
+        $verdict = json_decode($verdictJson ?? '{}', true);
+        // Of entitlements, the error is that of one of the pieces.
+        $errors = array_column([$verdict, ...$verdict['refused'] ?? []], 'error', null);
+        $details = array_column($errors, null, 'code')[$code] ?? [];
+        parent::__construct($message ?? $details['message'] ?? $code);
         $this->code = $code;
-        $this->advice = $error['advice'] ?? '';
+        $this->advice = $details['advice'] ?? '';
     }
 
     /** The status to respond with: 400, 403 or 500. */

@@ -10,14 +10,14 @@ use FFI\CData;
 /** Verifies evidence. Verifiers with equal options share their state in a process, also between requests. */
 final class Verifier
 {
-    private const DATE_NOW = PHP_INT_MAX;
-    private const FILL_LATEST_RECEIPT_INFO = 16;
+    private const NO_JSON = 2;
+    private const LATEST_RECEIPT_INFO = 16;
 
     private readonly CData $verifier;
 
     /**
-     * @param string|list<string> $bundleIds the apps to accept. Without any, compare the bundle id in the contents before you grant anything
-     * @param string|list<string> $environments `production`, `sandbox`, `xcode`, `local-testing`. At least one is required
+     * @param string|list<string>|null $bundleId the apps to accept. Without any, compare the bundle id in the contents before you grant anything
+     * @param string|list<string> $environments `production`, `sandbox`, `xcode`, `local-testing`
      * @param ?string $appAppleId the app's Apple id, a number. Notifications and real-time requests have it
      * @param string|list<string> $roots self-signed certificates in DER or PEM, trusted instead of Apple's
      * @param string|list<string> $transactionReceiptIssuers intermediate certificates for transaction receipts of iOS 3 to 6
@@ -31,8 +31,8 @@ final class Verifier
      * @throws VerificationError if the options can accept nothing
      */
     public function __construct(
-        string|array $bundleIds = [],
-        string|array $environments = [],
+        string|array|null $bundleId = null,
+        string|array $environments = 'production',
         ?string $appAppleId = null,
         string|array $roots = [],
         string|array $transactionReceiptIssuers = [],
@@ -43,111 +43,83 @@ final class Verifier
         bool $allowsRsa1024 = false,
         ?DateTimeInterface $clock = null,
     ) {
+        $withLength = static fn (string|array $files) => array_map(static fn (string $file) => [$file, strlen($file)], (array) $files);
+        $values = [
+            // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
+            'bundleId' => ['add_bundle_id', $bundleId === [] ? [''] : (array) $bundleId],
+            'environments' => ['add_environment', (array) $environments],
+            'appAppleId' => ['set_app_apple_id', (array) $appAppleId],
+            'roots' => ['add_roots', $withLength($roots)],
+            'transactionReceiptIssuers' => ['add_transaction_receipt_issuers', $withLength($transactionReceiptIssuers)],
+            'storekitTesting' => ['set_storekit_testing', [(int) $storekitTesting]],
+            'distrusted' => ['add_distrusted', (array) $distrusted],
+            'maximumAge' => ['set_maximum_age', (array) $maximumAge],
+            'validationDate' => ['set_validation_date', $validationDate === null ? [] : [self::milliseconds($validationDate)]],
+            'allowsRsa1024' => ['set_allows_rsa_1024', [(int) $allowsRsa1024]],
+            'clock' => ['set_clock', $clock === null ? [] : [self::milliseconds($clock)]],
+        ];
         $ffi = Library::ffi();
         $options = $ffi->asr_options_new();
-        $set = static function (string $name, string $function, mixed ...$arguments) use ($ffi, $options): void {
-            // A text for C ends at its first NUL. What would follow must not be lost.
-            $isCut = count($arguments) === 1 && is_string($arguments[0]) && str_contains($arguments[0], "\0");
-            if ($isCut || $ffi->$function($options, ...$arguments) !== Library::VERIFIED) {
-                throw new VerificationError(4, null, 'usage', 'host', "the option $name cannot be read");
-            }
-        };
         try {
-            foreach ((array) $bundleIds as $id) {
-                $set('bundleIds', 'asr_options_add_bundle_id', $id);
+            foreach ($values as $name => [$function, $elements]) {
+                foreach ($elements as $element) {
+                    // A text for C ends at its first NUL. What would follow must not be lost.
+                    $isCut = is_string($element) && str_contains($element, "\0");
+                    if ($isCut || $ffi->{"asr_options_$function"}($options, ...(array) $element) !== Library::VERIFIED) {
+                        throw self::usage("the option $name cannot be read");
+                    }
+                }
             }
-            foreach ((array) $environments as $environment) {
-                $set('environments', 'asr_options_add_environment', $environment);
-            }
-            foreach ((array) $roots as $root) {
-                $set('roots', 'asr_options_add_roots', $root, strlen($root));
-            }
-            foreach ((array) $transactionReceiptIssuers as $issuer) {
-                $set('transactionReceiptIssuers', 'asr_options_add_transaction_receipt_issuers', $issuer, strlen($issuer));
-            }
-            foreach ((array) $distrusted as $fingerprint) {
-                $set('distrusted', 'asr_options_add_distrusted', $fingerprint);
-            }
-            if ($appAppleId !== null) {
-                $set('appAppleId', 'asr_options_set_app_apple_id', $appAppleId);
-            }
-            if ($maximumAge !== null) {
-                $set('maximumAge', 'asr_options_set_maximum_age', $maximumAge);
-            }
-            if ($validationDate !== null) {
-                $set('validationDate', 'asr_options_set_validation_date', self::milliseconds($validationDate));
-            }
-            if ($clock !== null) {
-                $set('clock', 'asr_options_set_clock', self::milliseconds($clock));
-            }
-            $set('storekitTesting', 'asr_options_set_storekit_testing', (int) $storekitTesting);
-            $set('allowsRsa1024', 'asr_options_set_allows_rsa_1024', (int) $allowsRsa1024);
             $verifier = $ffi->new('asr_verifier *');
-            $outcome = Library::call('asr_verifier_shared', $options, \FFI::addr($verifier));
+            self::json(Library::call('asr_verifier_shared', $options, \FFI::addr($verifier)));
         } finally {
             $ffi->asr_options_free($options);
-        }
-        if ($outcome[0] !== Library::VERIFIED) {
-            throw new VerificationError(...$outcome);
         }
         $this->verifier = $verifier;
     }
 
-    private static function milliseconds(DateTimeInterface|string $date): int
-    {
-        return match (true) {
-            $date instanceof DateTimeInterface => $date->getTimestamp() * 1000 + (int) $date->format('v'),
-            $date === 'now' => self::DATE_NOW,
-            default => throw new VerificationError(4, null, 'usage', 'host', "the date $date cannot be read"),
-        };
-    }
-
     /** @throws VerificationError if the evidence is refused */
-    public function verify(string $evidence, Form $form = Form::Full): Evidence
+    public function verify(string $evidence): Evidence
     {
-        $outcome = Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $form->value);
-        return $outcome[0] === Library::VERIFIED ? new Evidence($outcome[1]) : throw new VerificationError(...$outcome);
+        return new Evidence(self::json($this->outcome($evidence, Form::Full->value)));
     }
 
-    /** The verdict on evidence that is verified or refused, as JSON; null with `Form::None`. */
-    public function verdictJson(string $evidence, Form $form = Form::Full): ?string
+    /** The verdict on evidence that is verified or refused, as JSON. */
+    public function verdictJson(string $evidence, Form $form = Form::Full): string
     {
-        return Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $form->value)[1];
+        return self::json($this->outcome($evidence, $form->value), Library::CONFIGURATION);
     }
 
     /** Whether evidence is verified: the fastest call, without JSON. */
     public function accepts(string $evidence): bool
     {
-        $none = Form::None->value;
-        return Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $none)[0] === Library::VERIFIED;
+        return $this->outcome($evidence, self::NO_JSON)[0] === Library::VERIFIED;
     }
 
     /**
      * What one customer's evidence gives access to at a date.
      *
-     * @param list<string> $evidence
+     * @param string|list<string> $evidence
      * @throws VerificationError if this host or the options are at fault
      */
-    public function entitlements(array $evidence, DateTimeInterface|string $at = 'now'): Entitlements
+    public function entitlements(string|array $evidence, DateTimeInterface|string $at = 'now'): Entitlements
     {
-        $lengths = Library::ffi()->new('size_t[' . max(1, count($evidence)) . ']');
-        foreach (array_values($evidence) as $index => $piece) {
+        $pieces = array_values((array) $evidence);
+        $lengths = Library::ffi()->new('size_t[' . max(1, count($pieces)) . ']');
+        foreach ($pieces as $index => $piece) {
             $lengths[$index] = strlen($piece);
         }
         $outcome = Library::call(
-            'asr_entitlements', $this->verifier, implode('', $evidence), $lengths, count($evidence), self::milliseconds($at));
-        if ($outcome[0] > Library::REFUSED) {
-            throw new VerificationError(...$outcome);
-        }
-        return new Entitlements($outcome[1], self::errorOf($outcome));
+            'asr_entitlements', $this->verifier, implode('', $pieces), $lengths, count($pieces), self::milliseconds($at));
+        return new Entitlements(self::json($outcome, Library::REFUSED), self::error($outcome));
     }
 
     /** The answer of verifyReceipt to a request's body, from the receipt alone. */
     public function answer(string $body, bool $latestReceiptInfo = false): Answer
     {
-        $flags = $latestReceiptInfo ? self::FILL_LATEST_RECEIPT_INFO : 0;
+        $flags = $latestReceiptInfo ? self::LATEST_RECEIPT_INFO : 0;
         $outcome = Library::call('asr_answer', $this->verifier, $body, strlen($body), $flags);
-        return new Answer($outcome[1], self::errorOf($outcome));
+        return new Answer(self::json($outcome, Library::CONFIGURATION), self::error($outcome));
     }
 
     /** @return array<string, mixed> the numbers of inputs verified and refused in this process, for metrics */
@@ -159,13 +131,49 @@ final class Verifier
     /** The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. */
     public static function decodeUnverified(string $evidence): string
     {
-        $outcome = Library::call('asr_decode_unverified', $evidence, strlen($evidence));
-        return $outcome[0] === Library::DECODED ? $outcome[1] : throw new VerificationError(...$outcome);
+        return self::json(Library::call('asr_decode_unverified', $evidence, strlen($evidence)));
     }
 
-    /** @param array{int, ?string, string, string} $outcome */
-    private static function errorOf(array $outcome): ?VerificationError
+    /** The version of the library. */
+    public static function version(): string
     {
-        return $outcome[0] === Library::VERIFIED ? null : new VerificationError(...$outcome);
+        return Library::ffi()->asr_version();
+    }
+
+    /** @return array{int, ?string, string, string} */
+    private function outcome(string $evidence, int $flags): array
+    {
+        return Library::call('asr_verify', $this->verifier, $evidence, strlen($evidence), $flags);
+    }
+
+    /** The JSON of an outcome, unless its status is greater, or there is no memory for its JSON. */
+    private static function json(array $outcome, int $greatest = Library::VERIFIED): string
+    {
+        if ($outcome[0] > $greatest || $outcome[1] === null) {
+            $error = self::error($outcome);
+            if ($error !== null) {
+                throw $error;
+            }
+        }
+        return (string) $outcome[1];
+    }
+
+    private static function error(array $outcome): ?VerificationError
+    {
+        return in_array($outcome[0], [Library::VERIFIED, Library::DECODED], true) ? null : new VerificationError(...$outcome);
+    }
+
+    private static function milliseconds(DateTimeInterface|string $date): int
+    {
+        return match (true) {
+            $date instanceof DateTimeInterface => $date->getTimestamp() * 1000 + (int) $date->format('v'),
+            $date === 'now' => PHP_INT_MAX,
+            default => throw self::usage("the date $date cannot be read"),
+        };
+    }
+
+    private static function usage(string $message): VerificationError
+    {
+        return new VerificationError(4, null, 'usage', 'host', $message);
     }
 }

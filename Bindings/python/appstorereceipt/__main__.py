@@ -18,7 +18,7 @@ verifier = Verifier(
 status = 0
 for name in options.files:
     evidence = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    verdict = verifier.verdict_json(evidence) or ""
+    verdict = verifier.verdict_json(evidence)
     print(verdict)
     if not verdict.startswith('{"verified":true'):
         status = 1

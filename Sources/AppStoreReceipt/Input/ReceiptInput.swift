@@ -189,36 +189,24 @@ private struct TextInput: ~Escapable {
 
     // MARK: PEM
 
-    /// Decodes the one block of a PEM file: the label, the base64, the same label (RFC 7468, 3, strict except for the lengths of lines).
+    /// Decodes the one block of a PEM file, which is a receipt.
     func pemBody(_ maximumByteCount: Int) throws(InputError) -> [UInt8] {
-        var position = start
-        func pass(_ expected: String) throws(InputError) {
-            guard text.hasBytes(expected, at: position) else {
-                throw InputError(.invalidPEM, form: .pem, offset: position)
-            }
-            position += expected.utf8.count
+        let block: PEMBlock
+        do throws(PEMError) {
+            block = try PEMBlock(in: text, from: start)
+        } catch {
+            throw InputError(.invalidPEM, form: .pem, offset: error.offset)
         }
-        try pass("-----BEGIN ")
-        let label = text.hasBytes("CMS", at: position) ? "CMS" : "PKCS7"
-        try pass(label)
-        try pass("-----")
-        while position < text.count, text[position] == .space || text[position] == .tab { position += 1 }
-        guard position < text.count, text[position] == .lineFeed || text[position] == .carriageReturn else {
-            throw InputError(.invalidPEM, form: .pem, offset: position)
+        let label = text.extracting(block.label)
+        guard label.hasSameBytes(as: "PKCS7".utf8Span.span) || label.hasSameBytes(as: "CMS".utf8Span.span) else {
+            throw InputError(.invalidPEM, form: .pem, offset: block.label.lowerBound)
         }
-        let bodyStart = position
-        while position < text.count, text[position] != UInt8(ascii: "-") { position += 1 }
-        let body = bodyStart..<position
-        guard text[position - 1] == .lineFeed || text[position - 1] == .carriageReturn else {
-            throw InputError(.invalidPEM, form: .pem, offset: position)
-        }
-        try pass("-----END ")
-        try pass(label)
-        try pass("-----")
+        var position = block.end
         while position < text.count, text[position].isWhitespace { position += 1 }
         guard position == text.count else { throw InputError(.invalidPEM, form: .pem, offset: position) }
-        let decoded = try Self.decode(text.extracting(body), at: bodyStart, as: .pem, .pem, maximumByteCount)
-        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .pem, offset: body.upperBound) }
+        let (body, bodyStart) = (text.extracting(block.body), block.body.lowerBound)
+        let decoded = try Self.decode(body, at: bodyStart, as: .pem, .pem, maximumByteCount)
+        guard !decoded.isEmpty else { throw InputError(.emptyInput, form: .pem, offset: block.body.upperBound) }
         return decoded
     }
 

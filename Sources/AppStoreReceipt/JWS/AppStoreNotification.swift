@@ -2,7 +2,7 @@ import StrictText
 
 /// An App Store Server Notification of version 2 (`responseBodyV2DecodedPayload`).
 ///
-/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)`` returns it in a
+/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)-(String)`` returns it in a
 /// ``VerifiedNotification``, with its verified parts.
 public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.

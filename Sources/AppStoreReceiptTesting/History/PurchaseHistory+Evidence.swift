@@ -29,9 +29,9 @@ extension PurchaseHistory {
             productType: transaction.productType, purchaseDate: transaction.purchaseDate,
             originalTransactionID: transaction.originalTransactionID,
             originalPurchaseDate: transaction.originalPurchaseDate)
-        purchase.quantity = Int64(transaction.quantity)
+        purchase.quantity = transaction.quantity
         purchase.expiresDate = state.expiresDate
-        purchase.webOrderLineItemID = transaction.webOrderLineItemID.flatMap { Int64($0) } ?? 0
+        purchase.webOrderLineItemID = transaction.webOrderLineItemID ?? "0"
         if transaction.expiresDate != nil {
             let isIntroductory = transaction.offer?.type == .introductory
             let isFree = transaction.offer?.discountType == .freeTrial
@@ -71,7 +71,7 @@ extension PurchaseHistory {
         builder.purchaseDate = transaction.purchaseDate
         builder.originalPurchaseDate = transaction.originalPurchaseDate
         builder.expiresDate = state.expiresDate
-        builder.quantity = Int64(transaction.quantity)
+        builder.quantity = transaction.quantity
         builder.productType = transaction.productType
         builder.ownershipType = transaction.ownershipType
         builder.reason = transaction.reason

@@ -103,7 +103,7 @@ extension PurchaseHistory {
         }
         var builder = JWSBuilder.notification(
             type, subtype: subtype, bundleID: bundleID,
-            appAppleID: signedEnvironment == .production ? 1_234_567_890 : nil, environment: signedEnvironment,
+            appAppleID: signedEnvironment == .production ? "1234567890" : nil, environment: signedEnvironment,
             transaction: signed, renewalInfo: renewal, signedDate: date)
         builder.payload["data"]?["status"] = state.status(of: original).map { .integer($0.rawValue) }
         builder.notificationUUID = uuid([

@@ -89,12 +89,10 @@ enum ASN1Input {
 
     static func parts(of received: [UInt8]) throws(ASN1InputError) -> [Part] {
         guard !received.isEmpty else { throw .empty }
-        if PEM.isPEM(received) {
-            do throws(PEMError) {
-                return try PEM.blocks(in: received).map { Part(form: $0.label, bytes: $0.bytes) }
-            } catch {
-                throw .pem(error)
-            }
+        do throws(PEMFileError) {
+            if let file = try PEMFile(received) { return file.blocks.map { Part(form: $0.label, bytes: $0.bytes) } }
+        } catch {
+            throw .pem(error)
         }
         if isBase64(received), let bytes = try? Base64.decode(received.span, as: .transported), !bytes.isEmpty {
             return [Part(form: "base64", bytes: bytes)]
@@ -131,7 +129,7 @@ enum ASN1Input {
 
 enum ASN1InputError: Error, Hashable {
     case empty
-    case pem(PEMError)
+    case pem(PEMFileError)
     case json(InputError)
     /// A JWS without readable certificates.
     case jws(VerificationError)

@@ -9,17 +9,18 @@ import Testing
 /// Redeems what clients send, and follows Apple's notifications.
 struct PurchaseEndpoint {
     let verifier: AppStoreVerifier
-    var ledger = Ledger()
+    var ledger: Ledger
 
     /// Redeems all purchases in the evidence for an account, and returns the outcome of each transaction.
     ///
     /// - Parameters:
-    ///   - body: What the client sends: a receipt, or a transaction's `jwsRepresentation`.
+    ///   - body: What the client sends: a receipt, a transaction's `jwsRepresentation`, or a JSON object that contains one.
     ///   - account: The account that your backend has authenticated. Never take it from the body.
     mutating func redeem(
         _ body: String, account: String, at now: Instant = .now
     ) throws(VerificationError) -> [String: Outcome] {
         let evidence = try verifier.verify(body)
+        ledger.record(evidence)
         var outcomes: [String: Outcome] = [:]
         for purchase in evidence.purchases.map(\.purchase) {
             outcomes[purchase.transactionID] = ledger.redeem(purchase, for: account, at: now)
@@ -30,57 +31,69 @@ struct PurchaseEndpoint {
     /// Records what a server notification says: refunds, reversals, renewals and grace periods.
     ///
     /// - Parameter signedPayload: The member of that name in the body of the notification.
-    mutating func receive(signedPayload: String) throws(VerificationError) {
+    /// - Returns: The accounts for which to decide again.
+    mutating func receive(signedPayload: String) throws(VerificationError) -> Set<String> {
         let notification = VerifiedEvidence.notification(try verifier.verifyNotification(signedPayload))
-        for purchase in notification.purchases { ledger.record(purchase.purchase) }
-        for renewal in notification.renewals { ledger.record(SubscriptionRenewal(renewal)) }
+        return ledger.record(notification)
     }
 }
 
 /// What the client is told about a transaction.
 enum Outcome: String {
-    case granted, alreadyYours, belongsToAnother, tooEarly, expired, revoked, notGrantable
+    case granted, alreadyYours, belongsToAnother, notYours, tooEarly, expired, revoked, notGrantable
 
     /// Whether the app may finish the transaction. StoreKit delivers an unfinished transaction again.
-    var mayFinish: Bool { self != .tooEarly && self != .notGrantable }
+    var mayFinish: Bool { ![.notYours, .tooEarly, .notGrantable].contains(self) }
 }
 
-/// Who owns which purchases. In a database, use tables whose keys are the original transaction id, and the transaction id.
+/// Who owns which purchases.
 struct Ledger {
+    /// The products that you sell: the duration of a non-renewing subscription, and `nil` for other products.
+    let catalog: [String: Duration?]
+    /// The account that owns an original transaction.
     private var owners: [String: String] = [:]
-    private var purchases: [String: [Purchase]] = [:]
-    private var renewals: [String: [SubscriptionRenewal]] = [:]
+    /// Everything that was ever signed about the purchases of an original transaction, without copies.
+    private var purchases: [String: Set<Purchase>] = [:]
+    private var renewals: [String: Set<SubscriptionRenewal>] = [:]
+    /// The transactions that were granted.
     private var granted: Set<String> = []
 
-    /// Grants a transaction once, to the account that brought the original transaction first.
+    init(catalog: [String: Duration?]) { self.catalog = catalog }
+
+    /// Grants a recorded purchase once, to the account that brought its original transaction first.
     mutating func redeem(_ purchase: Purchase, for account: String, at now: Instant) -> Outcome {
         let original = purchase.originalTransactionID
+        guard catalog.keys.contains(purchase.productID) else { return .notGrantable }
         // If the app named the account when it bought, the purchase belongs to that account.
-        if let token = purchase.appAccountToken, token != AppAccountToken(account) { return .belongsToAnother }
-        record(purchase)
+        if let token = purchase.appAccountToken, token != AppAccountToken(account) { return .notYours }
+        guard owners[original, default: account] == account else { return .belongsToAnother }
+        owners[original] = account
         let items = entitlements([original], at: now).items
-        guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else {
-            return .notGrantable
-        }
-        switch item.access {
+        switch items.first(where: { $0.transactionID == purchase.transactionID })?.access {
         case .active, .owned, .consumable: break
         case .notYet: return .tooEarly
         case .expired, .upgraded: return .expired
         case .revoked: return .revoked
-        case .lengthUnknown, .undetermined: return .notGrantable
+        case .lengthUnknown, .undetermined, nil: return .notGrantable
         }
-        guard owners[original, default: account] == account else { return .belongsToAnother }
-        owners[original] = account
         return granted.insert(purchase.transactionID).inserted ? .granted : .alreadyYours
     }
 
-    /// Records a purchase, also one that no client has brought yet: evidence signed before a refund can arrive after it.
-    mutating func record(_ purchase: Purchase) {
-        purchases[purchase.originalTransactionID, default: []].append(purchase)
-    }
-
-    mutating func record(_ renewal: SubscriptionRenewal) {
-        renewals[renewal.originalTransactionID, default: []].append(renewal)
+    /// Records purchases, also those that no client has brought yet: evidence signed before a refund can arrive after it.
+    ///
+    /// - Returns: The owners of the purchases.
+    @discardableResult
+    mutating func record(_ evidence: VerifiedEvidence) -> Set<String> {
+        var originals: Set<String> = []
+        for purchase in evidence.purchases.map(\.purchase) {
+            purchases[purchase.originalTransactionID, default: []].insert(purchase)
+            originals.insert(purchase.originalTransactionID)
+        }
+        for renewal in evidence.renewals.map({ SubscriptionRenewal($0) }) {
+            renewals[renewal.originalTransactionID, default: []].insert(renewal)
+            originals.insert(renewal.originalTransactionID)
+        }
+        return Set(originals.compactMap { owners[$0] })
     }
 
     /// Returns what an account is entitled to at a date.
@@ -91,7 +104,10 @@ struct Ledger {
     private func entitlements(_ originals: [String], at date: Instant) -> Entitlements {
         Entitlements(
             trustingStored: originals.flatMap { purchases[$0, default: []] },
-            renewals: originals.flatMap { renewals[$0, default: []] }, at: date)
+            renewals: originals.flatMap { renewals[$0, default: []] }, at: date,
+            endOfNonRenewing: { purchase in
+                catalog[purchase.productID]?.map { purchase.purchaseDate + $0 }
+            })
     }
 }
 
@@ -99,7 +115,10 @@ struct Ledger {
     private var endpoint: PurchaseEndpoint
     private static let signed = JWSBuilder.defaultDate
 
-    init() throws { endpoint = PurchaseEndpoint(verifier: try Minted.verifier()) }
+    init() throws {
+        let catalog: [String: Duration?] = ["pro": nil, "coins": nil, "month": .seconds(30 * 86_400)]
+        endpoint = PurchaseEndpoint(verifier: try Minted.verifier(), ledger: Ledger(catalog: catalog))
+    }
 
     private func jws(
         _ transactionID: String, signed: Instant = Self.signed, _ members: (String, JSONValue)...
@@ -146,8 +165,31 @@ struct Ledger {
     @Test mutating func `a token that the app wrote in uppercase is the one that Apple writes in lowercase`() throws {
         let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
         let jws = try jws("1", ("appAccountToken", .string(token)))
-        #expect(try endpoint.redeem(jws, account: "a") == ["1": .belongsToAnother])
+        #expect(try endpoint.redeem(jws, account: "a") == ["1": .notYours])
+        #expect(!Outcome.notYours.mayFinish && Outcome.belongsToAnother.mayFinish)
         #expect(try endpoint.redeem(jws, account: token.uppercased()) == ["1": .granted])
+    }
+
+    @Test mutating func `a product that is not sold is not granted, and a non-renewing subscription ends`() throws {
+        #expect(try endpoint.redeem(jws("1", ("productId", "other")), account: "a") == ["1": .notGrantable])
+        let month = try jws("2", ("productId", "month"), ("type", "Non-Renewing Subscription"))
+        let bought = Self.signed - .seconds(1)
+        #expect(try endpoint.redeem(month, account: "a", at: bought + .seconds(86_400)) == ["2": .granted])
+        #expect(try endpoint.redeem(month, account: "a", at: bought + .seconds(31 * 86_400)) == ["2": .expired])
+    }
+
+    @Test mutating func `a lapsed subscription has an owner, whose renewal a notification brings`() throws {
+        func period(_ id: String, _ start: Int64, _ end: Int64) throws -> String {
+            try jws(
+                id, ("originalTransactionId", "1"), ("type", "Auto-Renewable Subscription"),
+                ("purchaseDate", .integer(start)), ("expiresDate", .integer(end)))
+        }
+        let now = Instant(millisecondsSince1970: 1_750_000_000_000)
+        let lapsed = try period("1", 1_700_000_000_000, 1_710_000_000_000)
+        #expect(try endpoint.redeem(lapsed, account: "a", at: now) == ["1": .expired])
+        let renewed = try notification(.didRenew, period("2", 1_749_000_000_000, 1_751_000_000_000))
+        #expect(try endpoint.receive(signedPayload: renewed) == ["a"])
+        #expect(endpoint.ledger.entitlements(of: "a", at: now).activeProductIDs == ["pro"])
     }
 
     @Test mutating func `what was refunded or begins later is not granted, and the client is told`() throws {
@@ -161,10 +203,10 @@ struct Ledger {
         let old = try jws("1000")
         let refund = try refund("1000", signed: Self.signed + .seconds(60))
         #expect(try endpoint.redeem(old, account: "a") == ["1000": .granted])
-        try endpoint.receive(signedPayload: refund)
+        #expect(try endpoint.receive(signedPayload: refund) == ["a"])
         #expect(try endpoint.redeem(old, account: "a") == ["1000": .revoked])
         #expect(endpoint.ledger.entitlements(of: "a", at: .now).activeProductIDs == [])
-        try endpoint.receive(signedPayload: self.refund("7", signed: Self.signed + .seconds(60)))
+        _ = try endpoint.receive(signedPayload: self.refund("7", signed: Self.signed + .seconds(60)))
         #expect(try endpoint.redeem(jws("7"), account: "a") == ["7": .revoked])
         #expect(
             try endpoint.redeem(receipt(.nonConsumable("pro", transactionID: "7")), account: "a") == ["7": .revoked])
@@ -179,7 +221,7 @@ struct Ledger {
             try notification(.refundReversed, jws("1000", signed: Self.signed + .seconds(120))),
         ]
         if isReversedFirst { notifications.reverse() }
-        for notification in notifications { try endpoint.receive(signedPayload: notification) }
+        for notification in notifications { _ = try endpoint.receive(signedPayload: notification) }
         #expect(endpoint.ledger.entitlements(of: "a", at: .now).activeProductIDs == ["pro"])
         #expect(try endpoint.redeem(jws("1000"), account: "a") == ["1000": .alreadyYours])
         #expect(try endpoint.redeem(jws("1000"), account: "b") == ["1000": .belongsToAnother])

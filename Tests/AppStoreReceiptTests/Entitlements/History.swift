@@ -45,12 +45,12 @@ struct Transaction: Sendable {
     /// As a receipt has it: without what receipts cannot say.
     var record: ReceiptBuilder.Purchase {
         var record = ReceiptBuilder.Purchase()
-        (record.productID, record.transactionID, record.quantity) = (product, id, Int64(quantity))
+        (record.productID, record.transactionID, record.quantity) = (product, id, quantity)
         (record.originalTransactionID, record.originalPurchaseDate) = (original ?? id, day(0))
         record.productType = type
         (record.purchaseDate, record.expiresDate) = (day(start), end.map(day))
         record.revocationDate = revoked.map(day)
-        record.webOrderLineItemID = item.flatMap { Int64($0) }
+        record.webOrderLineItemID = item
         record.isTrialPeriod = offer?.discountType == .freeTrial
         record.isInIntroOfferPeriod = offer?.type == .introductory && offer?.discountType != .freeTrial
         record.promotionalOfferID = offer?.type == .promotional ? offer?.id : nil

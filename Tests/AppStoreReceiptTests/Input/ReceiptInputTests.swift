@@ -137,7 +137,7 @@ import Testing
             ("-----BEGIN CMS-----\nMIIB\n-----END PKCS7-----", .invalidPEM, .pem, 34),
             ("-----BEGIN CMS-----\nMIIB\n-----END CMS----", .invalidPEM, .pem, 37),
             ("-----BEGIN CMS-----\nMIIB\n-----END CMS-----\nMIIB", .invalidPEM, .pem, 43),
-            ("-----BEGIN CMS2-----\nMIIB\n-----END CMS2-----", .invalidPEM, .pem, 14),
+            ("-----BEGIN CMS2-----\nMIIB\n-----END CMS2-----", .invalidPEM, .pem, 11),
             ("-----BEGIN CMS-----\nA: b\nMIIB\n-----END CMS-----", .invalidBase64, .pem, 21),
             ("-----BEGIN CMS-----\nMII_\n-----END CMS-----", .invalidBase64, .pem, 23),
             ("-----BEGIN CMS-----\nMI IB\n-----END CMS-----", .invalidBase64, .pem, 22),

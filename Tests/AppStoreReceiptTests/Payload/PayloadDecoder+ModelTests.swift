@@ -34,7 +34,7 @@ import Testing
         return false
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `random payloads, right and wrong, are decoded as by the simple decoder`() throws {
         let seed = SeededGenerator()
         print("payloads: \(seed)")
@@ -49,7 +49,7 @@ import Testing
         #expect(rounds / 4...rounds * 3 / 4 ~= accepted)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `a payload with any byte changed is decoded as by the simple decoder`() throws {
         let seed = SeededGenerator()
         print("mutations: \(seed)")

@@ -127,7 +127,7 @@ import Testing
             "pro", transactionID: "1000", originalTransactionID: "7", purchaseDate: bought,
             originalPurchaseDate: first, expiresDate: ends
         ).revoked(at: day(12))
-        (purchase.quantity, purchase.webOrderLineItemID) = (2, 34)
+        (purchase.quantity, purchase.webOrderLineItemID) = (2, "34")
         let receipt = try Minted.verified(purchase)
         let transaction = try transaction {
             $0["originalTransactionId"] = "7"
@@ -171,7 +171,7 @@ import Testing
     /// 0 stands for none, as in every purchase that is no subscription.
     @Test func `a web order line item id of 0 is none`() throws {
         var purchase = Self.pro
-        purchase.webOrderLineItemID = 0
+        purchase.webOrderLineItemID = "0"
         #expect(try Minted.verified(purchase).purchases[0].webOrderLineItemID == nil)
     }
 }

@@ -60,7 +60,7 @@ import Testing
         var purchase = ReceiptBuilder.Purchase.autoRenewable(
             "p", transactionID: "1", expiresDate: ReceiptBuilder.defaultPurchaseDate
         ).revoked(at: ReceiptBuilder.defaultPurchaseDate)
-        (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID, purchase.itemID) = (true, "offer", 7)
+        (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID, purchase.itemID) = (true, "offer", "7")
         builder.purchases = [purchase]
         builder.writesEmptyAttributes = false
         let receipt = try UnverifiedReceipt(decoding: builder.signed(by: TestCertificateAuthority()))

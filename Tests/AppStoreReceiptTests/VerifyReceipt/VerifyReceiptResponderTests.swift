@@ -45,7 +45,7 @@ struct VerifyReceiptResponderTests {
                         "0002", 90..<120, "a\"b\\c\u{1}é", trial: true, intro: true, promotion: "summer",
                         cancelled: 100.5)
                     purchase.revocationReason = .appIssue
-                    (purchase.quantity, purchase.webOrderLineItemID) = (3, 340_000_000_000_001)
+                    (purchase.quantity, purchase.webOrderLineItemID) = (3, "340000000000001")
                     return purchase
                 }()
             ])
@@ -153,7 +153,7 @@ struct VerifyReceiptResponderTests {
         let text = String(repeating: "\u{1}", count: 5000)
         var purchase = ReceiptBuilder.Purchase.period(text, 0..<30, text, promotion: text, cancelled: 3)
         purchase.originalTransactionID = text
-        (purchase.quantity, purchase.webOrderLineItemID) = (.max, .max)
+        (purchase.quantity, purchase.webOrderLineItemID) = (.max, String(Int64.max))
         purchase.revocationReason = RevocationReason(rawValue: .max)
         let last = try #require(Instant(rfc3339: "9999-12-31T23:59:59.999Z"))
         (purchase.purchaseDate, purchase.originalPurchaseDate, purchase.expiresDate) = (last, last, last)

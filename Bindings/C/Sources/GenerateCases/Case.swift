@@ -4,6 +4,7 @@ import Foundation
 /// A case of `Bindings/cases/cases.json`: a call of the library, whose result is the same in every language.
 struct Case {
     enum Call: String { case verify, entitlements, answer, decode, new }
+    enum ValidationDate { case now, date(Int64) }
 
     /// The options of a verifier, as the bindings name them.
     struct Options {
@@ -15,7 +16,7 @@ struct Case {
         var isStoreKitTesting = false
         var distrusted: [String] = []
         var maximumAge: Int64?
-        var validationDate: Int64?
+        var validationDate: ValidationDate?
         var allowsRSA1024 = false
         var clock: Int64?
 
@@ -72,7 +73,11 @@ extension Case {
         policy.maximumAge = options.maximumAge.map { .seconds($0) }
         policy.allowsRSA1024TransactionReceipts = options.allowsRSA1024
         policy.distrusted = Set(options.distrusted.compactMap(Fingerprint.init(hex:)))
-        if let date = options.validationDate { policy.validationDate = .date(Instant(millisecondsSince1970: date)) }
+        switch options.validationDate {
+        case .now: policy.validationDate = .now
+        case .date(let date): policy.validationDate = .date(Instant(millisecondsSince1970: date))
+        case nil: break
+        }
         if let clock = options.clock { policy.clock = { Instant(millisecondsSince1970: clock) } }
         let roots = try options.roots.map { try TrustAnchor(der: read($0)) }
         var trust: AppStoreTrust =

@@ -74,7 +74,14 @@ extension Case {
             }, evidence: ["receipts/age-exceeded.der"]),
         Case(
             name: "refused: certificates expired at the validation date",
-            options: .receipts.with { $0.validationDate = 4_102_444_800_000 }, evidence: ["receipts/1-purchase.der"]),
+            options: .receipts.with { $0.validationDate = .date(4_102_444_800_000) },
+            evidence: ["receipts/1-purchase.der"]),
+        Case(
+            name: "refused: certificates expired at present",
+            options: .receipts.with {
+                $0.validationDate = .now
+                $0.clock = 4_102_444_800_000
+            }, evidence: ["receipts/1-purchase.der"]),
         Case(
             name: "refused: app's Apple id", options: .jws.with { $0.appAppleID = "1234567890" },
             evidence: ["jws/another-apps-id.jws"]),
@@ -90,6 +97,7 @@ extension Case {
     private static let configurations: [Case] = [
         Case(name: "configuration: fine", call: .new),
         Case(name: "configuration: no environment", call: .new, options: .receipts.with { $0.environments = [] }),
+        Case(name: "configuration: an empty bundle id", call: .new, options: .receipts.with { $0.bundleIDs = [""] }),
         Case(
             name: "configuration: a root that is none", call: .new,
             options: .receipts.with { $0.roots = ["authority/leaf.der"] }),
@@ -114,6 +122,10 @@ extension Case {
         Case(
             name: "entitlements, two of them refused", call: .entitlements, options: .all,
             evidence: ["certificates/stranger.der", "receipts/1-purchase.der", "asn1/empty.der"], date: later),
+        Case(
+            name: "entitlements, one of them not readable by this host", call: .entitlements, options: .all,
+            evidence: ["certificates/stranger.der", "receipts/attribute-truncated.der", "receipts/1-purchase.der"],
+            date: later),
         Case(name: "entitlements of nothing", call: .entitlements, options: .all, date: later),
     ]
 

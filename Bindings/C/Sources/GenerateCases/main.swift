@@ -31,7 +31,7 @@ func json(_ options: Case.Options) -> String {
     var members: [String] = []
     func add(_ name: String, _ value: String?) { if let value { members.append("\"\(name)\": \(value)") } }
     func add(_ name: String, _ texts: [String]) { if !texts.isEmpty { add(name, list(texts)) } }
-    add("bundle_ids", options.bundleIDs)
+    add("bundle_id", options.bundleIDs)
     add("environments", options.environments)
     add("app_apple_id", options.appAppleID.map(quoted))
     add("roots", options.roots)
@@ -39,7 +39,11 @@ func json(_ options: Case.Options) -> String {
     add("storekit_testing", options.isStoreKitTesting ? "true" : nil)
     add("distrusted", options.distrusted)
     add("maximum_age", options.maximumAge.map(String.init))
-    add("validation_date", options.validationDate.map(String.init))
+    switch options.validationDate {
+    case .now: add("validation_date", "\"now\"")
+    case .date(let date): add("validation_date", String(date))
+    case nil: break
+    }
     add("allows_rsa_1024", options.allowsRSA1024 ? "true" : nil)
     add("clock", options.clock.map(String.init))
     return "{" + members.joined(separator: ", ") + "}"

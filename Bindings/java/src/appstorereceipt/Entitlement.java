@@ -1,26 +1,17 @@
 package appstorereceipt;
 
 import java.time.Instant;
-import java.util.Map;
 import java.util.Set;
 
 /**
- * What one transaction gives access to.
+ * What one transaction gives access to. A date or a token that it does not have is null.
  *
- * @param members all members of the JSON
+ * @param access {@code active}, {@code owned}, {@code consumable}, or the reason it gives no access
  */
 public record Entitlement(
     String transactionId, String originalTransactionId, String productId, String access, Instant until, long quantity,
-    Map<String, Object> members) {
+    Instant purchaseDate, Instant expiresDate, String appAccountToken) {
 
-    Entitlement(Map<String, Object> members) {
-        this(
-            (String) members.get("transaction_id"), (String) members.get("original_transaction_id"),
-            (String) members.get("product_id"), (String) members.get("access"),
-            members.get("until") instanceof String until ? Instant.parse(until) : null, (Long) members.get("quantity"), members);
-    }
-
-    /** Whether the transaction gives access. */
     public boolean givesAccess() {
         return Set.of("active", "owned", "consumable").contains(access);
     }

@@ -1,22 +1,17 @@
 package appstorereceipt;
 
-import java.time.Instant;
-import java.util.List;
+import java.util.Iterator;
 import java.util.Map;
 
 /**
- * Evidence that was verified.
+ * Evidence that was verified. The JSON can be large, and is decoded when a method is called.
  *
- * @param verdictJson the verdict, to store; null with {@link Form#NONE}
+ * @param verdictJson the verdict, to store
  */
 public record Evidence(String verdictJson) {
-    /** A notification's signed parts are members too. */
-    private static final List<String> KINDS = List.of(
-        "receipt", "notification", "transaction", "renewal_info", "app_transaction", "realtime_request", "transaction_receipt");
-
-    /** The whole verdict: maps, lists, strings, numbers and booleans. It is empty with {@link Form#NONE}. */
+    /** The whole verdict: maps, lists, strings, numbers and booleans. A notification's signed parts are members, too. */
     public Map<String, Object> verdict() {
-        return verdictJson == null ? Map.of() : Json.object(Json.parse(verdictJson));
+        return Json.members(verdictJson);
     }
 
     /** The name of the member that has the contents: {@code receipt}, {@code transaction}, {@code notification}, … */
@@ -25,22 +20,19 @@ public record Evidence(String verdictJson) {
     }
 
     private static String kind(Map<String, Object> verdict) {
-        if (verdict.get("kind") instanceof String kind) return kind;
-        return KINDS.stream().filter(verdict::containsKey).findFirst().orElse(null);
+        Iterator<String> names = verdict.keySet().iterator();
+        while (!names.next().equals("trust")) continue;
+        return names.next();
     }
 
-    /** The member that {@link #kind} names; null with {@link Form#BRIEF}. */
+    /** The member that {@link #kind} names. */
+    @SuppressWarnings("unchecked")
     public Map<String, Object> contents() {
         Map<String, Object> verdict = verdict();
-        return Json.object(verdict.get(kind(verdict)));
+        return (Map<String, Object>) verdict.get(kind(verdict));
     }
 
     public Trust trust() {
-        Map<String, Object> trust = Json.object(verdict().get("trust"));
-        if (trust == null) return null;
-        return new Trust(
-            (String) trust.get("authority"), (String) trust.get("anchor"), (String) trust.get("signer"),
-            Instant.parse((String) trust.get("signer_expires")), (String) trust.get("digest"),
-            Instant.parse((String) trust.get("validated_at")));
+        return Json.record(verdictJson, Json.Trusted.class).trust();
     }
 }

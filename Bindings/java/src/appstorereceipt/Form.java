@@ -1,4 +1,4 @@
 package appstorereceipt;
 
-/** What a verdict's JSON has: all contents, the kind and the trust, or there is no JSON. */
-public enum Form { FULL, BRIEF, NONE }
+/** What a verdict's JSON has: all contents, or only the kind and the trust. */
+public enum Form { FULL, BRIEF }

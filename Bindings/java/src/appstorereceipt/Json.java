@@ -1,116 +1,41 @@
 package appstorereceipt;
 
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import com.google.gson.FieldNamingPolicy;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonDeserializer;
+import com.google.gson.ToNumberPolicy;
+import com.google.gson.reflect.TypeToken;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 
-/** Reads the JSON that the library writes. The JDK has no parser, and the binding shall not choose one for its users. */
+/** The JSON of the library: members are named in snake_case, dates are RFC 3339, and whole numbers stay whole. */
 final class Json {
-    private final String text;
-    private int position;
+    private static final Gson GSON = new GsonBuilder()
+        .setFieldNamingPolicy(FieldNamingPolicy.LOWER_CASE_WITH_UNDERSCORES)
+        .setObjectToNumberStrategy(ToNumberPolicy.LONG_OR_DOUBLE)
+        .registerTypeAdapter(Instant.class, (JsonDeserializer<Instant>) (date, type, context) -> Instant.parse(date.getAsString()))
+        .create();
 
-    private Json(String text) {
-        this.text = text;
+    private Json() {}
+
+    /** Maps, lists, strings, Long, Double and Boolean, in the order of the JSON. */
+    static Map<String, Object> members(String text) {
+        return GSON.fromJson(text, new TypeToken<Map<String, Object>>() {}.getType());
     }
 
-    /** Returns a Map, List, String, Long, Double or Boolean, or null. */
-    static Object parse(String text) {
-        Json json = new Json(text);
-        Object value = json.value();
-        if (json.next() != 0) throw json.malformed();
-        return value;
+    static <T> T record(String text, Class<T> type) {
+        return GSON.fromJson(text, type);
     }
 
-    @SuppressWarnings("unchecked")
-    static Map<String, Object> object(Object value) {
-        return (Map<String, Object>) value;
-    }
+    record Details(String code, String category, String message, String advice) {}
 
-    @SuppressWarnings("unchecked")
-    static List<Object> array(Object value) {
-        return (List<Object>) value;
-    }
+    record Piece(int index, Details error) {}
 
-    private IllegalArgumentException malformed() {
-        return new IllegalArgumentException("malformed JSON at " + position);
-    }
+    record Refused(Details error, List<Piece> refused) {}
 
-    /** The next character that is not white space, or NUL at the end. */
-    private char next() {
-        while (position < text.length() && text.charAt(position) <= ' ') position++;
-        return position < text.length() ? text.charAt(position) : 0;
-    }
+    record Trusted(Trust trust) {}
 
-    private boolean skip(char character) {
-        boolean isNext = next() == character;
-        if (isNext) position++;
-        return isNext;
-    }
-
-    private void expect(char character) {
-        if (!skip(character)) throw malformed();
-    }
-
-    private Object value() {
-        switch (next()) {
-            case '{': {
-                Map<String, Object> members = new LinkedHashMap<>();
-                position++;
-                while (!skip('}')) {
-                    if (!members.isEmpty()) expect(',');
-                    next();
-                    String name = string();
-                    expect(':');
-                    members.put(name, value());
-                }
-                return members;
-            }
-            case '[': {
-                List<Object> elements = new ArrayList<>();
-                position++;
-                while (!skip(']')) {
-                    if (!elements.isEmpty()) expect(',');
-                    elements.add(value());
-                }
-                return elements;
-            }
-            case '"':
-                return string();
-            default:
-                int start = position;
-                while (position < text.length() && "+-.0123456789Eaeflnrstu".indexOf(text.charAt(position)) >= 0) position++;
-                String word = text.substring(start, position);
-                switch (word) {
-                    case "true": return true;
-                    case "false": return false;
-                    case "null": return null;
-                    case "": throw malformed();
-                    default:
-                }
-                if (word.matches("-?[0-9]{1,18}")) return Long.valueOf(word);
-                return Double.valueOf(word);
-        }
-    }
-
-    private String string() {
-        expect('"');
-        StringBuilder string = new StringBuilder();
-        while (position < text.length()) {
-            char character = text.charAt(position++);
-            if (character == '"') return string.toString();
-            if (character == '\\' && position < text.length()) {
-                character = text.charAt(position++);
-                int escape = "bfnrt".indexOf(character);
-                if (escape >= 0) {
-                    character = "\b\f\n\r\t".charAt(escape);
-                } else if (character == 'u' && position + 4 <= text.length()) {
-                    character = (char) Integer.parseInt(text.substring(position, position + 4), 16);
-                    position += 4;
-                }
-            }
-            string.append(character);
-        }
-        throw malformed();
-    }
+    record Decided(Instant at, List<Entitlement> items, List<Piece> refused) {}
 }

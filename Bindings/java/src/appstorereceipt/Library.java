@@ -9,6 +9,8 @@ import java.nio.charset.StandardCharsets;
 final class Library {
     static final int VERIFIED = 0;
     static final int REFUSED = 1;
+    static final int CONFIGURATION = 3;
+    static final int USAGE = 4;
     static final int DECODED = 5;
 
     static {
@@ -72,13 +74,16 @@ final class Library {
     }
 
     record Outcome(int status, String json, String code, String category) {
+        /** The reason of the outcome, or null. */
         VerificationError error() {
-            return status == VERIFIED ? null : new VerificationError(status, json, code, category, null);
+            return status == VERIFIED || status == DECODED ? null : new VerificationError(status, json, code, category);
         }
 
-        Outcome orThrow(int greatest) throws VerificationError {
-            if (status > greatest) throw error();
-            return this;
+        /** The JSON, unless the status is greater, or there is no memory for the JSON. */
+        String json(int greatest) throws VerificationError {
+            VerificationError error = status > greatest || json == null ? error() : null;
+            if (error != null) throw error;
+            return json;
         }
     }
 }

@@ -1,7 +1,8 @@
 package appstorereceipt;
 
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Objects;
 
 /** The reason that evidence was refused, or that a verifier could not be made. */
 public final class VerificationError extends Exception {
@@ -13,22 +14,33 @@ public final class VerificationError extends Exception {
     private final String category;
     private final String advice;
 
-    VerificationError(int status, String json, String code, String category, String message) {
-        super(message != null ? message : member(json, "message", code));
-        this.status = status;
-        this.verdictJson = json;
-        this.code = code;
-        this.category = category;
-        this.advice = member(json, "advice", "");
+    VerificationError(int status, String json, String code, String category) {
+        this(status, json, category, details(json, code));
     }
 
-    private static String member(String json, String name, String missing) {
-        if (json == null) return missing;
-        Map<String, Object> verdict = Json.object(Json.parse(json));
-        List<Object> refused = Json.array(verdict.get("refused")); // of entitlements
-        if (refused != null && !refused.isEmpty()) verdict = Json.object(refused.get(0));
-        Map<String, Object> error = Json.object(verdict.get("error"));
-        return error != null && error.get(name) instanceof String text ? text : missing;
+    private VerificationError(int status, String json, String category, Json.Details details) {
+        super(details.message());
+        this.status = status;
+        this.verdictJson = json;
+        this.code = details.code();
+        this.category = category;
+        this.advice = Objects.requireNonNullElse(details.advice(), "");
+    }
+
+    static VerificationError usage(String message) {
+        return new VerificationError(4, null, "host", new Json.Details("usage", "host", message, ""));
+    }
+
+    /** The error with this code. Of entitlements, it is that of one of the pieces. */
+    private static Json.Details details(String json, String code) {
+        List<Json.Details> errors = new ArrayList<>();
+        if (json != null) {
+            Json.Refused verdict = Json.record(json, Json.Refused.class);
+            if (verdict.error() != null) errors.add(verdict.error());
+            if (verdict.refused() != null) verdict.refused().forEach(piece -> errors.add(piece.error()));
+        }
+        return errors.stream().filter(error -> error.code().equals(code)).findFirst()
+            .orElseGet(() -> new Json.Details(code, null, code, null));
     }
 
     /** 1: refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong. */
@@ -36,7 +48,7 @@ public final class VerificationError extends Exception {
         return status;
     }
 
-    /** A stable word such as {@code bundle-id-mismatch}. */
+    /** A stable word such as {@code bundle-id-mismatch}; {@code usage} if an option cannot be read. */
     public String code() {
         return code;
     }
@@ -49,6 +61,10 @@ public final class VerificationError extends Exception {
     /** The status to respond with: 400, 403 or 500. */
     public int httpStatus() {
         return category.equals("client") ? 400 : category.equals("forgery") ? 403 : 500;
+    }
+
+    public String message() {
+        return getMessage();
     }
 
     public String advice() {

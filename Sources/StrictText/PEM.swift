@@ -1,0 +1,89 @@
+import SpanASN1
+
+/// One block of a text in PEM: `-----BEGIN label-----`, base64, `-----END label-----` (RFC 7468, 3, strict except for the lengths of lines).
+///
+/// ```
+/// preeb    = "-----BEGIN " label "-----"
+/// textualmsg = preeb *WSP eol *eolWSP base64text posteb
+/// posteb   = "-----END " label "-----"
+/// ```
+package struct PEMBlock {
+    /// The first characters of every block.
+    package static let start = "-----BEGIN "
+
+    /// Where the label is, such as `CERTIFICATE` or `PKCS7`.
+    package let label: Range<Int>
+    /// Where the base64 is, with the line feeds around it.
+    package let body: Range<Int>
+    /// Where the text after the block begins.
+    package let end: Int
+
+    /// Finds the parts of the block that begins at a byte of a text. Its base64 is not decoded.
+    ///
+    /// - Parameters:
+    ///   - text: The text, of which no more is read than the block.
+    ///   - start: Where the block begins.
+    package init(in text: Span<UInt8>, from start: Int) throws(PEMError) {
+        var position = start
+        func pass(_ expected: Span<UInt8>, _ kind: PEMError.Kind = .malformed) throws(PEMError) {
+            guard text.count - position >= expected.count,
+                text.extracting(position..<position + expected.count).hasSameBytes(as: expected)
+            else {
+                throw PEMError(text.count == position ? .unfinished : kind, offset: position)
+            }
+            position += expected.count
+        }
+        let dashes = "-----".utf8Span.span
+        try pass(Self.start.utf8Span.span)
+        let labelStart = position
+        while position < text.count, !text[position].isLineBreak {
+            if text[position] == .hyphen, position + 1 < text.count, text[position + 1] == .hyphen { break }
+            position += 1
+        }
+        label = labelStart..<position
+        try pass(dashes)
+        while position < text.count, text[position] == .space || text[position] == .tab { position += 1 }
+        guard position < text.count, text[position].isLineBreak else {
+            throw PEMError(position == text.count ? .unfinished : .malformed, offset: position)
+        }
+        let bodyStart = position
+        // The standard alphabet has no hyphen.
+        while position < text.count, text[position] != .hyphen { position += 1 }
+        body = bodyStart..<position
+        guard text[position - 1].isLineBreak else {
+            throw PEMError(position == text.count ? .unfinished : .malformed, offset: position)
+        }
+        try pass("-----END ".utf8Span.span)
+        try pass(text.extracting(label), .labelMismatch)
+        try pass(dashes, .labelMismatch)
+        end = position
+    }
+}
+
+/// The reason a text is not PEM, and the place of the fault. Creating one allocates nothing.
+package struct PEMError: Error, Hashable, Sendable {
+    /// The kinds of faults.
+    package enum Kind: Sendable {
+        /// A line is not what a block has there.
+        case malformed
+        /// The block ends with another label than it began with.
+        case labelMismatch
+        /// The text ends inside the block.
+        case unfinished
+    }
+
+    /// The kind of fault.
+    package let kind: Kind
+    /// The position of the fault, in bytes from the start of the text.
+    package let offset: Int
+
+    package init(_ kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+extension UInt8 {
+    fileprivate static var hyphen: UInt8 { UInt8(ascii: "-") }
+    fileprivate var isLineBreak: Bool { self == .lineFeed || self == .carriageReturn }
+}

@@ -1,0 +1,80 @@
+import AppStoreReceipt
+import StrictText
+
+/// The blocks of a PEM file, decoded. The text between them is explanatory (RFC 7468, 2).
+struct PEMFile {
+    struct Block {
+        /// The label, such as `CERTIFICATE` or `PKCS7`.
+        let label: String
+        let bytes: [UInt8]
+    }
+
+    let blocks: [Block]
+
+    /// Returns `nil` if no line of the text begins a block.
+    init?(_ text: [UInt8]) throws(PEMFileError) {
+        var blocks: [Block] = []
+        var position = 0
+        while let start = Self.blockStart(in: text, from: position) {
+            let block: PEMBlock
+            do throws(PEMError) {
+                block = try PEMBlock(in: text.span, from: start)
+            } catch {
+                throw PEMFileError(.block(error.kind), offset: error.kind == .unfinished ? start : error.offset)
+            }
+            do throws(Base64Error) {
+                blocks.append(
+                    Block(
+                        label: String(decoding: text[block.label], as: UTF8.self),
+                        bytes: try Base64.decode(text[block.body].span, as: .pem)))
+            } catch {
+                throw PEMFileError(.invalidBase64, offset: block.body.lowerBound + error.offset)
+            }
+            position = block.end
+        }
+        guard !blocks.isEmpty else { return nil }
+        self.blocks = blocks
+    }
+
+    /// The start of the first line that begins a block.
+    private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
+        var position = position
+        while position < text.count {
+            let isAtLineStart = position == 0 || text[position - 1] == .lineFeed
+            if isAtLineStart, text[position...].starts(with: PEMBlock.start.utf8) { return position }
+            guard let end = text[position...].firstIndex(of: .lineFeed) else { return nil }
+            position = end + 1
+        }
+        return nil
+    }
+}
+
+/// The reason a text is not PEM, and the place of the fault.
+struct PEMFileError: Error, Hashable {
+    enum Kind: Hashable {
+        case block(PEMError.Kind)
+        case invalidBase64
+    }
+
+    let kind: Kind
+    /// The position of the fault, in bytes from the start of the text.
+    let offset: Int
+
+    init(_ kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+extension PEMFileError: CustomStringConvertible {
+    var description: String {
+        let explanation =
+            switch kind {
+            case .block(.malformed): "a PEM block with a malformed line"
+            case .block(.labelMismatch): "a PEM block ends with another label than it began with"
+            case .block(.unfinished): "a PEM block without an end"
+            case .invalidBase64: "invalid base64 in a PEM block"
+            }
+        return "\(explanation) at byte \(offset)"
+    }
+}
