@@ -54,6 +54,11 @@ public struct Entitlements: Sendable {
         public let access: Access
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
         public let until: Instant?
+        /// The transaction id of the purchase or period that this transaction restores; its own id if it restores none.
+        ///
+        /// A restored transaction is the same purchase with a new id. Transactions that have this id in common are granted once, together.
+        public var firstTransactionID: String { firstTransaction.string }
+        let firstTransaction: UTF8Bytes
         /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored purchase.
         public let verification: Verification?
 

@@ -318,10 +318,11 @@ struct Periods {
             let access = period.access(at: moment, end)
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
+            let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
             for index in period.transactions {
                 items[index] = Entitlements.Item(
                     purchase: transactions[index].purchase, access: access, until: until,
-                    verification: transactions[index].verification)
+                    firstTransaction: firstTransaction, verification: transactions[index].verification)
             }
         }
         let all = items.compactMap(\.self)

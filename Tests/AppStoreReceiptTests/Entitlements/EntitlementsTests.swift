@@ -280,6 +280,7 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
             for (asked, codes) in [(1.0, "active"), (11, "active"), (12, "revoked")] {
                 let entitlements = try source.entitlements(of: [period, restored], at: day(asked))
                 #expect(entitlements.codes == ["1": codes, "7": codes])
+                #expect(entitlements.items.map(\.firstTransactionID) == ["1", "1"])
                 #expect(entitlements.subscriptions.map(\.periods.count) == [1])
                 expectAgreement(in: entitlements)
             }
@@ -291,7 +292,9 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
         restored.original = "1"
         for source in EvidenceSource.allCases {
             let transactions = [Transaction.nonConsumable("1", 0, revoked: 12), restored]
-            #expect(try source.entitlements(of: transactions, at: day(11)).codes == ["1": "owned", "2": "owned"])
+            let owned = try source.entitlements(of: transactions, at: day(11))
+            #expect(owned.codes == ["1": "owned", "2": "owned"])
+            #expect(owned.items.map(\.firstTransactionID) == ["1", "1"])
             #expect(try source.entitlements(of: transactions, at: day(12)).codes == ["1": "revoked", "2": "revoked"])
         }
     }

@@ -1,0 +1,89 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// Tests and their tools talk to sockets: strict memory safety would mark every line of them.
+let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeature("InternalImportsByDefault")]
+
+/// A product of the library beside this package.
+func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
+
+func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// The tests of the target `name`.
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: [.init(stringLiteral: name)] + dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "swift-app-store-receipt-server",
+    platforms: [.macOS(.v26)],
+    products: [
+        .executable(name: "receipt-server", targets: ["receipt-server"]),
+        .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
+    ],
+    dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
+    targets: [
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
+        // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
+        target("ServerText", [library("SpanASN1")]),
+        // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
+        target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
+        // What the library answers, as routes; and the configuration.
+        target("ReceiptService", ["HTTPService", "LedgerService", "ServerText", library("AppStoreReceipt")]),
+        // The ledger as routes, with its tokens and its options.
+        target("LedgerService", ["HTTPService", "PurchaseLedger", "ServerText", library("AppStoreReceipt")]),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(
+            name: "CLibcurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(
+            name: "CLedgerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
+        target(
+            "PurchaseLedger",
+            ["CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
+        .executableTarget(
+            name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
+        // A client that sends what no client should, a load, and evidence to send.
+        .target(
+            name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
+            path: "Tests/TrialSupport", swiftSettings: toolSettings),
+        .executableTarget(
+            name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
+            path: "Tests/Trial",
+            swiftSettings: toolSettings),
+        .target(name: "CChildProcess", path: "Tests/CChildProcess"),
+        // A webhook's receiver, and a PostgreSQL server of the tests' own.
+        .target(
+            name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
+            swiftSettings: toolSettings),
+        tests(of: "PurchaseLedger", ["LedgerTestSupport", "ServerText", library("AppStoreReceiptTesting")]),
+        tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
+        .testTarget(
+            name: "LedgerServiceTests",
+            dependencies: [
+                "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
+            ], swiftSettings: toolSettings),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],
+            swiftSettings: toolSettings),
+        tests(
+            of: "ReceiptService",
+            ["HTTPService", "ServerText", "TrialSupport", library("AppStoreReceiptTesting")]),
+    ]
+)

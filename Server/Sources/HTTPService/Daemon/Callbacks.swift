@@ -1,0 +1,134 @@
+import CMicrohttpd
+
+// The functions that libmicrohttpd calls, and what they know of a request. Its pointers are valid during a call.
+
+/// The first line and the headers of a request.
+@safe
+struct ReceivedHeaders {
+    private let connection: OpaquePointer
+    let method: String
+    let path: String
+
+    init(_ connection: OpaquePointer, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>) {
+        unsafe self.connection = connection
+        unsafe self.method = String(cString: method)
+        unsafe self.path = String(cString: path)
+    }
+
+    /// The number of headers that say where the body ends, and the length that one states.
+    var framing: (count: Int, length: Int?) {
+        let framing = unsafe http_framing(connection)
+        let length = unsafe framing.content_length.map { unsafe Int(String(cString: $0)) ?? .max }
+        return (Int(unsafe framing.count), length)
+    }
+
+    /// Returns a header or a member of the query; `nil` if there is none, or if it is no valid text.
+    func field(_ place: Request.Field.Place, _ name: String) -> Request.Field? {
+        let value: String?
+        switch place {
+        case .header: value = unsafe http_header(connection, name).flatMap { unsafe String(validatingCString: $0) }
+        case .query:
+            value = unsafe http_query_item(connection, name).flatMap { unsafe String(validatingCString: $0) }
+                .flatMap { PercentEncoding.decode($0.utf8) }
+        }
+        return value.map { Request.Field(place, name, $0) }
+    }
+}
+
+/// A connection that is suspended, and goes on.
+@safe
+private struct SuspendedConnection: @unchecked Sendable {
+    private let connection: OpaquePointer
+
+    init(_ connection: OpaquePointer) {
+        unsafe self.connection = connection
+        unsafe MHD_suspend_connection(connection)
+    }
+
+    func resume() { unsafe MHD_resume_connection(connection) }
+}
+
+func daemonHandler(
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
+    _ method: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?, _ uploadCount: UnsafeMutablePointer<Int>?,
+    _ exchangeContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+    guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
+        let method = unsafe method, let uploadCount = unsafe uploadCount, let exchangeContext = unsafe exchangeContext
+    else { return http_no }
+    let daemon = unsafe Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
+    guard let known = unsafe exchangeContext.pointee else {
+        guard let state = unsafe http_connection_context(connection) else { return http_no }
+        let headers = unsafe ReceivedHeaders(connection, method: method, path: path)
+        let (exchange, answersAtOnce) = daemon.begin(
+            unsafe Unmanaged<Connection>.fromOpaque(state).takeUnretainedValue(), headers)
+        unsafe exchangeContext.pointee = Unmanaged.passRetained(exchange).toOpaque()
+        guard answersAtOnce, let refusal = exchange.refusal else { return http_yes }
+        // The rest of the request is not read.
+        return unsafe daemon.send(refusal, to: connection, exchange, ends: true)
+    }
+    let exchange = unsafe Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+    if unsafe uploadCount.pointee > 0 {
+        let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
+        unsafe exchange.receive(bytes, daemon.limits, daemon.queue)
+        unsafe uploadCount.pointee = 0
+        return http_yes
+    }
+    let response = daemon.finish(exchange) {
+        let suspended = unsafe SuspendedConnection(connection)
+        return { suspended.resume() }
+    }
+    guard let response else { return http_yes }
+    return unsafe daemon.send(response, to: connection, exchange, ends: false)
+}
+
+extension HTTPDaemon {
+    /// - Parameter ends: Whether the connection ends after the answer.
+    @unsafe
+    fileprivate func send(
+        _ response: Response, to connection: OpaquePointer, _ exchange: Exchange, ends: Bool
+    ) -> MHD_Result {
+        let made = unsafe response.body.withUnsafeBytes { bytes in
+            unsafe http_response(bytes.baseAddress, bytes.count)
+        }
+        guard let made = unsafe made else { return http_no }
+        defer { unsafe MHD_destroy_response(made) }
+        unsafe MHD_add_response_header(made, "Content-Type", response.contentType)
+        for (name, value) in response.headers { unsafe MHD_add_response_header(made, name, value) }
+        if ends || state.isStopping { unsafe MHD_add_response_header(made, "Connection", "close") }
+        exchange.state = .sent
+        exchange.connection.enter(.answer, for: limits.answerTime)
+        record(response, of: exchange)
+        return unsafe MHD_queue_response(connection, UInt32(response.status), made)
+    }
+}
+
+func daemonCompleted(
+    _ context: UnsafeMutableRawPointer?, _ exchangeContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+    _ reason: MHD_RequestTerminationCode
+) {
+    guard let context = unsafe context, let exchangeContext = unsafe exchangeContext,
+        let known = unsafe exchangeContext.pointee
+    else { return }
+    unsafe exchangeContext.pointee = nil
+    let daemon = unsafe Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
+    daemon.end(
+        unsafe Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue(),
+        isAborted: http_is_complete(reason) == 0)
+}
+
+func daemonConnectionChanged(
+    _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+    _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
+) {
+    guard let context = unsafe context, let connection = unsafe connection, let state = unsafe state else { return }
+    let daemon = unsafe Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
+    if http_has_started(change) != 0 {
+        let known = daemon.connectionStarted(socket: unsafe http_socket(connection))
+        unsafe state.pointee = Unmanaged.passRetained(known).toOpaque()
+    } else if let known = unsafe state.pointee {
+        unsafe state.pointee = nil
+        // libmicrohttpd closes the socket after this call.
+        daemon.connections.remove(unsafe Unmanaged<Connection>.fromOpaque(known).takeRetainedValue())
+    }
+}

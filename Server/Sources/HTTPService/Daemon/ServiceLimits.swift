@@ -1,0 +1,38 @@
+/// What one client, or all of them, may take of a service.
+package struct ServiceLimits: Sendable {
+    /// The maximum size of a body, in bytes.
+    package var maximumBodyByteCount = 1 << 20
+    /// The maximum number of open connections. The answer to a request on another one is 503.
+    package var maximumConnectionCount = 4096
+    /// Whether there may be fewer connections, because the system allows fewer open files.
+    package var allowsFewerConnections = true
+    /// The maximum number of requests that wait for a thread of the queue or are being answered there, and of large bodies in memory. The answer to
+    /// another one is 503.
+    package var queueCapacity = 256
+    /// The number of threads that read requests and write answers. There are as many for the queue.
+    package var threadCount = max(System.processorCount, 2)
+    /// The maximum time from the connection until the end of the headers.
+    package var headerTime = Duration.seconds(10)
+    /// The maximum time from the end of the headers until the end of the body.
+    package var bodyTime = Duration.seconds(10)
+    /// The maximum time from the answer until the client has read it.
+    package var answerTime = Duration.seconds(30)
+    /// The maximum time from an answer until the end of the next headers.
+    package var idleTime = Duration.seconds(60)
+
+    package init() {}
+
+    /// A body beyond this size takes a place of the queue before it is received further, and is answered there: small requests do not wait for it.
+    static let largeBodyByteCount = 64 << 10
+
+    /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others wait in the system.
+    var busyConnectionCount: Int { max(maximumConnectionCount / 8, 64) }
+
+    /// The number of files that the process may have to open.
+    package var openFileCount: Int { maximumConnectionCount + busyConnectionCount + 64 }
+
+    /// Lowers the number of connections to what so many open files allow.
+    mutating func fit(openFileCount count: Int) {
+        maximumConnectionCount = min(maximumConnectionCount, max(min((count - 64) / 9 * 8, count - 128), 1))
+    }
+}

@@ -1,0 +1,116 @@
+/// The options of a service: words of the command line, each with an environment variable.
+package struct OptionTable: Sendable {
+    package struct Option: Sendable {
+        /// The word, such as `--listen`.
+        package let name: String
+        /// What stands for the value in help; empty for an option without a value.
+        package let value: String
+        package let help: String
+        package let isRepeatable: Bool
+
+        package init(_ name: String, _ value: String, isRepeatable: Bool = false, _ help: String) {
+            self.name = name
+            self.value = value
+            self.help = help
+            self.isRepeatable = isRepeatable
+        }
+
+        /// The variable, such as `RECEIPT_SERVER_BUNDLE_ID`.
+        package var variable: String {
+            "RECEIPT_SERVER_"
+                + String(
+                    decoding: name.dropFirst(2).utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 },
+                    as: UTF8.self
+                )
+                .uppercased()
+        }
+    }
+
+    package let options: [Option]
+
+    package init(_ options: [Option]) { self.options = options }
+
+    /// The values of options, by their words.
+    package struct Values: Sendable {
+        fileprivate var values: [String: [String]] = [:]
+
+        package func all(_ name: String) -> [String] { values[name] ?? [] }
+        package subscript(name: String) -> String? { values[name]?.last }
+    }
+
+    /// Reads arguments, and the variables of options that are not among them.
+    ///
+    /// - Parameters:
+    ///   - arguments: The arguments without the name of the command.
+    ///   - environment: Returns a variable of the environment.
+    package func read(
+        _ arguments: [String], environment: (String) -> String?
+    ) throws(ConfigurationError) -> Values {
+        var values = Values()
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let option = options.first(where: { $0.name == parts[0] }) else {
+                throw ConfigurationError("'\(argument)' is no option; --help lists them")
+            }
+            let value: String
+            if option.value.isEmpty {
+                guard parts.count == 1 else { throw ConfigurationError("\(option.name) takes no value") }
+                value = ""
+            } else if parts.count == 2 {
+                value = String(parts[1])
+            } else {
+                guard let next = rest.popFirst() else {
+                    throw ConfigurationError("\(option.name) needs a value: \(option.value)")
+                }
+                value = next
+            }
+            guard option.isRepeatable || values.values[option.name] == nil else {
+                throw ConfigurationError("\(option.name) is given twice")
+            }
+            values.values[option.name, default: []].append(value)
+        }
+        for option in options where values.values[option.name] == nil {
+            guard let text = environment(option.variable), !text.isEmpty else { continue }
+            if option.value.isEmpty {
+                switch text {
+                case "1", "true", "yes": values.values[option.name] = [""]
+                case "0", "false", "no": break
+                default: throw ConfigurationError("\(option.variable) must be 'true' or 'false', and is '\(text)'")
+                }
+            } else {
+                values.values[option.name] = option.isRepeatable ? text.split(separator: ",").map(String.init) : [text]
+            }
+        }
+        return values
+    }
+
+    /// One paragraph for each option, with its variable.
+    package var help: String {
+        options.map { option in
+            let head = "  " + option.name + (option.value.isEmpty ? "" : " " + option.value)
+            let tail = (option.isRepeatable ? " May be repeated." : "") + " [\(option.variable)]"
+            return head + "\n" + Self.wrapped(option.help + tail, indent: "      ")
+        }.joined(separator: "\n")
+    }
+
+    private static func wrapped(_ text: String, indent: String) -> String {
+        var lines: [String] = []
+        var line = indent
+        for word in text.split(separator: " ") {
+            if line.utf8.count + word.utf8.count + 1 > 100, line.utf8.count > indent.utf8.count {
+                lines.append(line)
+                line = indent
+            }
+            line += (line.utf8.count > indent.utf8.count ? " " : "") + word
+        }
+        return (lines + [line]).joined(separator: "\n")
+    }
+}
+
+/// The reason a service cannot start, in words.
+package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,193 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A listener, the listener of its metrics, and the signals that end both.
+package struct Service {
+    package var address: ListenAddress
+    /// Where the metrics are; `nil` for nowhere.
+    package var metricsAddress: ListenAddress?
+    package var limits: ServiceLimits
+    /// The time in which requests under way are answered after SIGTERM.
+    package var stopTime = Duration.seconds(10)
+    /// The time after SIGTERM in which `/readyz` says 503 and everything else goes on.
+    package var unreadyTime = Duration.zero
+    package var log: ServiceLog
+    package var state: ServiceState
+    package var routes: RouteTable
+    /// What the routes count.
+    package var metrics: @Sendable () -> [MetricFamily] = { [] }
+    /// What SIGHUP does.
+    package var reload: (@Sendable () -> Void)?
+    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it when all requests are answered.
+    package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
+
+    package init(
+        _ address: ListenAddress, _ routes: RouteTable, _ limits: ServiceLimits, _ log: ServiceLog,
+        _ state: ServiceState
+    ) {
+        self.address = address
+        self.routes = routes
+        self.limits = limits
+        self.log = log
+        self.state = state
+    }
+
+    /// The options of every service.
+    package static let options: [OptionTable.Option] =
+        [
+            .init("--listen", "HOST:PORT", "Where to listen; 127.0.0.1:8080 by default. Port 0 is any free one."),
+            .init(
+                "--metrics", "HOST:PORT",
+                "Where to listen for GET /metrics, in the format of Prometheus. Without it, there are no metrics."),
+        ] + ServiceLimits.options + [
+            .init(
+                "--stop-time", "SECONDS",
+                "The maximum time from SIGTERM until the end, in which requests under way are answered; 10 by default."),
+            .init(
+                "--unready-time", "SECONDS",
+                "The time from SIGTERM in which /readyz says 503 and everything else goes on, before the service stops; 0 by default."
+            ),
+            .init(
+                "--log", "none|problems|all",
+                "What to write to standard error besides start and stop: nothing, answers that are no success ('problems', the default), or all answers."
+            ),
+        ]
+
+    /// Creates a service from the values of ``options``.
+    package init(
+        _ values: OptionTable.Values, _ routes: RouteTable, _ log: ServiceLog, _ state: ServiceState
+    ) throws(ConfigurationError) {
+        self.init(
+            try values.address("--listen") ?? ListenAddress(host: "127.0.0.1", port: 8080), routes,
+            try ServiceLimits(values), log, state)
+        metricsAddress = try values.address("--metrics")
+        if let time = try values.seconds("--stop-time", 0...3600) { stopTime = time }
+        if let time = try values.seconds("--unready-time", 0...3600) { unreadyTime = time }
+    }
+
+    /// Runs until SIGTERM or SIGINT. A second signal ends the process at once.
+    package func run() throws(ConfigurationError) {
+        let limits = try allowOpenFiles()
+        // Threads that start now inherit this: only this thread takes these signals.
+        let signals = SignalSet([SIGTERM, SIGINT, SIGHUP])
+        signals.block()
+        _ = signal(SIGPIPE, SIG_IGN)
+        let daemon: HTTPDaemon
+        let metricsDaemon: HTTPDaemon?
+        do throws(ListenError) {
+            daemon = try HTTPDaemon(address, routes, limits, log, state)
+            metricsDaemon = try metricsAddress.map { address throws(ListenError) in
+                try HTTPDaemon(address, metricsRoutes(of: daemon), .forMetrics, log, state)
+            }
+        } catch {
+            throw ConfigurationError(error.description)
+        }
+        let finish = try start()
+        if System.isRoot {
+            log.write(
+                .warning, "root",
+                [("message", .text("the service needs no privileges: run it as another user than root"))])
+        }
+        var members: [(StaticString, ServiceLog.Value)] = [("listen", .text(daemon.address.description))]
+        if let metricsDaemon { members.append(("metrics", .text(metricsDaemon.address.description))) }
+        log.write(.info, "start", members)
+        while true {
+            let signal = signals.wait(.milliseconds(250))
+            daemon.closeLateConnections()
+            metricsDaemon?.closeLateConnections()
+            if signal == SIGHUP { reload?() }
+            if signal == SIGTERM || signal == SIGINT { break }
+        }
+        stop(daemon, metricsDaemon, signals)
+        finish()
+    }
+
+    /// Raises the number of open files as far as the system allows, and returns the limits that fit.
+    private func allowOpenFiles() throws(ConfigurationError) -> ServiceLimits {
+        let count = limits.openFileCount
+        guard let allowed = System.allowOpenFiles(count) else { return limits }
+        guard limits.allowsFewerConnections else {
+            throw ConfigurationError(
+                "\(limits.maximumConnectionCount) connections need \(count) open files, and this system allows \(allowed); see --connections and 'ulimit -n'"
+            )
+        }
+        var limits = limits
+        limits.fit(openFileCount: allowed)
+        _ = System.allowOpenFiles(allowed)
+        log.write(
+            .warning, "few-open-files",
+            [("open_files", .number(allowed)), ("connections", .number(limits.maximumConnectionCount))])
+        return limits
+    }
+
+    private func stop(_ daemon: HTTPDaemon, _ metricsDaemon: HTTPDaemon?, _ signals: SignalSet) {
+        state.becomeUnready()
+        log.write(.info, "stopping", [("connections", .number(daemon.connectionCount))])
+        let end = System.monotonicMilliseconds + unreadyTime.milliseconds
+        var isImpatient = false
+        while System.monotonicMilliseconds < end, !isImpatient {
+            let signal = signals.wait(.milliseconds(100))
+            isImpatient = signal == SIGTERM || signal == SIGINT
+            daemon.closeLateConnections()
+        }
+        // From here on, a second signal has its usual effect.
+        signals.unblock()
+        let cut = daemon.stop(within: stopTime)
+        _ = metricsDaemon?.stop(within: .zero)
+        log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])
+    }
+
+    private func metricsRoutes(of daemon: HTTPDaemon) -> RouteTable {
+        let metrics = metrics
+        return RouteTable([
+            Route(.only("GET"), "/metrics") { _ in
+                var response = Response(body: Array(daemon.metricsText(metrics()).utf8))
+                response.contentType = "text/plain; version=0.0.4; charset=utf-8"
+                return response
+            }
+        ])
+    }
+}
+
+extension ServiceLimits {
+    /// For a listener that one program asks every few seconds.
+    fileprivate static var forMetrics: ServiceLimits {
+        var limits = ServiceLimits()
+        limits.threadCount = 1
+        limits.maximumConnectionCount = 16
+        limits.maximumBodyByteCount = 0
+        return limits
+    }
+}
+
+/// Signals that one thread waits for.
+private struct SignalSet {
+    private var set = sigset_t()
+
+    init(_ signals: [CInt]) {
+        unsafe sigemptyset(&set)
+        for signal in signals { unsafe sigaddset(&set, signal) }
+    }
+
+    func block() { change(SIG_BLOCK) }
+    func unblock() { change(SIG_UNBLOCK) }
+
+    private func change(_ how: CInt) {
+        var set = set
+        _ = unsafe pthread_sigmask(how, &set, nil)
+    }
+
+    /// Waits for a signal; `nil` if none came in time.
+    func wait(_ time: Duration) -> CInt? {
+        var set = set
+        let milliseconds = Int(time.milliseconds)
+        var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
+        let signal = unsafe sigtimedwait(&set, nil, &limit)
+        return signal > 0 ? signal : nil
+    }
+}

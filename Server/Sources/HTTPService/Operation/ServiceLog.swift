@@ -1,0 +1,89 @@
+import ServerText
+import Synchronization
+
+/// The log: one JSON object a line, on standard error.
+///
+/// A line never has a body, a header, a path as it was received, or anything else that a client chose: a receipt, a password or a token cannot be in it.
+package struct ServiceLog: Sendable {
+    /// What is written.
+    package enum Detail: String, CaseIterable, Sendable {
+        /// Start, stop and warnings.
+        case none
+        /// Also every answer that is not a success, and every client that was too late.
+        case problems
+        /// Also every other answer.
+        case all
+    }
+
+    package enum Level: String, Sendable { case info, warning, error }
+
+    package let detail: Detail
+    private let write: @Sendable ([UInt8]) -> Void
+
+    /// - Parameter write: Writes a line.
+    package init(
+        detail: Detail, write: @escaping @Sendable ([UInt8]) -> Void = { System.write($0, to: System.standardError) }
+    ) {
+        self.detail = detail
+        self.write = write
+    }
+
+    /// A member of a line: a word, a text or a number.
+    package enum Value: Sendable {
+        case text(String)
+        case number(Int)
+    }
+
+    /// Writes a line, with the time in front.
+    package func write(_ level: Level, _ event: StaticString, _ members: [(StaticString, Value)] = []) {
+        var writer = JSONWriter(capacity: 256)
+        writer.beginObject()
+        writer.name("time")
+        writer.string("\(System.now)")
+        writer.name("level")
+        writer.string(level.rawValue)
+        writer.name("event")
+        writer.string(event)
+        for (name, value) in members {
+            writer.name(name)
+            switch value {
+            case .text(let text): writer.string(text)
+            case .number(let number): writer.integer(Int64(number))
+            }
+        }
+        writer.endObject()
+        writer.endLine()
+        write(writer.bytes)
+    }
+
+    /// Writes the line of an answer.
+    func write(_ answer: AnswerRecord, route: String) {
+        guard detail == .all || detail == .problems && answer.isProblem else { return }
+        write(
+            answer.status >= 500 ? .error : answer.isProblem ? .warning : .info, "answer",
+            [
+                ("route", .text(route)), ("method", .text(answer.method)), ("status", .number(answer.status)),
+                ("code", .text(answer.code)), ("bytes", .number(answer.bodyByteCount)),
+                ("microseconds", .number(Int(answer.nanoseconds / 1000))),
+            ])
+    }
+}
+
+/// What the log and the metrics say about an answer.
+struct AnswerRecord: Sendable {
+    /// One of the known methods, or `other`: a client can invent any.
+    let method: String
+    let status: Int
+    let code: String
+    /// The size of the request's body.
+    let bodyByteCount: Int
+    /// The time from the end of the request until its answer was made.
+    let nanoseconds: UInt64
+
+    var isProblem: Bool { status >= 400 || !code.utf8.elementsEqual("ok".utf8) }
+
+    static func known(_ method: String) -> String {
+        let known = ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
+        return known.first { $0.utf8.elementsEqual(method.utf8) } ?? "other"
+    }
+}

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// Whether a service takes requests.
+package final class ServiceState: Sendable {
+    private let unready = Atomic<Bool>(false)
+    private let stopping = Atomic<Bool>(false)
+
+    package init() {}
+
+    /// Whether other services should send requests.
+    package var isReady: Bool { !unready.load(ordering: .relaxed) }
+    /// Whether connections end after their next answer.
+    package var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+    package func becomeUnready() { unready.store(true, ordering: .relaxed) }
+
+    package func stop() {
+        becomeUnready()
+        stopping.store(true, ordering: .relaxed)
+    }
+}

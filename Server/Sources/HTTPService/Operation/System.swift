@@ -1,0 +1,110 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+package import SpanASN1
+
+/// Calls of the operating system that concern the process.
+package enum System {
+    package static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
+
+    /// The time by a clock that is never set.
+    static var monotonicNanoseconds: UInt64 {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+
+    static var monotonicMilliseconds: UInt64 { monotonicNanoseconds / 1_000_000 }
+
+    package static var now: Instant {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    package static var isRoot: Bool { geteuid() == 0 }
+
+    package static func environment(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    package static func explanation(of code: CInt) -> String { unsafe String(cString: strerror(code)) }
+
+    /// Raises the number of files that the process may open.
+    ///
+    /// - Returns: `nil`, or the number that the system allows if that is less.
+    package static func allowOpenFiles(_ count: Int) -> Int? {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        if limit.rlim_cur >= rlim_t(count) { return nil }
+        if limit.rlim_max < rlim_t(count) { return Int(limit.rlim_max) }
+        limit.rlim_cur = rlim_t(count)
+        return unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? nil : Int(limit.rlim_max)
+    }
+
+    /// The memory of the process that is in use, in bytes; `nil` on systems without `/proc`.
+    static var residentByteCount: Int? {
+        guard let text = try? readFile("/proc/self/statm", maximumByteCount: 256) else { return nil }
+        let fields = text.split(separator: UInt8(ascii: " "))
+        guard fields.count > 1, let pages = Int(String(decoding: fields[1], as: UTF8.self)) else { return nil }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// Reads a file, of which no more than the limit.
+    package static func readFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16 << 10)
+        while bytes.count < maximumByteCount {
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError(code: errno) }
+            if count == 0 { break }
+            bytes += chunk.prefix(min(count, maximumByteCount - bytes.count))
+        }
+        return bytes
+    }
+
+    package static let standardOutput: CInt = 1
+    package static let standardError: CInt = 2
+
+    /// Writes all bytes, unless the reader is gone.
+    package static func write(_ bytes: [UInt8], to descriptor: CInt) {
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe systemWrite(descriptor, $0.baseAddress.map { unsafe $0 + written }, $0.count - written)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return }
+            written += count
+        }
+    }
+
+    package static func print(_ text: String, to descriptor: CInt = standardOutput) {
+        write(Array((text + "\n").utf8), to: descriptor)
+    }
+
+    package static func exit(_ status: CInt) -> Never { systemExit(status) }
+}
+
+/// An error of the operating system, by its number.
+package struct SystemError: Error, Hashable, CustomStringConvertible {
+    package let code: CInt
+
+    package var description: String { System.explanation(of: code) }
+}
+
+@unsafe
+private func systemWrite(_ descriptor: CInt, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe write(descriptor, buffer, count)
+}
+
+// Threads of the daemon may still run: what exit handlers release is theirs, too.
+private func systemExit(_ status: CInt) -> Never { _exit(status) }

@@ -1,0 +1,48 @@
+/// What answers requests of one method to one path.
+package struct Route: Sendable {
+    package enum Methods: Sendable {
+        /// One method. A route for `GET` answers `HEAD`, too.
+        case only(String)
+        /// Every method.
+        case any
+    }
+
+    /// Where a handler runs.
+    package enum Execution: Sendable {
+        /// On the thread that read the request, unless the body is large: the handler never waits, and takes far less than a millisecond.
+        case immediate
+        /// On a thread of the queue: the handler may wait, for a database for example.
+        case queued
+    }
+
+    package let methods: Methods
+    /// The path, in which a segment in braces stands for any segment, such as `/v1/accounts/{id}/entitlements`. It is the route's name in metrics and in
+    /// the log.
+    package let path: String
+    package var execution = Execution.immediate
+    /// The names of the headers that the handler reads.
+    package var headers: [String] = []
+    /// The names of the members of the query that the handler reads.
+    package var queryItems: [String] = []
+    package let handler: @Sendable (Request) -> Response
+
+    package init(
+        _ methods: Methods, _ path: String, execution: Execution = .immediate, headers: [String] = [],
+        queryItems: [String] = [], handler: @escaping @Sendable (Request) -> Response
+    ) {
+        self.methods = methods
+        self.path = path
+        self.execution = execution
+        self.headers = headers
+        self.queryItems = queryItems
+        self.handler = handler
+    }
+
+    func answers(_ method: String) -> Bool {
+        switch methods {
+        case .any: true
+        case .only(let own):
+            own.utf8.elementsEqual((own == "GET" && method.utf8.elementsEqual("HEAD".utf8) ? "GET" : method).utf8)
+        }
+    }
+}

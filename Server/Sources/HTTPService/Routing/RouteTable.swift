@@ -1,0 +1,77 @@
+import ServerText
+
+/// All routes of a listener.
+package struct RouteTable: Sendable {
+    private struct Entry: Sendable {
+        /// The path between its slashes; `nil` for a placeholder.
+        let segments: [UTF8Bytes?]
+        let index: Int
+    }
+
+    package let routes: [Route]
+    private let entries: [Entry]
+
+    package init(_ routes: [Route]) {
+        self.routes = routes
+        entries = routes.enumerated().map { index, route in
+            Entry(
+                segments: Self.segments(of: route.path).map { segment in
+                    segment.first == UInt8(ascii: "{") ? nil : UTF8Bytes(segment)
+                },
+                index: index)
+        }
+    }
+
+    /// What a method and a path lead to.
+    enum Match {
+        /// A route, by its index in ``RouteTable/routes``, and the values of its placeholders.
+        case route(Int, parameters: [String])
+        case methodNotAllowed([String])
+        case notFound
+    }
+
+    func match(_ method: String, _ path: String) -> Match {
+        let segments = Self.segments(of: path)
+        var allowed: [String] = []
+        for entry in entries {
+            guard let parameters = Self.parameters(of: entry, segments) else { continue }
+            let route = routes[entry.index]
+            if route.answers(method) { return .route(entry.index, parameters: parameters) }
+            if case .only(let name) = route.methods {
+                allowed += name.utf8.elementsEqual("GET".utf8) ? ["GET", "HEAD"] : [name]
+            }
+        }
+        return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed)
+    }
+
+    /// Returns the values of the placeholders; `nil` if the path is another one.
+    private static func parameters(of entry: Entry, _ segments: [ArraySlice<UInt8>]) -> [String]? {
+        guard entry.segments.count == segments.count else { return nil }
+        var parameters: [String] = []
+        for (expected, segment) in zip(entry.segments, segments) {
+            if let expected {
+                guard expected == UTF8Bytes(segment) else { return nil }
+            } else {
+                guard let value = PercentEncoding.decode(segment), !value.isEmpty else { return nil }
+                parameters.append(value)
+            }
+        }
+        return parameters
+    }
+
+    private static func segments(of path: String) -> [ArraySlice<UInt8>] {
+        Array(path.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    }
+
+    /// Answers a request as the daemon does, for routes that need no queue.
+    package func answer(_ request: Request) -> Response {
+        switch match(request.method, request.path) {
+        case .notFound: return .notFound
+        case .methodNotAllowed(let allowed): return .methodNotAllowed(allowed)
+        case .route(let index, let parameters):
+            var request = request
+            request.parameters = parameters
+            return routes[index].handler(request)
+        }
+    }
+}

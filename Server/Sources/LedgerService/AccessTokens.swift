@@ -1,0 +1,102 @@
+package import HTTPService
+import PurchaseLedger
+import Synchronization
+
+/// What a token allows.
+package enum TokenScope: String, CaseIterable, Sendable {
+    /// `POST /v1/redeem`
+    case redeem
+    /// `GET /v1/accounts/{id}/entitlements`
+    case read
+    /// `GET /v1/events/dead` and `POST /v1/events/{id}/send`
+    case events
+    /// `POST /v1/accounts/{id}/transfer`
+    case transfer
+    /// `DELETE /v1/accounts/{id}`
+    case delete
+
+    /// What a line without scopes allows.
+    static let standard: Set<TokenScope> = [.redeem, .read, .events]
+}
+
+/// The tokens of a file: one a line, `TOKEN` or `TOKEN scope,scope`. Empty lines and those that begin with `#` are ignored.
+package final class AccessTokens: Sendable {
+    /// A shorter token could be guessed.
+    static let minimumByteCount = 16
+
+    private let file: String
+    /// The scopes by the SHA-256 of their token. Digests are compared, so that the time of a comparison tells nothing of a token.
+    private let scopes: Mutex<[SHA256Digest: Set<TokenScope>]>
+
+    package init(file: String) throws(ConfigurationError) {
+        self.file = file
+        scopes = Mutex(try Self.read(file))
+    }
+
+    /// Reads the file again. If it is faulty, the tokens stay as they are.
+    package func reload() throws(ConfigurationError) {
+        let new = try Self.read(file)
+        scopes.withLock { $0 = new }
+    }
+
+    /// The answer to a request without the scope; `nil` if it has it.
+    ///
+    /// - Parameter authorization: The header `Authorization`.
+    func refusal(of authorization: String?, scope: TokenScope) -> Response? {
+        let scheme = Array("Bearer ".utf8)
+        guard let header = authorization.map({ Array($0.utf8) }), header.starts(with: scheme),
+            let digest = try? SHA256Digest(of: Array(header.dropFirst(scheme.count))),
+            let allowed = scopes.withLock({ $0[digest] })
+        else {
+            var response = Response(
+                status: 401, errorCode: "unauthorized", message: "a known token is required: Authorization: Bearer …")
+            response.headers = [("WWW-Authenticate", "Bearer")]
+            return response
+        }
+        if allowed.contains(scope) { return nil }
+        return Response(
+            status: 403, errorCode: "forbidden", message: "the token does not have the scope '\(scope.rawValue)'")
+    }
+
+    private static func read(_ file: String) throws(ConfigurationError) -> [SHA256Digest: Set<TokenScope>] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try System.readFile(file, maximumByteCount: 1 << 20)
+        } catch {
+            throw ConfigurationError("\(file): \(error)")
+        }
+        var tokens: [SHA256Digest: Set<TokenScope>] = [:]
+        let lines = bytes.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "\n") }
+        for (number, line) in lines.enumerated() {
+            let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+            guard let token = words.first, token.first != UInt8(ascii: "#") else { continue }
+            // No message has a part of a token.
+            let place = "\(file), line \(number + 1)"
+            guard token.count >= minimumByteCount else {
+                throw ConfigurationError("\(place): a token must have at least \(minimumByteCount) bytes")
+            }
+            guard words.count <= 2 else {
+                throw ConfigurationError("\(place): a token, and scopes that are separated by commas, and nothing else")
+            }
+            var scopes = TokenScope.standard
+            if words.count == 2 {
+                scopes = []
+                for word in words[1].split(separator: UInt8(ascii: ",")) {
+                    guard let scope = TokenScope(rawValue: String(decoding: word, as: UTF8.self)) else {
+                        let known = TokenScope.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw ConfigurationError("\(place): an unknown scope; there are \(known)")
+                    }
+                    scopes.insert(scope)
+                }
+            }
+            guard let digest = try? SHA256Digest(of: Array(token)) else {
+                throw ConfigurationError("this host cannot compute SHA-256")
+            }
+            guard tokens.updateValue(scopes, forKey: digest) == nil else {
+                throw ConfigurationError("\(place): the token is there twice")
+            }
+        }
+        guard !tokens.isEmpty else { throw ConfigurationError("\(file): no token") }
+        return tokens
+    }
+}

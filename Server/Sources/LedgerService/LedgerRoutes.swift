@@ -1,0 +1,202 @@
+package import AppStoreReceipt
+package import HTTPService
+package import PurchaseLedger
+import ServerText
+
+/// The routes of the ledger.
+package struct LedgerRoutes: Sendable {
+    private let ledger: PurchaseLedger
+    private let verifier: AppStoreVerifier
+    private let tokens: AccessTokens
+    private let log: ServiceLog
+    /// The date of a request; the system's clock, except in tests.
+    var clock: @Sendable () -> Instant = { .now }
+
+    package init(_ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog) {
+        self.ledger = ledger
+        self.verifier = verifier
+        self.tokens = tokens
+        self.log = log
+    }
+
+    package var routes: [Route] {
+        [
+            guarded(.redeem, "POST", "/v1/redeem", redeem),
+            guarded(.read, "GET", "/v1/accounts/{id}/entitlements", entitlements, queryItems: ["at", "environment"]),
+            guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
+            guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),
+            guarded(.events, "GET", "/v1/events/dead", deadLetters),
+            guarded(.events, "POST", "/v1/events/{id}/send", sendAgain),
+            // No token: the signature says that it is Apple's.
+            Route(.only("POST"), "/v1/notifications", execution: .queued) { request in answer { try record(request) } },
+        ]
+    }
+
+    private func guarded(
+        _ scope: TokenScope, _ method: String, _ path: String,
+        _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = []
+    ) -> Route {
+        Route(.only(method), path, execution: .queued, headers: ["Authorization"], queryItems: queryItems) { request in
+            tokens.refusal(of: request.header("Authorization"), scope: scope) ?? answer { try handler(request) }
+        }
+    }
+
+    /// The answer, or that of an error.
+    private func answer(_ body: () throws -> Response) -> Response {
+        do {
+            return try body()
+        } catch let error as VerificationError {
+            return Response(status: error.category.httpStatus, body: Array(error.json.utf8), code: error.code)
+        } catch let error as LedgerError {
+            return response(error)
+        } catch let error as RequestFault {
+            return error.response
+        } catch {
+            return Response(status: 500, errorCode: "store-failed", message: "the request could not be answered")
+        }
+    }
+
+    // MARK: Evidence
+
+    private func redeem(_ request: Request) throws -> Response {
+        let asked = try RedeemRequest(request.body.span)
+        let evidence = try verifier.verify(asked.evidence)
+        let redemption = try ledger.redeem(
+            evidence, for: asked.account, accountToken: asked.accountToken.map(AppAccountToken.init),
+            idempotencyKey: asked.idempotencyKey, at: clock())
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("outcomes")
+        writer.beginArray()
+        for outcome in redemption.outcomes { writer.outcome(outcome) }
+        writer.endArray()
+        writer.name("repeated")
+        writer.bool(redemption.isRepeated)
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+
+    private func record(_ request: Request) throws -> Response {
+        guard case .notification(let notification) = try verifier.verify(request.body) else {
+            return Response(
+                status: 400, errorCode: "not-a-notification", message: "the body must be {\"signedPayload\":\"…\"}")
+        }
+        try ledger.record(notification, at: clock())
+        return Response(body: Array(#"{"status":"recorded"}"#.utf8))
+    }
+
+    // MARK: Accounts
+
+    private func entitlements(_ request: Request) throws -> Response {
+        var date = clock()
+        if let text = request.queryItem("at") {
+            guard let asked = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
+                throw RequestFault(message: "'at' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
+            }
+            date = asked
+        }
+        var environment = AppStoreEnvironment.production
+        if let text = request.queryItem("environment") {
+            guard let asked = AppStoreEnvironment(rawValue: text) else {
+                throw RequestFault(message: "'environment' must be 'production' or 'sandbox'")
+            }
+            environment = asked
+        } else if verifier.policy.environments.count == 1, let only = verifier.policy.environments.first {
+            environment = only
+        }
+        let entitlements = try ledger.entitlements(of: request.parameters[0], in: environment, at: date)
+        return Response(body: Array(entitlements.json.utf8))
+    }
+
+    private func transfer(_ request: Request) throws -> Response {
+        let asked = try TransferRequest(request.body.span)
+        let count = try ledger.transfer(
+            from: request.parameters[0], to: asked.to, transactionID: asked.transactionID, reason: asked.reason,
+            at: clock())
+        return Response(body: Array("{\"purchases\":\(count)}".utf8))
+    }
+
+    private func forget(_ request: Request) throws -> Response {
+        let name = try ledger.forget(request.parameters[0])
+        return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
+    }
+
+    // MARK: Events
+
+    private func deadLetters(_ request: Request) throws -> Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("events")
+        writer.beginArray()
+        for letter in try ledger.deadLetters() {
+            writer.beginObject()
+            writer.name("id")
+            writer.string(letter.id)
+            writer.name("failure")
+            writer.string(letter.failure)
+            writer.name("event")
+            let event = Array(letter.event.utf8)
+            writer.raw(event.span)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+
+    private func sendAgain(_ request: Request) throws -> Response {
+        try ledger.sendAgain(eventID: request.parameters[0], at: clock())
+        return Response(status: 202, body: Array(#"{"status":"pending"}"#.utf8))
+    }
+
+    // MARK: Errors
+
+    private func response(_ error: LedgerError) -> Response {
+        switch error.code {
+        case .storeUnavailable:
+            report(error)
+            return .busy("store-unavailable", "the ledger cannot record it at the moment; send the request again")
+        case .storeFailed, .newerSchema, .invalidLocation, .deadLetter:
+            report(error)
+            return Response(status: 500, errorCode: "store-failed", message: "the ledger failed; its log says why")
+        case .invalidText: return Response(status: 400, errorCode: "invalid-text", message: error.detail)
+        case .idempotencyKeyReused:
+            return Response(
+                status: 409, errorCode: "idempotency-key-reused",
+                message: "the key belongs to a request of the account for other transactions")
+        case .notFound: return Response(status: 404, errorCode: "not-found", message: "no such \(error.detail)")
+        }
+    }
+
+    private func report(_ error: LedgerError) {
+        // What a database says can have values of a row. Its first line does not.
+        log.write(.error, "ledger", [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func outcome(_ outcome: TransactionOutcome) {
+        beginObject()
+        name("transaction_id")
+        string(outcome.transactionID)
+        name("original_transaction_id")
+        string(outcome.originalTransactionID)
+        name("product_id")
+        string(outcome.productID)
+        name("outcome")
+        string(outcome.outcome.rawValue)
+        name("may_finish")
+        bool(outcome.mayFinish)
+        name("quantity")
+        integer(outcome.quantity)
+        name("access")
+        if let access = outcome.access { string(access) } else { null() }
+        name("until")
+        if let until = outcome.until { string("\(until)") } else { null() }
+        name("bundle_id")
+        if let bundleID = outcome.bundleID { string(bundleID) } else { null() }
+        name("environment")
+        if let environment = outcome.environment { string(environment.rawValue) } else { null() }
+        endObject()
+    }
+}

@@ -1,0 +1,120 @@
+package import AppStoreReceipt
+package import HTTPService
+import PurchaseLedger
+
+/// The ledger of a service, if it has one: its routes, its tokens, and the delivery of its events.
+package struct LedgerService: Sendable {
+    package let routes: [Route]
+    private let ledger: PurchaseLedger
+    private let tokens: AccessTokens
+    private let delivery: EventDelivery
+    private let log: ServiceLog
+
+    package static let options: [OptionTable.Option] = [
+        .init(
+            "--ledger", "FILE|URI",
+            "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file."
+        ),
+        .init(
+            "--token-file", "FILE",
+            "The tokens that may use the ledger, one a line: 'TOKEN', for everything but transfer and delete, or 'TOKEN scope,scope', with the scopes redeem, read, events, transfer and delete. SIGHUP reads it again."
+        ),
+        .init(
+            "--product-id", "ID", isRepeatable: true,
+            "Grant this product only. Without it, every product of the app is for sale."),
+        .init(
+            "--webhook", "URL",
+            "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
+        ),
+        .init(
+            "--webhook-secret-file", "FILE",
+            "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
+    ]
+
+    /// Returns the ledger that options name; `nil` without `--ledger`.
+    package init?(
+        _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ log: ServiceLog
+    ) throws(ConfigurationError) {
+        guard let location = values["--ledger"] else {
+            for option in ["--token-file", "--product-id", "--webhook", "--webhook-secret-file"]
+            where !values.all(option).isEmpty {
+                throw ConfigurationError("\(option) needs --ledger")
+            }
+            return nil
+        }
+        guard let tokenFile = values["--token-file"] else { throw ConfigurationError("--ledger needs --token-file") }
+        tokens = try AccessTokens(file: tokenFile)
+        let webhook = try Self.webhook(values)
+        var policy = LedgerPolicy()
+        let products = values.all("--product-id")
+        if !products.isEmpty { policy.productIDs = products }
+        do throws(LedgerError) {
+            ledger = try PurchaseLedger(location, policy: policy)
+        } catch {
+            throw ConfigurationError("--ledger: \(error)")
+        }
+        let ledger = ledger
+        delivery = EventDelivery(ledger, to: webhook)
+        self.log = log
+        routes = LedgerRoutes(ledger, verifier, tokens, log).routes
+    }
+
+    private static func webhook(_ values: OptionTable.Values) throws(ConfigurationError) -> Webhook? {
+        guard let url = values["--webhook"] else {
+            guard values["--webhook-secret-file"] == nil else {
+                throw ConfigurationError("--webhook-secret-file needs --webhook")
+            }
+            return nil
+        }
+        guard let file = values["--webhook-secret-file"] else {
+            throw ConfigurationError("--webhook needs --webhook-secret-file")
+        }
+        var secret: [UInt8]
+        do throws(SystemError) {
+            secret = try System.readFile(file, maximumByteCount: 4096)
+        } catch {
+            throw ConfigurationError("\(file): \(error)")
+        }
+        while secret.last == UInt8(ascii: "\n") || secret.last == UInt8(ascii: "\r") { secret.removeLast() }
+        do throws(LedgerError) {
+            return try Webhook(url: url, secret: secret)
+        } catch {
+            throw ConfigurationError("--webhook: \(error.detail)")
+        }
+    }
+
+    /// Starts to deliver events, and to grant renewals that begin, on a thread of its own.
+    ///
+    /// - Returns: What ends it.
+    package func start() throws(ConfigurationError) -> @Sendable () -> Void {
+        let (delivery, log) = (delivery, log)
+        let thread = Thread {
+            delivery.run { error in
+                log.write(
+                    .error, "delivery", [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
+            }
+        }
+        guard thread != nil else { throw ConfigurationError("the system has no thread to give") }
+        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
+        return { delivery.stop() }
+    }
+
+    /// Reads the file of tokens again.
+    package func reload() {
+        do throws(ConfigurationError) {
+            try tokens.reload()
+            log.write(.info, "tokens-reloaded")
+        } catch {
+            log.write(.error, "tokens-not-reloaded", [("message", .text(error.description))])
+        }
+    }
+
+    package func metrics() -> [MetricFamily] {
+        guard let counts = try? ledger.outboxCounts() else { return [] }
+        var family = MetricFamily(
+            .gauge, "receipt_server_ledger_events", "Events that are to be delivered, and those that could not be.")
+        family.add(UInt64(counts.pending), [("state", "pending")])
+        family.add(UInt64(counts.dead), [("state", "dead")])
+        return [family]
+    }
+}

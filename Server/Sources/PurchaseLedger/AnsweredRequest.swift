@@ -1,0 +1,50 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// A request with an idempotency key.
+struct AnsweredRequest {
+    private let account: String
+    private let key: String
+    /// What the request asks for. Evidence that was signed anew for the same transactions asks for the same.
+    private let digest: String
+
+    init(
+        _ key: String, _ account: String, _ token: AppAccountToken?, _ purchases: [Purchase]
+    ) throws(LedgerError) {
+        self.account = account
+        self.key = key
+        var text = Array((token?.description ?? "").utf8) + [0]
+        for purchase in purchases {
+            for part in [purchase.environment?.rawValue, purchase.bundleID, purchase.transactionID] {
+                text += Array((part ?? "").utf8) + [0]
+            }
+        }
+        digest = try SHA256.hexadecimal(of: text)
+    }
+
+    /// Returns the recorded answer; `nil` if there is none.
+    ///
+    /// - Throws: `idempotency-key-reused` if the key belongs to a request for something else.
+    func answer(_ connection: any SQLConnection) throws(LedgerError) -> [TransactionOutcome]? {
+        let rows = try connection.run(
+            "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
+            [.text(account), .text(key)])
+        guard let row = rows.first else { return nil }
+        guard try row.text(0).utf8.elementsEqual(digest.utf8) else {
+            throw LedgerError(.idempotencyKeyReused, "")
+        }
+        return try StoredJSON.decode(row.text(1))
+    }
+
+    /// Records an answer that cannot change for the better.
+    func record(
+        _ outcomes: [TransactionOutcome], _ connection: any SQLConnection, at now: Instant
+    ) throws(LedgerError) {
+        guard !outcomes.contains(where: \.outcome.isPassing) else { return }
+        let rows = try connection.run(
+            "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",
+            [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(outcomes)), SQLValue(now)])
+        // The same request is answered by another thread, whose answer is the one to give.
+        if rows.isEmpty { throw .conflict }
+    }
+}

@@ -1,0 +1,51 @@
+/// The reason the ledger could not do what it was asked.
+///
+/// Whether an account is granted a purchase is no error: see ``Outcome``.
+public struct LedgerError: Error, Hashable, Sendable {
+    /// The stable names of the reasons.
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The database cannot be reached, is full, or did not answer in time. Nothing was recorded, or it is not known whether it was; ask again.
+        case storeUnavailable = "store-unavailable"
+        /// The database refused a statement, or has contents that the ledger did not write. Ask an operator.
+        case storeFailed = "store-failed"
+        /// A newer version of this library has made or changed the tables.
+        case newerSchema = "newer-schema"
+        /// The location is neither a file nor a `postgresql:` URI.
+        case invalidLocation = "invalid-location"
+        /// An account, or another text of the caller, is empty, too long, or has a character that the database cannot store.
+        case invalidText = "invalid-text"
+        /// The idempotency key belongs to another request of the account.
+        case idempotencyKeyReused = "idempotency-key-reused"
+        /// An event could not be delivered, and is a dead letter.
+        case deadLetter = "dead-letter"
+        /// There is no such account, purchase or event.
+        case notFound = "not-found"
+    }
+
+    /// The reason.
+    public let code: Code
+    /// What the database said, or the name of the text; for an operator, not for a client.
+    public let detail: String
+    /// Whether the same work can succeed at once, because another transaction was in its way.
+    let isConflict: Bool
+
+    init(_ code: Code, _ detail: String, isConflict: Bool = false) {
+        self.code = code
+        self.detail = detail
+        self.isConflict = isConflict
+    }
+
+    /// Another transaction changed what this one had read.
+    static let conflict = LedgerError(.storeUnavailable, "too many changes at the same time", isConflict: true)
+
+    // Strings from outside are compared by their bytes.
+    public static func == (lhs: LedgerError, rhs: LedgerError) -> Bool {
+        lhs.code == rhs.code && lhs.detail.utf8.elementsEqual(rhs.detail.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+}
+
+extension LedgerError: CustomStringConvertible {
+    public var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)" }
+}

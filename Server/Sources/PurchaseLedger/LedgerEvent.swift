@@ -1,0 +1,100 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// What the backend is told: an account has more or less than before.
+struct LedgerEvent: Codable, Sendable {
+    enum Kind: String, Codable, Sendable {
+        /// The purchase was granted, for the first time to this account.
+        case granted
+        /// Apple refunded or revoked it, or it went to another account: the quantity is 0.
+        case revoked
+        /// A refund was reversed.
+        case restored
+        /// A part was refunded, or a part of a refund reversed.
+        case adjusted
+    }
+
+    /// What led to it.
+    enum Cause: String, Codable, Sendable {
+        case redeem, notification, transfer
+        /// A renewal that Apple had signed before has begun.
+        case beginning
+    }
+
+    /// The same each time the event is delivered.
+    let id: String
+    let account: String
+    /// Counts the events of the account from 1, without gaps.
+    var sequence: Int64 = 0
+    let kind: Kind
+    let cause: Cause
+    let environment: AppStoreEnvironment
+    let bundleID: String
+    let productID: String
+    let transactionID: String
+    let originalTransactionID: String?
+    /// What the account has of the purchase now, and what it had before.
+    let quantity: Int64
+    let previousQuantity: Int64
+    /// The date access ends, if it ends and the date is known.
+    let until: Instant?
+    let at: Instant
+
+    private enum CodingKeys: String, CodingKey {
+        case id, account, sequence, kind, cause, environment, quantity, until, at
+        case bundleID = "bundle_id"
+        case productID = "product_id"
+        case transactionID = "transaction_id"
+        case originalTransactionID = "original_transaction_id"
+        case previousQuantity = "previous_quantity"
+    }
+
+    /// 128 random bits: an id stays unique after a restored back-up.
+    static func makeID() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let digits = String(generator.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+extension SQLConnection {
+    /// Numbers events and writes them to the outbox, in the transaction that they are about.
+    func post(_ events: [LedgerEvent], at now: Instant) throws(LedgerError) {
+        let accounts = Dictionary(grouping: events) { AccountName($0.account) }
+        // Accounts are locked in one order, after all families.
+        for (account, events) in accounts.sorted(by: { $0.key < $1.key }) {
+            let rows = try run(
+                """
+                INSERT INTO accounts VALUES ($1, $2)
+                ON CONFLICT (account) DO UPDATE SET events = accounts.events + $2 RETURNING events
+                """, [.text(account.name), .integer(Int64(events.count))])
+            guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
+            let first = try row.integer(0) - Int64(events.count) + 1
+            for (offset, event) in events.enumerated() {
+                var event = event
+                event.sequence = first + Int64(offset)
+                _ = try run(
+                    "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, $5, 0, NULL)",
+                    [
+                        .text(event.id), .text(event.account), .integer(event.sequence),
+                        .text(StoredJSON.encode(event)), SQLValue(now),
+                    ])
+            }
+        }
+    }
+}
+
+/// The name of an account, compared byte for byte.
+private struct AccountName: Hashable, Comparable {
+    let name: String
+
+    init(_ name: String) { self.name = name }
+
+    static func == (left: AccountName, right: AccountName) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) }
+    static func < (left: AccountName, right: AccountName) -> Bool {
+        left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+    }
+    func hash(into hasher: inout Hasher) { for byte in name.utf8 { hasher.combine(byte) } }
+}

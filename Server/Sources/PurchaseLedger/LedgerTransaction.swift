@@ -1,0 +1,209 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what follows.
+///
+/// Nothing depends on the order in which evidence arrives. What an account should have is computed from all evidence each time, and compared with what it was granted.
+struct LedgerTransaction {
+    let policy: LedgerPolicy
+    let now: Instant
+    let cause: LedgerEvent.Cause
+    private let connection: any SQLConnection
+    private var families: Families
+    private var evidence: FamilyEvidence
+    private var grants: Grants
+    /// The purchases of the request, each transaction once.
+    private let brought: [(purchase: Purchase, keys: PurchaseKeys?)]
+    private var groups: [Group] = []
+    private var groupsByTransaction: [TransactionKey: Int] = [:]
+    /// What this transaction granted.
+    private var granted: Set<TransactionKey> = []
+    private var events: [LedgerEvent] = []
+
+    /// The transactions of one purchase or period: a restored transaction has a new id, but grants nothing new.
+    private struct Group {
+        var items: [(key: TransactionKey, item: Entitlements.Item)]
+    }
+
+    /// Who brings purchases.
+    struct Claim {
+        let account: String
+        /// The token with which the account buys; `nil` if the caller does not say.
+        let token: AppAccountToken?
+    }
+
+    /// Records evidence.
+    init(
+        recording purchases: [Purchase], _ renewals: [SubscriptionRenewal], _ policy: LedgerPolicy,
+        _ connection: any SQLConnection, _ cause: LedgerEvent.Cause, at now: Instant
+    ) throws(LedgerError) {
+        self.policy = policy
+        self.now = now
+        self.cause = cause
+        self.connection = connection
+        brought = purchases.map { ($0, PurchaseKeys($0)) }
+        families = try Families(of: brought.compactMap(\.keys), connection, at: now)
+        evidence = FamilyEvidence(connection)
+        grants = Grants(connection)
+        for family in families.all {
+            families.add(try evidence.load(family.id), to: family.id)
+            try grants.load(family.id)
+        }
+        for (purchase, keys) in brought {
+            guard let keys else { continue }
+            try evidence.record(purchase, keys.transaction)
+        }
+        for renewal in renewals { try evidence.record(renewal) }
+        makeGroups()
+    }
+
+    private mutating func makeGroups() {
+        var byFirst: [TransactionKey: Int] = [:]
+        for item in policy.entitlements(evidence, at: now).items {
+            guard let key = PurchaseKeys(item.purchase)?.transaction else { continue }
+            let first = TransactionKey(
+                environment: key.environment, bundleID: key.bundleID.string, transactionID: item.firstTransactionID)
+            let index = byFirst[first] ?? groups.count
+            if index == groups.count {
+                byFirst[first] = index
+                groups.append(Group(items: []))
+            }
+            groups[index].items.append((key, item))
+            groupsByTransaction[key] = index
+        }
+    }
+
+    // MARK: Redeeming
+
+    /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes.
+    mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
+        for (_, keys) in brought {
+            guard let keys, let family = families[keys.transaction], family.account == nil,
+                let item = item(of: keys.transaction), policy.isForSale(item.productID),
+                !isForAnother(item.purchase, claim)
+            else { continue }
+            try families.claim(family.id, for: claim.account, at: now)
+        }
+        try settle()
+        var seen: Set<TransactionKey> = []
+        return brought.compactMap { purchase, keys in
+            if let keys, !seen.insert(keys.transaction).inserted { return nil }
+            return outcome(of: purchase, keys, claim)
+        }
+    }
+
+    private func isForAnother(_ purchase: Purchase, _ claim: Claim) -> Bool {
+        guard let token = purchase.appAccountToken, let expected = claim.token else { return false }
+        return token != expected
+    }
+
+    private func item(of key: TransactionKey) -> Entitlements.Item? {
+        groupsByTransaction[key].flatMap { index in groups[index].items.first { $0.key == key }?.item }
+    }
+
+    private func outcome(
+        of purchase: Purchase, _ keys: PurchaseKeys?, _ claim: Claim
+    ) -> TransactionOutcome {
+        func answer(_ outcome: Outcome, _ item: Entitlements.Item?, _ quantity: Int64 = 0) -> TransactionOutcome {
+            // What another account has is not told.
+            let isOwn = outcome == .granted || outcome == .alreadyYours
+            return TransactionOutcome(
+                transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
+                productID: purchase.productID, bundleID: purchase.bundleID, environment: purchase.environment,
+                outcome: outcome, access: item.map { "\($0.access.code)" }, quantity: isOwn ? quantity : 0,
+                until: item?.until)
+        }
+        guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {
+            return answer(.undetermined, nil)
+        }
+        let existing = groups[index].items.compactMap { grants[$0.key] }
+        if !existing.isEmpty {
+            let own = existing.filter { $0.account.utf8.elementsEqual(claim.account.utf8) }
+            guard let quantity = own.map(\.quantity).max() else { return answer(.belongsToAnother, item) }
+            if granted.contains(keys.transaction) { return answer(.granted, item, quantity) }
+            return answer(quantity > 0 ? .alreadyYours : .revoked, item, quantity)
+        }
+        if let owner = families[keys.transaction]?.account, !owner.utf8.elementsEqual(claim.account.utf8) {
+            return answer(.belongsToAnother, item)
+        }
+        if !policy.isForSale(item.productID) { return answer(.notForSale, item) }
+        if families[keys.transaction]?.account == nil { return answer(.notYours, item) }
+        switch item.access {
+        case .notYet: return answer(.tooEarly, item)
+        case .expired, .upgraded: return answer(.expired, item)
+        case .revoked, .consumable: return answer(.revoked, item)
+        case .active, .owned, .lengthUnknown, .undetermined: return answer(.undetermined, item)
+        }
+    }
+
+    // MARK: Settling
+
+    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the events.
+    mutating func settle() throws(LedgerError) {
+        let broughtKeys = Set(brought.compactMap(\.keys?.transaction))
+        for group in groups {
+            // If a restored transaction is brought, it is the one that is answered with `granted`.
+            guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first
+            else { continue }
+            let existing = group.items.compactMap { grants[$0.key] }
+            if case .notYet(let begin) = item.access, existing.isEmpty, families[key]?.account != nil {
+                try connection.remember(key, beginning: begin)
+            }
+            guard let quantity = item.grantedQuantity else { continue }
+            if existing.isEmpty {
+                try grant(quantity, key, item)
+            } else {
+                for grant in existing { try change(grant, to: quantity, item) }
+            }
+        }
+        try connection.post(events, at: now)
+        events = []
+    }
+
+    private mutating func grant(
+        _ quantity: Int64, _ key: TransactionKey, _ item: Entitlements.Item
+    ) throws(LedgerError) {
+        guard quantity > 0, let account = families[key]?.account, policy.isForSale(item.productID) else { return }
+        let grant = Grant(
+            transaction: key, account: account, productID: item.productID, quantity: quantity, isVoided: false)
+        try grants.insert(grant, at: now)
+        granted.insert(key)
+        events.append(event(.granted, grant, item, before: 0))
+    }
+
+    private mutating func change(
+        _ grant: Grant, to quantity: Int64, _ item: Entitlements.Item
+    ) throws(LedgerError) {
+        guard !grant.isVoided, grant.quantity != quantity else { return }
+        try grants.setQuantity(quantity, of: grant.transaction, at: now)
+        var changed = grant
+        changed.quantity = quantity
+        let kind: LedgerEvent.Kind = quantity == 0 ? .revoked : grant.quantity == 0 ? .restored : .adjusted
+        events.append(event(kind, changed, item, before: grant.quantity))
+    }
+
+    private func event(
+        _ kind: LedgerEvent.Kind, _ grant: Grant, _ item: Entitlements.Item, before: Int64
+    ) -> LedgerEvent {
+        LedgerEvent(
+            id: LedgerEvent.makeID(), account: grant.account, kind: kind, cause: cause,
+            environment: grant.transaction.environment, bundleID: grant.transaction.bundleID.string,
+            productID: grant.productID, transactionID: grant.transaction.transactionID.string,
+            originalTransactionID: item.originalTransactionID, quantity: grant.quantity, previousQuantity: before,
+            until: item.until, at: now)
+    }
+}
+
+extension Entitlements.Item {
+    /// What an owner should have of the purchase; `nil` if it keeps what it was granted, and is granted nothing.
+    fileprivate var grantedQuantity: Int64? {
+        switch access {
+        case .consumable(let quantity): Int64(max(0, quantity))
+        // A non-renewing subscription whose length only the app knows is granted once, as a consumable is.
+        case .active, .owned, .lengthUnknown: Int64(max(1, purchase.quantity))
+        case .revoked: 0
+        // That a period is over takes nothing back.
+        case .expired, .upgraded, .notYet, .undetermined: nil
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import CLibcurl
+
+/// Where the backend is told of events.
+public struct Webhook: Sendable {
+    /// The URL.
+    public let url: String
+    let secret: [UInt8]
+    let isLoopback: Bool
+
+    /// Creates a webhook.
+    ///
+    /// - Parameters:
+    ///   - url: An `https:` URL. An `http:` URL must name this machine: `localhost`, `127.0.0.1` or `[::1]`.
+    ///   - secret: The key of the signatures, which the receiver knows, too; at least 16 bytes.
+    /// - Throws: `invalid-location` for another URL, and `invalid-text` for a short secret.
+    public init(url: String, secret: [UInt8]) throws(LedgerError) {
+        guard secret.count >= 16 else { throw LedgerError(.invalidText, "webhook secret: at least 16 bytes") }
+        // By the parser that will be used to connect.
+        guard !url.utf8.contains(0), let (scheme, host) = Self.parts(of: url) else {
+            throw LedgerError(.invalidLocation, "the webhook is no URL")
+        }
+        isLoopback = ["localhost", "127.0.0.1", "[::1]"].contains { $0.utf8.elementsEqual(host.utf8) }
+        guard scheme.utf8.elementsEqual("https".utf8) || (scheme.utf8.elementsEqual("http".utf8) && isLoopback) else {
+            throw LedgerError(.invalidLocation, "the webhook must be an https: URL, or an http: URL of this machine")
+        }
+        self.url = url
+        self.secret = secret
+    }
+
+    private static func parts(of url: String) -> (scheme: String, host: String)? {
+        guard let handle = unsafe curl_url() else { return nil }
+        defer { unsafe curl_url_cleanup(handle) }
+        guard unsafe curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK else { return nil }
+        func part(_ part: CURLUPart) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            guard unsafe curl_url_get(handle, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return nil }
+            defer { unsafe curl_free(text) }
+            return unsafe String(cString: text)
+        }
+        guard let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST) else { return nil }
+        return (scheme, host)
+    }
+
+    /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the time in seconds since 1970.
+    func signature(of body: [UInt8], atSecond time: Int64) throws(LedgerError) -> String {
+        let code = try SHA256.authenticationCode(of: Array("\(time).".utf8) + body, key: secret)
+        return "Ledger-Signature: t=\(time),v1=\(code)"
+    }
+}

@@ -1,0 +1,65 @@
+import AppStoreReceipt
+import CLibcurl
+import SpanASN1
+
+/// Sends events, one after the other, over one connection where it lasts.
+@safe
+final class WebhookClient {
+    /// How long one delivery may take, in seconds.
+    static let timeLimit = 5
+
+    private let webhook: Webhook
+    private let handle: UnsafeMutableRawPointer?
+
+    init(_ webhook: Webhook) {
+        self.webhook = webhook
+        _ = Self.isInitialized
+        unsafe handle = curl_easy_init()
+    }
+
+    deinit { unsafe curl_easy_cleanup(handle) }
+
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Sends one event.
+    ///
+    /// - Returns: `nil` if the receiver answered with a status of 200 to 299, or what went wrong.
+    func send(_ event: String, id: String) -> String? {
+        guard let handle = unsafe handle else { return "libcurl is not available" }
+        unsafe curl_easy_reset(handle)
+        let body = Array(event.utf8)
+        let signature: String
+        do throws(LedgerError) {
+            signature = try webhook.signature(of: body, atSecond: Instant.now.secondsSince1970)
+        } catch {
+            return "\(error)"
+        }
+        var headers: UnsafeMutablePointer<curl_slist>?
+        for header in ["Content-Type: application/json", "Expect:", "Ledger-Event-Id: \(id)", signature] {
+            unsafe headers = curl_slist_append(headers, header)
+        }
+        defer { unsafe curl_slist_free_all(headers) }
+        var received = 0
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_POST, 1), (CURLOPT_NOSIGNAL, 1), (CURLOPT_TIMEOUT, Self.timeLimit), (CURLOPT_CONNECTTIMEOUT, 5),
+            // A redirect could lead anywhere, also out of HTTPS.
+            (CURLOPT_FOLLOWLOCATION, 0),
+        ]
+        let texts: [(CURLoption, String)] = [
+            (CURLOPT_URL, webhook.url), (CURLOPT_PROTOCOLS_STR, webhook.isLoopback ? "http,https" : "https"),
+            (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "receipt-server"),
+        ]
+        var isSet = numbers.allSatisfy { unsafe ledger_curl_set_number(handle, $0, $1) == CURLE_OK }
+        isSet = isSet && texts.allSatisfy { unsafe ledger_curl_set_text(handle, $0, $1) == CURLE_OK }
+        isSet = unsafe isSet && ledger_curl_set_headers(handle, headers) == CURLE_OK
+        isSet = unsafe isSet && ledger_curl_set_body(handle, body, body.count) == CURLE_OK
+        guard isSet else { return "libcurl lacks an option" }
+        let code = unsafe withUnsafeMutablePointer(to: &received) { received in
+            unsafe ledger_curl_ignore_answer(handle, received)
+            return unsafe curl_easy_perform(handle)
+        }
+        guard code == CURLE_OK else { return unsafe String(cString: curl_easy_strerror(code)) }
+        let status = unsafe ledger_curl_status(handle)
+        return 200..<300 ~= status ? nil : "status \(status)"
+    }
+}

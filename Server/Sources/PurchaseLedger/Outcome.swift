@@ -1,0 +1,73 @@
+public import AppStoreReceipt
+public import SpanASN1
+
+/// What a client is told about one transaction.
+public enum Outcome: String, Codable, Sendable, CaseIterable {
+    /// The account has the purchase now.
+    case granted
+    /// The account was granted the purchase before.
+    case alreadyYours = "already-yours"
+    /// Another account brought the purchase first.
+    case belongsToAnother = "belongs-to-another"
+    /// The purchase begins later: Apple signs a renewal up to a day before.
+    case tooEarly = "too-early"
+    /// The period has ended, or another one has replaced it.
+    case expired
+    /// Apple refunded or revoked the purchase, or an operator took it back.
+    case revoked
+    /// The product is not in the list of those that are for sale.
+    case notForSale = "not-for-sale"
+    /// The app bought it for another account (`appAccountToken`).
+    case notYours = "not-yours"
+    /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
+    case undetermined
+
+    /// A Boolean value that indicates whether the app may finish the transaction: nothing can change the outcome for the better.
+    ///
+    /// StoreKit delivers a transaction again until it is finished, and forgets a consumable that is.
+    public var mayFinish: Bool {
+        switch self {
+        case .granted, .alreadyYours, .belongsToAnother, .expired, .revoked: true
+        case .tooEarly, .notForSale, .notYours, .undetermined: false
+        }
+    }
+
+    /// Whether a later request can have another outcome though nobody has done anything.
+    var isPassing: Bool { !mayFinish }
+}
+
+/// The outcome of one transaction of a request.
+public struct TransactionOutcome: Sendable, Codable {
+    public let transactionID: String
+    public let originalTransactionID: String
+    public let productID: String
+    public let bundleID: String?
+    public let environment: AppStoreEnvironment?
+    public let outcome: Outcome
+    /// The access that the purchase gave when the request was answered, such as `active`, by ``AppStoreReceipt/Entitlements/Access-swift.enum/code``; `nil` if it was
+    /// not decided.
+    public let access: String?
+    /// What the account has of the purchase: the quantity of a consumable, or 1; 0 if it has nothing.
+    public let quantity: Int64
+    /// The date access ends; `nil` if it has no end, or if it is not known.
+    public let until: Instant?
+
+    /// A Boolean value that indicates whether the app may finish the transaction.
+    public var mayFinish: Bool { outcome.mayFinish }
+
+    private enum CodingKeys: String, CodingKey {
+        case transactionID = "transaction_id"
+        case originalTransactionID = "original_transaction_id"
+        case productID = "product_id"
+        case bundleID = "bundle_id"
+        case environment, outcome, access, quantity, until
+    }
+}
+
+/// The answer to a request to redeem evidence.
+public struct Redemption: Sendable {
+    /// One outcome for each transaction, in the order of the evidence.
+    public let outcomes: [TransactionOutcome]
+    /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
+    public let isRepeated: Bool
+}

@@ -1,0 +1,109 @@
+public import AppStoreReceipt
+public import SpanASN1
+
+/// What an operator does to accounts.
+extension PurchaseLedger {
+    /// Gives what an account owns to another account: one purchase with its renewals, or all of them.
+    ///
+    /// The first account's grants are taken back and granted to the second, and both are told.
+    ///
+    /// - Parameters:
+    ///   - account: The account that owns the purchases.
+    ///   - other: The account that is to own them.
+    ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
+    ///   - reason: Who decided it, and why; it is recorded.
+    ///   - now: The date of the decision.
+    /// - Returns: The number of purchases, with their renewals counted once.
+    /// - Throws: `not-found` if the account owns no such purchase.
+    @discardableResult
+    public func transfer(
+        from account: String, to other: String, transactionID: String? = nil, reason: String, at now: Instant = .now
+    ) throws(LedgerError) -> Int {
+        for (text, name) in [(account, "account"), (other, "to"), (reason, "reason")] as [(String, StaticString)] {
+            try LedgerText.check(text, name)
+        }
+        if let transactionID { try LedgerText.check(transactionID, "transaction_id") }
+        guard !account.utf8.elementsEqual(other.utf8) else {
+            throw LedgerError(.invalidText, "to: the account itself")
+        }
+        return try store.write { (connection) throws(LedgerError) in
+            let families =
+                if let transactionID {
+                    try connection.run(
+                        """
+                        SELECT id FROM families WHERE account = $1
+                        AND id IN (SELECT family_id FROM identifiers WHERE transaction_id = $2) ORDER BY id
+                        """ + connection.dialect.rowLock, [.text(account), .text(transactionID)])
+                } else {
+                    try connection.run(
+                        "SELECT id FROM families WHERE account = $1 ORDER BY id" + connection.dialect.rowLock,
+                        [.text(account)])
+                }
+            guard !families.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
+            var events: [LedgerEvent] = []
+            for row in families {
+                let family = try row.integer(0)
+                _ = try connection.run(
+                    "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
+                _ = try connection.run(
+                    """
+                    INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
+                    VALUES ($1, $2, $3, $4, $5)
+                    """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
+                for grant in try Grants(family, connection).all where grant.account.utf8.elementsEqual(account.utf8) {
+                    _ = try connection.run(
+                        """
+                        UPDATE grants SET account = $4, changed_at = $5
+                        WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                        """, grant.transaction.columns + [.text(other), SQLValue(now)])
+                    guard grant.quantity > 0 else { continue }
+                    events.append(grant.transferEvent(.revoked, account, quantity: 0, before: grant.quantity, at: now))
+                    events.append(grant.transferEvent(.granted, other, quantity: grant.quantity, before: 0, at: now))
+                }
+            }
+            try connection.post(events, at: now)
+            return families.count
+        }
+    }
+
+    /// Forgets an account. What it bought stays spent: no other account can redeem it.
+    ///
+    /// Its name is replaced by a random one wherever it stands, and its events and answers are removed.
+    ///
+    /// - Parameter account: The account.
+    /// - Returns: The random name, from which ``transfer(from:to:transactionID:reason:at:)`` can give the purchases to another account.
+    /// - Throws: `not-found` if the ledger does not know the account.
+    public func forget(_ account: String) throws(LedgerError) -> String {
+        try LedgerText.check(account, "account")
+        let name = "forgotten-\(LedgerEvent.makeID())"
+        return try store.write { (connection) throws(LedgerError) in
+            var isKnown = false
+            for statement in [
+                "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",
+                "UPDATE grants SET account = $2 WHERE account = $1 RETURNING 1",
+                "UPDATE transfers SET from_account = $2 WHERE from_account = $1 RETURNING 1",
+                "UPDATE transfers SET to_account = $2 WHERE to_account = $1 RETURNING 1",
+            ] {
+                if try !connection.run(statement, [.text(account), .text(name)]).isEmpty { isKnown = true }
+            }
+            for table in ["answers", "outbox", "accounts"] {
+                let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
+                if !rows.isEmpty { isKnown = true }
+            }
+            guard isKnown else { throw LedgerError(.notFound, "account") }
+            return name
+        }
+    }
+}
+
+extension Grant {
+    fileprivate func transferEvent(
+        _ kind: LedgerEvent.Kind, _ account: String, quantity: Int64, before: Int64, at now: Instant
+    ) -> LedgerEvent {
+        LedgerEvent(
+            id: LedgerEvent.makeID(), account: account, kind: kind, cause: .transfer,
+            environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
+            transactionID: transaction.transactionID.string, originalTransactionID: nil, quantity: quantity,
+            previousQuantity: before, until: nil, at: now)
+    }
+}

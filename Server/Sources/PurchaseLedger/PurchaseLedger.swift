@@ -1,0 +1,118 @@
+public import AppStoreReceipt
+public import SpanASN1
+
+/// A record of which account was granted which purchase. Each purchase is granted once, to one owner.
+///
+/// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL database, or one file. What a
+/// method recorded is durable when it returns.
+///
+/// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has authenticated.
+public final class PurchaseLedger: Sendable {
+    /// What the ledger grants.
+    public let policy: LedgerPolicy
+    let store: any LedgerStore
+
+    /// Opens a ledger, and makes or changes its tables where that is necessary.
+    ///
+    /// - Parameters:
+    ///   - location: The path of a file, which SQLite makes if it is missing, or the `postgresql:` URI of a database.
+    ///   - policy: What the ledger grants.
+    public convenience init(_ location: String, policy: LedgerPolicy = LedgerPolicy()) throws(LedgerError) {
+        try self.init(LedgerLocation(location).open(), policy)
+    }
+
+    init(_ store: any LedgerStore, _ policy: LedgerPolicy) throws(LedgerError) {
+        self.store = store
+        self.policy = policy
+        try Schema.migrate(store)
+    }
+
+    /// Checks that the database answers.
+    public func check() throws(LedgerError) {
+        try store.read { (connection) throws(LedgerError) in _ = try connection.run("SELECT version FROM ledger_schema")
+        }
+    }
+
+    // MARK: Evidence
+
+    /// Redeems all purchases of evidence for an account.
+    ///
+    /// The account becomes the owner of those that nobody has brought before, and of their renewals. A purchase is granted if it gives access now.
+    ///
+    /// - Parameters:
+    ///   - evidence: What the client sent, verified.
+    ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device alone.
+    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A purchase with another token does not become the account's.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none. The same key gets the same answer, unless an outcome is one that
+    ///     can still change for the better.
+    ///   - now: The date of the request.
+    public func redeem(
+        _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
+        idempotencyKey: String? = nil, at now: Instant = .now
+    ) throws(LedgerError) -> Redemption {
+        try LedgerText.check(account, "account")
+        if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+        let purchases = evidence.purchases.map(\.purchase)
+        let renewals = evidence.renewals.map(SubscriptionRenewal.init)
+        let claim = LedgerTransaction.Claim(account: account, token: accountToken)
+        let request = try idempotencyKey.map { (key) throws(LedgerError) in
+            try AnsweredRequest(key, account, accountToken, purchases)
+        }
+        return try store.write { (connection) throws(LedgerError) in
+            if let answer = try request?.answer(connection) { return Redemption(outcomes: answer, isRepeated: true) }
+            var transaction = try LedgerTransaction(
+                recording: purchases, renewals, policy, connection, .redeem, at: now)
+            let outcomes = try transaction.redeem(claim)
+            try request?.record(outcomes, connection, at: now)
+            return Redemption(outcomes: outcomes, isRepeated: false)
+        }
+    }
+
+    /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.
+    ///
+    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is kept for when somebody does.
+    ///
+    /// - Parameters:
+    ///   - notification: The verified notification.
+    ///   - now: The date it arrived.
+    public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
+        let evidence = VerifiedEvidence.notification(notification)
+        let purchases = evidence.purchases.map(\.purchase)
+        let renewals = evidence.renewals.map(SubscriptionRenewal.init)
+        try store.write { (connection) throws(LedgerError) in
+            guard try connection.isNew(notification, purchases.first, at: now) else { return }
+            var transaction = try LedgerTransaction(
+                recording: purchases, renewals, policy, connection, .notification, at: now)
+            try transaction.settle()
+        }
+    }
+
+    // MARK: Questions
+
+    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns.
+    ///
+    /// Purchases of products that are not for sale, and those that an operator took back, are not among them.
+    ///
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - environment: The environment of the purchases.
+    ///   - date: The date to decide for.
+    public func entitlements(
+        of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now
+    ) throws(LedgerError) -> Entitlements {
+        try LedgerText.check(account, "account")
+        return try store.read { (connection) throws(LedgerError) in
+            var evidence = FamilyEvidence(connection)
+            var voided: Set<TransactionKey> = []
+            for row in try connection.run("SELECT id FROM families WHERE account = $1", [.text(account)]) {
+                let family = try row.integer(0)
+                _ = try evidence.load(family)
+                voided.formUnion(try Grants(family, connection).voided)
+            }
+            evidence.keep { key, purchase in
+                key.environment == environment && !voided.contains(key) && policy.isForSale(purchase.productID)
+            }
+            return policy.entitlements(evidence, at: date)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// A value of a column, or a parameter of a statement.
+enum SQLValue: Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+
+    init(_ value: String?) { self = value.map(SQLValue.text) ?? .null }
+    init(_ date: Instant) { self = .integer(date.millisecondsSince1970) }
+}
+
+/// A row of a result. What has another type than the schema's is an error: the ledger did not write it.
+struct SQLRow: Sendable {
+    let values: [SQLValue]
+
+    func text(_ column: Int) throws(LedgerError) -> String {
+        guard case .text(let text) = values[column] else { throw unexpected(column) }
+        return text
+    }
+
+    func optionalText(_ column: Int) throws(LedgerError) -> String? {
+        if case .null = values[column] { return nil }
+        return try text(column)
+    }
+
+    func integer(_ column: Int) throws(LedgerError) -> Int64 {
+        switch values[column] {
+        case .integer(let value): return value
+        // libpq's results are texts.
+        case .text(let text): if let value = Int64(text) { return value }
+        case .null: break
+        }
+        throw unexpected(column)
+    }
+
+    func date(_ column: Int) throws(LedgerError) -> Instant {
+        Instant(millisecondsSince1970: try integer(column))
+    }
+
+    private func unexpected(_ column: Int) -> LedgerError {
+        LedgerError(.storeFailed, "column \(column + 1) of a result has an unexpected value")
+    }
+}

@@ -1,0 +1,93 @@
+/// The tables, and how those of older versions become those of today.
+///
+/// `LEDGER.md` describes them. Texts are compared byte for byte, also where the database has a locale.
+enum Schema {
+    /// The statements that make each version from the one before.
+    static func versions(_ dialect: SQLDialect) -> [[String]] { [first(dialect)] }
+
+    /// Makes or changes the tables, in one transaction.
+    static func migrate(_ store: some LedgerStore) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            for statement in connection.dialect.migrationLock { _ = try connection.run(statement) }
+            _ = try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
+            let found = try connection.run("SELECT version FROM ledger_schema")
+            let version = try found.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
+            let versions = versions(connection.dialect)
+            guard version <= versions.count else {
+                throw LedgerError(
+                    .newerSchema, "the tables have version \(version); this library knows \(versions.count)")
+            }
+            guard version < versions.count else { return }
+            for statement in versions[version...].joined() { _ = try connection.run(statement) }
+            _ = try connection.run(
+                found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
+                [.integer(Int64(versions.count))])
+        }
+    }
+
+    private static func first(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
+        let key = "PRIMARY KEY (environment, bundle_id, transaction_id"
+        return [
+            // All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. The account is who brought one first.
+            """
+            CREATE TABLE families (id \(dialect.rowNumber), account \(text), claimed_at BIGINT)
+            """,
+            "CREATE INDEX families_of_account ON families (account)",
+            // Every transaction id, original transaction id and previous original transaction id, and its family.
+            """
+            CREATE TABLE identifiers (\(transaction), family_id BIGINT NOT NULL REFERENCES families (id), \(key)))
+            """,
+            "CREATE INDEX identifiers_of_family ON identifiers (family_id)",
+            // What Apple has signed about a transaction: a row for each different content, with the date it was signed last.
+            """
+            CREATE TABLE evidence (\(transaction), variant BIGINT NOT NULL, signed_date BIGINT NOT NULL,
+                purchase \(text) NOT NULL, \(key), variant))
+            """,
+            // What Apple signed last about the renewal of a subscription. It names no app.
+            """
+            CREATE TABLE renewals (environment \(text) NOT NULL, original_transaction_id \(text) NOT NULL,
+                signed_date BIGINT NOT NULL, renewal \(text) NOT NULL,
+                PRIMARY KEY (environment, original_transaction_id))
+            """,
+            // What was granted. The quantity is what the account has now: 0 after a refund.
+            """
+            CREATE TABLE grants (\(transaction), product_id \(text) NOT NULL, account \(text) NOT NULL,
+                quantity BIGINT NOT NULL, granted_quantity BIGINT NOT NULL, granted_at BIGINT NOT NULL,
+                changed_at BIGINT NOT NULL, voided_at BIGINT, \(key)))
+            """,
+            "CREATE INDEX grants_of_account ON grants (account)",
+            // Purchases of an owner that begin later.
+            "CREATE TABLE beginnings (\(transaction), begins_at BIGINT NOT NULL, \(key)))",
+            "CREATE INDEX beginnings_due ON beginnings (begins_at)",
+            """
+            CREATE TABLE notifications (environment \(text) NOT NULL, uuid \(text) NOT NULL, type \(text) NOT NULL,
+                subtype \(text), transaction_id \(text), signed_date BIGINT, received_at BIGINT NOT NULL,
+                payload \(text), PRIMARY KEY (environment, uuid))
+            """,
+            """
+            CREATE TABLE answers (account \(text) NOT NULL, idempotency_key \(text) NOT NULL, request \(text) NOT NULL,
+                answer \(text) NOT NULL, answered_at BIGINT NOT NULL, PRIMARY KEY (account, idempotency_key))
+            """,
+            "CREATE INDEX answers_by_age ON answers (answered_at)",
+            // Who owned a family before, and why not any more.
+            """
+            CREATE TABLE transfers (id \(dialect.rowNumber), family_id BIGINT NOT NULL, from_account \(text) NOT NULL,
+                to_account \(text) NOT NULL, reason \(text) NOT NULL, transferred_at BIGINT NOT NULL)
+            """,
+            // The number of events of each account, which also orders the transactions that write them.
+            "CREATE TABLE accounts (account \(text) PRIMARY KEY, events BIGINT NOT NULL)",
+            // What the backend is told. A row is `pending`, `delivered` or `dead`.
+            """
+            CREATE TABLE outbox (id \(text) PRIMARY KEY, account \(text) NOT NULL, sequence BIGINT NOT NULL,
+                event \(text) NOT NULL, made_at BIGINT NOT NULL, state \(text) NOT NULL, attempts BIGINT NOT NULL,
+                due_at BIGINT NOT NULL, leased_until BIGINT NOT NULL, failure \(text), UNIQUE (account, sequence))
+            """,
+            "CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending'",
+            "CREATE INDEX outbox_pending ON outbox (account, sequence) WHERE state = 'pending'",
+            "CREATE INDEX outbox_dead ON outbox (made_at) WHERE state = 'dead'",
+            "CREATE INDEX outbox_by_age ON outbox (made_at)",
+        ]
+    }
+}

@@ -1,0 +1,71 @@
+import AppStoreReceipt
+import ServerText
+
+/// What identifies a transaction: the sandbox never meets production, and apps never meet each other.
+struct TransactionKey: Hashable, Comparable {
+    let environment: AppStoreEnvironment
+    let bundleID: UTF8Bytes
+    let transactionID: UTF8Bytes
+
+    init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
+        self.environment = environment
+        self.bundleID = UTF8Bytes(bundleID)
+        self.transactionID = UTF8Bytes(transactionID)
+    }
+
+    /// The values of the columns `environment`, `bundle_id` and `transaction_id`.
+    var columns: [SQLValue] {
+        [.text(environment.rawValue), .text(bundleID.string), .text(transactionID.string)]
+    }
+
+    /// An order in which every transaction takes its locks.
+    static func < (left: TransactionKey, right: TransactionKey) -> Bool {
+        left.sortKey.lexicographicallyPrecedes(right.sortKey)
+    }
+
+    // No id has NUL: see `LedgerText`.
+    private var sortKey: [UInt8] {
+        [environment.rawValue, bundleID.string, transactionID.string].flatMap { Array($0.utf8) + [0] }
+    }
+}
+
+/// The keys of a purchase.
+struct PurchaseKeys {
+    let transaction: TransactionKey
+    /// The original transaction, and the one before a migration. All belong to one family.
+    let relatives: [TransactionKey]
+
+    /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold. Apple signs none.
+    init?(_ purchase: Purchase) {
+        guard let environment = purchase.environment, let bundleID = purchase.bundleID,
+            LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
+        else { return nil }
+        func key(_ id: String) -> TransactionKey? {
+            guard LedgerText.isStorable(id) else { return nil }
+            return TransactionKey(environment: environment, bundleID: bundleID, transactionID: id)
+        }
+        guard let transaction = key(purchase.transactionID), let original = key(purchase.originalTransactionID) else {
+            return nil
+        }
+        self.transaction = transaction
+        relatives = [original, purchase.previousOriginalTransactionID.flatMap(key)].compactMap(\.self)
+    }
+
+    var all: [TransactionKey] { [transaction] + relatives }
+}
+
+/// The texts that the tables hold as keys.
+enum LedgerText {
+    /// PostgreSQL stores no NUL, and both databases keep keys short.
+    static let maximumByteCount = 255
+
+    static func isStorable(_ text: String) -> Bool {
+        1...maximumByteCount ~= text.utf8.count && !text.utf8.contains(0)
+    }
+
+    static func check(_ text: String, _ name: StaticString) throws(LedgerError) {
+        guard isStorable(text) else {
+            throw LedgerError(.invalidText, "\(name): 1 to \(maximumByteCount) bytes without NUL")
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import HTTPService
+import LedgerService
+
+/// The command `receipt-server`.
+package enum ReceiptServer {
+    package static let version = "0.1.0"
+
+    static let options: OptionTable = {
+        var options = ReceiptConfiguration.options + LedgerService.options + Service.options
+        options.append(.init("--help", "", "Prints this help."))
+        options.append(.init("--version", "", "Prints the version."))
+        return OptionTable(options)
+    }()
+
+    static var help: String {
+        """
+        receipt-server: answers what Apple's verifyReceipt answered, and verifies everything that Apple signs
+        for the App Store, without asking Apple.
+
+        usage: receipt-server [OPTION]...
+
+        POST /verifyReceipt             as Apple's server, for the environments of --environment
+        POST /production/verifyReceipt  as buy.itunes.apple.com
+        POST /sandbox/verifyReceipt     as sandbox.itunes.apple.com
+        POST /v1/verify                 any evidence; the answer is the verdict
+        POST /v1/entitlements           {"evidence":["…"],"at":"2025-01-31T12:00:00Z"}
+        GET  /healthz, /readyz
+
+        With --ledger, for those who have a token:
+
+        POST /v1/redeem                     {"account":"…","evidence":"…"}; grants each purchase once
+        GET  /v1/accounts/{id}/entitlements what an account owns
+        POST /v1/accounts/{id}/transfer     {"to":"…","reason":"…"}
+        DELETE /v1/accounts/{id}            forgets the account; its purchases stay spent
+        GET  /v1/events/dead                what the webhook did not take
+        POST /v1/events/{id}/send           sends an event again
+        POST /v1/notifications              for Apple: App Store Server Notifications, without a token
+
+        Options, each with the environment variable that has the same effect. A variable separates several
+        values by commas. An option on the command line counts instead of its variable.
+
+        \(options.help)
+
+        SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
+        SIGINT, 2 for a configuration with which it cannot start.
+        """
+    }
+
+    /// Runs the command.
+    ///
+    /// - Parameter print: Prints to standard output or, for an error, to standard error.
+    /// - Returns: The exit status.
+    package static func run(
+        _ arguments: [String], environment: (String) -> String?, print: (String, _ isError: Bool) -> Void
+    ) -> Int32 {
+        do throws(ConfigurationError) {
+            // Whatever else is wrong, these are answered.
+            if arguments.contains("--help") {
+                print(help, false)
+                return 0
+            }
+            if arguments.contains("--version") {
+                print("receipt-server \(version)", false)
+                return 0
+            }
+            let values = try options.read(arguments, environment: environment)
+            let configuration = try ReceiptConfiguration(values)
+            let log = ServiceLog(detail: try detail(values))
+            let state = ServiceState()
+            let receipts = try ReceiptRoutes(configuration)
+            let ledger = try LedgerService(values, receipts.verifier, log)
+            let routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
+            var service = try Service(values, routes, log, state)
+            service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
+            if let ledger {
+                service.reload = { ledger.reload() }
+                service.start = { () throws(ConfigurationError) in try ledger.start() }
+            }
+            warn(configuration, log)
+            try service.run()
+            return 0
+        } catch {
+            print("receipt-server: \(error)", true)
+            return 2
+        }
+    }
+
+    private static func detail(_ values: OptionTable.Values) throws(ConfigurationError) -> ServiceLog.Detail {
+        guard let text = values["--log"] else { return .problems }
+        guard let detail = ServiceLog.Detail(rawValue: text) else {
+            throw ConfigurationError("--log must be 'none', 'problems' or 'all', and is '\(text)'")
+        }
+        return detail
+    }
+
+    private static func warn(_ configuration: ReceiptConfiguration, _ log: ServiceLog) {
+        let environments = configuration.policy.environments
+        if configuration.policy.bundleIDs == nil {
+            log.write(
+                .warning, "no-bundle-id",
+                [
+                    (
+                        "message",
+                        .text(
+                            "receipts of every app are accepted: compare the bundle id in each answer, or pass --bundle-id"
+                        )
+                    )
+                ])
+        }
+        if environments.isSuperset(of: [.production, .sandbox]) {
+            log.write(
+                .warning, "both-environments",
+                [("message", .text("nobody pays in the sandbox: look at the environment in each answer"))])
+        }
+    }
+}

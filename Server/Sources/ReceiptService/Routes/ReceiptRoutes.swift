@@ -1,0 +1,82 @@
+package import AppStoreReceipt
+package import HTTPService
+
+/// The routes that verify, with their verifiers.
+package struct ReceiptRoutes: Sendable {
+    /// The verifier of `/v1`.
+    package let verifier: AppStoreVerifier
+    private let responders: [(path: String, responder: VerifyReceiptResponder)]
+
+    /// - Throws: The fault of a configuration that can accept nothing, or of a host that cannot verify.
+    package init(_ configuration: ReceiptConfiguration) throws(ConfigurationError) {
+        do throws(VerificationError) {
+            verifier = try AppStoreVerifier(policy: configuration.policy, trust: configuration.trust)
+            responders = try Self.responders(configuration)
+        } catch {
+            throw ConfigurationError("\(error.code): \(error)")
+        }
+    }
+
+    package var routes: [Route] {
+        responders.map { verifyReceiptRoute($0.path, $0.responder) } + [
+            verifyRoute(verifier), entitlementsRoute(verifier),
+        ]
+    }
+
+    /// One responder for the environments of the configuration, and one for each of Apple's two servers.
+    private static func responders(
+        _ configuration: ReceiptConfiguration
+    ) throws(VerificationError) -> [(String, VerifyReceiptResponder)] {
+        func responder(_ environments: Set<AppStoreEnvironment>) throws(VerificationError) -> VerifyReceiptResponder {
+            var policy = configuration.policy
+            policy.environments = environments
+            var responder = try VerifyReceiptResponder(policy: policy, trust: configuration.trust)
+            responder.fillsLatestReceiptInfo = configuration.fillsLatestReceiptInfo
+            responder.clock = policy.clock
+            return responder
+        }
+        let environments = configuration.policy.environments
+        var responders = [("/verifyReceipt", try responder(environments))]
+        // What Xcode signs is of neither environment.
+        let isOfApple = environments.isSubset(of: [.production, .sandbox])
+        for (name, environment) in [("production", AppStoreEnvironment.production), ("sandbox", .sandbox)] {
+            let own: Set = [environment]
+            responders.append(
+                ("/\(name)/verifyReceipt", isOfApple && environments != own ? try responder(own) : responders[0].1))
+        }
+        return responders
+    }
+
+    /// The verdicts of all verifiers.
+    package func metrics() -> [MetricFamily] {
+        var all = verifier.counts
+        var seen: Set<String> = []
+        // A responder that stands at two paths has one verifier.
+        for (_, responder) in responders
+        where seen.insert(responder.environments.map(\.rawValue).sorted().joined()).inserted {
+            let counts = responder.counts
+            all.verified += counts.verified
+            all.refused.merge(counts.refused, uniquingKeysWith: +)
+            all.chainCacheHits += counts.chainCacheHits
+            all.chainCacheMisses += counts.chainCacheMisses
+            all.chainCacheEvictions += counts.chainCacheEvictions
+        }
+        var verdicts = MetricFamily(
+            .counter, "receipt_server_verdicts_total", "Verdicts on evidence, by code; 'verified' for genuine evidence."
+        )
+        verdicts.add(all.verified, [("code", "verified")])
+        for (code, count) in all.refused.sorted(by: { $0.key < $1.key }) { verdicts.add(count, [("code", code)]) }
+        return [
+            verdicts,
+            MetricFamily(
+                .counter, "receipt_server_chain_cache_hits_total", "Certificate chains found in the cache.",
+                value: all.chainCacheHits),
+            MetricFamily(
+                .counter, "receipt_server_chain_cache_misses_total", "Certificate chains that were validated.",
+                value: all.chainCacheMisses),
+            MetricFamily(
+                .counter, "receipt_server_chain_cache_evictions_total", "Certificate chains removed from the cache.",
+                value: all.chainCacheEvictions),
+        ]
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+import TrialSupport
+
+@testable import HTTPService
+
+/// A daemon in this process, with routes of its own.
+@Suite(.serialized) struct HTTPDaemonTests {
+    private func daemon(_ routes: [Route], _ change: (inout ServiceLimits) -> Void = { _ in }) throws -> HTTPDaemon {
+        var limits = ServiceLimits()
+        limits.maximumConnectionCount = 100
+        limits.threadCount = 2
+        change(&limits)
+        return try HTTPDaemon(
+            #require(ListenAddress("127.0.0.1:0")), RouteTable(routes), limits, ServiceLog(detail: .none),
+            ServiceState())
+    }
+
+    private func echo(_ execution: Route.Execution) -> Route {
+        Route(
+            .only("POST"), "/v1/accounts/{id}/echo", execution: execution, headers: ["Authorization", "X-Empty"],
+            queryItems: ["at", "none"]
+        ) { request in
+            let parts = [
+                request.parameters[0], request.header("Authorization") ?? "-", request.header("X-Empty") ?? "-",
+                request.queryItem("at") ?? "-", request.queryItem("none") ?? "-",
+                String(decoding: request.body, as: UTF8.self),
+            ]
+            var response = Response(status: 201, body: Array(parts.joined(separator: "|").utf8))
+            response.headers = [("X-Own", "yes")]
+            return response
+        }
+    }
+
+    @Test(arguments: [Route.Execution.immediate, .queued])
+    func `a handler gets what its route reads`(execution: Route.Execution) throws {
+        let daemon = try daemon([echo(execution)])
+        let answer = try request(
+            "POST", "/v1/accounts/a%2Fb/echo?at=2025-01-31T12%3A00%3A00Z&other=1", Array("body".utf8),
+            headers: ["authorization: Bearer x", "X-Empty:", "X-Other: y"], port: daemon.address.port)
+        #expect(answer.status == 201)
+        #expect(answer.text == "a/b|Bearer x||2025-01-31T12:00:00Z|-|body")
+        #expect(answer.headers["x-own"] == "yes")
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
+    @Test func `handlers that wait run on the queue, and beyond its places the answer is 503`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+            usleep(700_000)
+            return Response(body: Array("{}".utf8))
+        }
+        let quick = Route(.only("GET"), "/quick") { _ in Response(body: Array("{}".utf8)) }
+        let daemon = try daemon([slow, quick]) { $0.queueCapacity = 3 }
+        let clients = try (0..<5).map { _ in try Client(port: daemon.address.port) }
+        for client in clients { client.send(requestBytes("POST", "/slow")) }
+        usleep(100_000)
+        let start = Date.now
+        #expect(try request("GET", "/quick", port: daemon.address.port).status == 200)
+        #expect(Date.now.timeIntervalSince(start) < 0.5)
+        let statuses = clients.compactMap { $0.receive()?.status }
+        #expect(statuses.sorted() == [200, 200, 200, 503, 503])
+        #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
+    @Test func `a stop waits for what is under way on the queue`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+            usleep(500_000)
+            return Response(body: Array("done".utf8))
+        }
+        let daemon = try daemon([slow])
+        let client = try Client(port: daemon.address.port)
+        client.send(requestBytes("POST", "/slow"))
+        usleep(100_000)
+        #expect(daemon.stop(within: .seconds(5)) == 0)
+        let answer = client.receive()
+        #expect(answer?.text == "done" && answer?.headers["connection"]?.lowercased() == "close")
+    }
+
+    @Test func `a stop without time ends the job that is under way, and cuts its connection`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+            usleep(500_000)
+            return Response(body: Array("done".utf8))
+        }
+        for _ in 0..<3 {
+            let daemon = try daemon([slow])
+            let clients = try (0..<3).map { _ in try Client(port: daemon.address.port) }
+            for client in clients { client.send(requestBytes("POST", "/slow")) }
+            usleep(100_000)
+            #expect(daemon.stop(within: .zero) == 3)
+            for client in clients { #expect(client.receive()?.text ?? "done" == "done") }
+        }
+    }
+
+    @Test func `a client that leaves while its request is queued is no fault`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+            usleep(200_000)
+            return Response(body: [UInt8](repeating: 1, count: 1 << 20))
+        }
+        let daemon = try daemon([slow])
+        for _ in 0..<20 { try Client(port: daemon.address.port).send(requestBytes("POST", "/slow")) }
+        let end = Date.now.addingTimeInterval(10)
+        while daemon.connectionCount > 0 || daemon.queue.occupiedCount > 0, Date.now < end { usleep(20_000) }
+        #expect(daemon.connectionCount == 0 && daemon.queue.occupiedCount == 0)
+        #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
+    @Test func `a port that is taken is an error in words`() throws {
+        let daemon = try daemon([])
+        defer { _ = daemon.stop(within: .zero) }
+        let error = #expect(throws: ListenError.self) {
+            try HTTPDaemon(
+                daemon.address, RouteTable([]), ServiceLimits(), ServiceLog(detail: .none), ServiceState())
+        }
+        #expect(error?.description == "cannot listen on \(daemon.address): Address already in use")
+    }
+}

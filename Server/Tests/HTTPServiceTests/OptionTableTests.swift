@@ -1,0 +1,87 @@
+import Testing
+
+@testable import HTTPService
+
+struct OptionTableTests {
+    private let table = OptionTable([
+        .init("--listen", "HOST:PORT", "Where to listen."),
+        .init("--bundle-id", "ID", isRepeatable: true, "An app."),
+        .init("--allow-rsa-1024", "", "Accept weak keys."),
+    ])
+
+    private func read(_ arguments: [String], _ environment: [String: String] = [:]) throws -> OptionTable.Values {
+        try table.read(arguments, environment: { environment[$0] })
+    }
+
+    @Test func `the variable of an option has its words`() {
+        #expect(
+            table.options.map(\.variable) == [
+                "RECEIPT_SERVER_LISTEN", "RECEIPT_SERVER_BUNDLE_ID", "RECEIPT_SERVER_ALLOW_RSA_1024",
+            ])
+    }
+
+    @Test func `a value follows its option, with a space or an equals sign`() throws {
+        let values = try read(["--listen", "a:1", "--bundle-id=x=y", "--bundle-id", "z", "--allow-rsa-1024"])
+        #expect(values["--listen"] == "a:1")
+        #expect(values.all("--bundle-id") == ["x=y", "z"])
+        #expect(values["--allow-rsa-1024"] != nil)
+    }
+
+    @Test func `a variable counts where its option is not given`() throws {
+        let environment = [
+            "RECEIPT_SERVER_LISTEN": "b:2", "RECEIPT_SERVER_BUNDLE_ID": "x,y", "RECEIPT_SERVER_ALLOW_RSA_1024": "true",
+        ]
+        let values = try read(["--listen", "a:1"], environment)
+        #expect(values["--listen"] == "a:1")
+        #expect(values.all("--bundle-id") == ["x", "y"])
+        #expect(values["--allow-rsa-1024"] != nil)
+        #expect(try read([], ["RECEIPT_SERVER_ALLOW_RSA_1024": "0"])["--allow-rsa-1024"] == nil)
+        #expect(try read([], ["RECEIPT_SERVER_LISTEN": ""])["--listen"] == nil)
+    }
+
+    @Test(arguments: [
+        (["--listen"], "--listen needs a value: HOST:PORT"), (["--listen=a", "--listen=b"], "--listen is given twice"),
+        (["--allow-rsa-1024=1"], "--allow-rsa-1024 takes no value"), (["x"], "'x' is no option; --help lists them"),
+        (["--Listen", "a"], "'--Listen' is no option; --help lists them"),
+    ])
+    func `wrong usage is refused in words`(arguments: [String], words: String) {
+        #expect(throws: ConfigurationError(words)) { try read(arguments) }
+    }
+
+    @Test func `a flag's variable is true or false`() {
+        #expect(throws: ConfigurationError("RECEIPT_SERVER_ALLOW_RSA_1024 must be 'true' or 'false', and is 'maybe'")) {
+            try read([], ["RECEIPT_SERVER_ALLOW_RSA_1024": "maybe"])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1:8080", "127.0.0.1", 8080), ("localhost:0", "localhost", 0), ("[::1]:65535", "::1", 65535),
+            ("0.0.0.0:80", "0.0.0.0", 80),
+        ] as [(String, String, UInt16)])
+    func `an address is a host and a port`(text: String, host: String, port: UInt16) throws {
+        let address = try #require(ListenAddress(text))
+        #expect(address.host == host && address.port == port)
+        #expect(address.description == text)
+    }
+
+    @Test(arguments: [
+        "", ":", "8080", ":8080", "host", "host:", "host:65536", "host:-1", "host:+1", "host:x", "::1:80", "[]:80",
+    ])
+    func `anything else is no address`(text: String) { #expect(ListenAddress(text) == nil) }
+
+    @Test(arguments: [
+        ("1", 1), ("10", 10), ("0", nil), ("11", nil), ("+5", nil), ("5x", nil), ("", nil),
+        ("99999999999999999999", nil),
+    ])
+    func `a number is in its range`(text: String, number: Int?) throws {
+        let values = try read(["--listen=\(text)"])
+        if let number {
+            #expect(try values.number("--listen", 1...10) == number)
+        } else {
+            #expect(throws: ConfigurationError("--listen must be a number from 1 to 10, and is '\(text)'")) {
+                try values.number("--listen", 1...10)
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Synchronization
+import Testing
+import TrialSupport
+
+/// What a server that is killed, or whose disk is full, has recorded.
+@Suite(.serialized) struct CrashTests {
+    private static let minted = Result { try MintedEvidence() }
+    private let evidence: MintedEvidence
+    private let file: String
+
+    init() throws {
+        evidence = try Self.minted.get()
+        file = evidence.path("ledger-\(UUID().uuidString).db")
+    }
+
+    /// What the clients know: what they sent, and what was answered.
+    private struct Clients {
+        var next = 1
+        /// The account of each transaction whose grant was acknowledged.
+        var granted: [Int: String] = [:]
+        /// Those that were sent and not answered, which clients send again.
+        var unanswered: [Int] = []
+        var failures: [String] = []
+
+        static func account(of transaction: Int) -> String { "account \(transaction % 20)" }
+    }
+
+    @Test func `a server that is killed under load loses no acknowledged grant, and grants none twice`() throws {
+        let rounds = 50
+        let receiver = try WebhookReceiver { _ in 200 }
+        let clients = Guarded(Clients())
+        for _ in 0..<rounds {
+            let server = try LedgerProcess(evidence, file, webhook: receiver.url)
+            let isOver = Atomic(false)
+            let threads = (0..<4).map { _ in
+                Thread { [evidence] in Self.load(evidence, server.port, clients, isOver) }
+            }
+            threads.forEach { $0.start() }
+            usleep(UInt32.random(in: 20_000...300_000))
+            server.kill()
+            isOver.store(true, ordering: .relaxed)
+            while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+        }
+        // What was not answered is sent again, and then everything is delivered.
+        let server = try LedgerProcess(evidence, file, webhook: receiver.url)
+        let client = try Client(port: server.port)
+        for transaction in clients.withLock(\.unanswered) {
+            Self.redeem(transaction, evidence, client, clients)
+        }
+        let ledger = try PurchaseLedger(file)
+        let deadline = Date.now.addingTimeInterval(60)
+        while try ledger.outboxCounts().pending > 0, Date.now < deadline { usleep(100_000) }
+        server.kill()
+
+        let state = clients.withLock { $0 }
+        print("ledger: killed \(rounds) times: \(state.granted.count) grants, \(receiver.received.count) deliveries")
+        #expect(state.failures.prefix(3) == [])
+        #expect(state.granted.count > rounds)
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT transaction_id, account, quantity FROM grants")
+        }
+        var recorded: [Int: String] = [:]
+        for row in rows {
+            recorded[Int(try row.text(0)) ?? 0] = try row.text(1)
+            #expect(try row.integer(2) == 1)
+        }
+        for (transaction, account) in state.granted { #expect(recorded[transaction] == account) }
+        #expect(recorded.count == state.next - 1)
+        // Each grant has one event, and each event was delivered.
+        let events = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT id FROM outbox")
+        }
+        #expect(events.count == recorded.count)
+        #expect(Set(try events.map { try $0.text(0) }) == Set(receiver.received.map(\.id)))
+    }
+
+    private static func load(
+        _ evidence: MintedEvidence, _ port: UInt16, _ clients: Guarded<Clients>,
+        _ isOver: borrowing Atomic<Bool>
+    ) {
+        guard let client = try? Client(port: port) else { return }
+        while !isOver.load(ordering: .relaxed) {
+            let transaction = clients.withLock { clients in
+                if let again = clients.unanswered.popLast() { return again }
+                clients.next += 1
+                return clients.next - 1
+            }
+            guard redeem(transaction, evidence, client, clients) else {
+                clients.withLock { $0.unanswered.append(transaction) }
+                return
+            }
+        }
+    }
+
+    /// Returns whether the request was answered.
+    @discardableResult
+    private static func redeem(
+        _ transaction: Int, _ evidence: MintedEvidence, _ client: Client, _ clients: Guarded<Clients>
+    ) -> Bool {
+        let account = Clients.account(of: transaction)
+        guard let coins = try? evidence.coins(transaction),
+            let answer = LedgerProcess.redeem(coins, for: account, over: client)
+        else { return false }
+        clients.withLock { clients in
+            switch answer.outcomes {
+            case ["granted"]:
+                if clients.granted.updateValue(account, forKey: transaction) != nil {
+                    clients.failures.append("\(transaction) was granted twice")
+                }
+            // It was granted by the request that was not answered.
+            case ["already-yours"]: clients.granted[transaction] = account
+            default: clients.failures.append("\(transaction): \(answer)")
+            }
+        }
+        return true
+    }
+
+    @Test func `a full disk gives 503, and loses nothing`() throws {
+        let server = try LedgerProcess(evidence, file, limit: 4000)
+        let client = try Client(port: server.port)
+        var granted: [Int] = []
+        var refused: [Int] = []
+        for transaction in 1...2000 where refused.count < 20 {
+            let answer = try #require(LedgerProcess.redeem(evidence.coins(transaction), for: "anna", over: client))
+            switch (answer.status, answer.outcomes) {
+            case (200, ["granted"]): granted.append(transaction)
+            case (503, []): refused.append(transaction)
+            default: Issue.record("\(transaction): \(answer)")
+            }
+        }
+        print("ledger: full disk after \(granted.count) grants")
+        #expect(granted.count > 10 && refused.count == 20)
+        #expect(try request("GET", "/healthz", port: server.port).status == 200)
+        server.kill()
+        // With room again, what was granted is there, and what was not can be.
+        let second = try LedgerProcess(evidence, file)
+        let other = try Client(port: second.port)
+        for (transactions, outcome) in [(granted, "already-yours"), (refused, "granted")] {
+            for transaction in transactions {
+                let answer = try #require(LedgerProcess.redeem(evidence.coins(transaction), for: "anna", over: other))
+                #expect(answer.outcomes == [outcome], "\(transaction)")
+            }
+        }
+        second.kill()
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `a stopped database gives 503, and loses nothing`() throws {
+        let database = try PostgreSQLServer()
+        let server = try LedgerProcess(evidence, database.makeDatabase())
+        let client = try Client(port: server.port)
+        func redeem(_ transaction: Int) throws -> (status: Int, outcomes: [String]) {
+            try #require(LedgerProcess.redeem(evidence.coins(transaction), for: "anna", over: client))
+        }
+        for transaction in 1...5 { #expect(try redeem(transaction).outcomes == ["granted"]) }
+        database.stop()
+        for transaction in 4...8 { #expect(try redeem(transaction).status == 503) }
+        #expect(try request("GET", "/healthz", port: server.port).status == 200)
+        try database.start()
+        for transaction in 1...8 {
+            #expect(try redeem(transaction).outcomes == [transaction <= 5 ? "already-yours" : "granted"])
+        }
+        server.kill()
+    }
+}

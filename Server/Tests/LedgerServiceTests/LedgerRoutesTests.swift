@@ -1,0 +1,238 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import HTTPService
+@testable import LedgerService
+@testable import PurchaseLedger
+import Testing
+import TrialSupport
+
+/// Minted once: keys take time.
+private let minted = Result { try MintedEvidence() }
+
+/// The routes of a ledger, called without a network.
+struct LedgerRoutesTests {
+
+    private let evidence: MintedEvidence
+    private let folder: URL
+    private let tokens: AccessTokens
+    private let table: RouteTable
+    private let ledger: PurchaseLedger
+
+    init() throws {
+        evidence = try minted.get()
+        folder = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = folder.appending(path: "tokens").path
+        try "# the backend\n\(Self.key)\n\(Self.supportKey) read,transfer,delete\n".write(
+            toFile: file, atomically: true, encoding: .utf8)
+        tokens = try AccessTokens(file: file)
+        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
+        var routes = LedgerRoutes(ledger, verifier, tokens, ServiceLog(detail: .none) { _ in })
+        routes.clock = { Instant(millisecondsSince1970: 1_750_000_000_000) }
+        table = RouteTable(routes.routes)
+    }
+
+    private static let key = "token-of-the-backend-1234"
+    private static let supportKey = "token-of-support-56789012"
+
+    private func send(
+        _ method: String, _ path: String, _ body: String = "", token: String? = key, query: [String: String] = [:]
+    ) -> Response {
+        var fields = query.map { Request.Field(.query, $0, $1) }
+        if let token { fields.append(.init(.header, "Authorization", "Bearer \(token)")) }
+        return table.answer(Request(method: method, path: path, fields: fields, body: Array(body.utf8)))
+    }
+
+    private func object(_ response: Response) throws -> [String: Any] {
+        try #require(JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
+    }
+
+    private func redeem(_ evidence: String, _ account: String, _ members: String = "") throws -> [String] {
+        let response = send(
+            "POST", "/v1/redeem", #"{"account":"\#(account)","evidence":"\#(evidence)"\#(members)}"#)
+        #expect(response.status == 200)
+        let outcomes = try #require(object(response)["outcomes"] as? [[String: Any]])
+        return outcomes.compactMap { $0["outcome"] as? String }
+    }
+
+    private func transaction(_ id: String, _ change: (inout JWSBuilder) -> Void = { _ in }) throws -> String {
+        try evidence.transaction {
+            $0.transactionID = id
+            $0.originalTransactionID = id
+            $0.productType = .consumable
+            change(&$0)
+        }
+    }
+
+    // MARK: Redeeming
+
+    @Test func `a purchase is redeemed once, for one account`() throws {
+        let coins = try transaction("1")
+        let first = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(coins)","idempotency_key":"k"}"#)
+        let answer = try object(first)
+        let outcome = try #require((answer["outcomes"] as? [[String: Any]])?.first)
+        #expect(outcome["transaction_id"] as? String == "1" && outcome["product_id"] as? String == "pro")
+        #expect(outcome["outcome"] as? String == "granted" && outcome["may_finish"] as? Bool == true)
+        #expect(outcome["quantity"] as? Int == 1 && outcome["environment"] as? String == "production")
+        #expect(answer["repeated"] as? Bool == false)
+        #expect(try redeem(coins, "anna", #","idempotency_key":"k""#) == ["granted"])
+        #expect(try redeem(coins, "anna") == ["already-yours"])
+        #expect(try redeem(coins, "ben") == ["belongs-to-another"])
+    }
+
+    @Test func `the token with which the app bought decides, if the caller names one`() throws {
+        let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
+        let coins = try transaction("1") { $0.appAccountToken = token }
+        #expect(try redeem(coins, "ben", #","account_token":"00000000-1c5d-4b0e-8a57-3d0b8d1b6f00""#) == ["not-yours"])
+        #expect(try redeem(coins, "anna", #","account_token":"\#(token.uppercased())""#) == ["granted"])
+    }
+
+    @Test(arguments: [
+        ("", 400, "invalid-request"), ("{}", 400, "invalid-request"), (#"{"account":"a"}"#, 400, "invalid-request"),
+        (#"{"account":7,"evidence":"x"}"#, 400, "invalid-request"),
+        (#"{"account":"a","account":"b","evidence":"x"}"#, 400, "invalid-request"),
+        (#"{"account":"a","evidence":"no evidence"}"#, 400, "unrecognized-form"),
+        (#"{"account":"","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
+        (#"{"account":"a\u0000b","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
+        (#"{"account":"a","evidence":"EVIDENCE","idempotency_key":""}"#, 400, "invalid-text"),
+    ])
+    func `a request that cannot be read is refused`(body: String, status: Int, code: String) throws {
+        let response = send(
+            "POST", "/v1/redeem", body.replacingOccurrences(of: "EVIDENCE", with: try transaction("1")))
+        #expect(response.status == status)
+        let error = try #require(object(response)["error"] as? [String: Any])
+        #expect(error["code"] as? String == code)
+    }
+
+    @Test func `forged evidence is refused, and grants nothing`() throws {
+        let stranger = try TestCertificateAuthority(.ellipticCurve)
+        let forged = try JWSBuilder.transaction(
+            bundleID: MintedEvidence.bundleID, productID: "pro", transactionID: "1"
+        ).signed(by: stranger)
+        let response = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(forged)"}"#)
+        #expect(response.status == 403)
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+    }
+
+    @Test func `an idempotency key of another request is a conflict`() throws {
+        #expect(try redeem(transaction("1"), "anna", #","idempotency_key":"k""#) == ["granted"])
+        let other = try transaction("2")
+        let response = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(other)","idempotency_key":"k"}"#)
+        #expect(response.status == 409 && response.code == "idempotency-key-reused")
+    }
+
+    // MARK: Accounts
+
+    @Test func `an account's entitlements at a date`() throws {
+        let monthly = try transaction("1") {
+            $0.productType = .autoRenewableSubscription
+            $0.purchaseDate = Instant(millisecondsSince1970: 1_749_900_000_000)
+            $0.expiresDate = Instant(millisecondsSince1970: 1_752_500_000_000)
+        }
+        #expect(try redeem(monthly, "an na") == ["granted"])
+        func access(_ query: [String: String]) throws -> String? {
+            let response = send("GET", "/v1/accounts/an%20na/entitlements", query: query)
+            #expect(response.status == 200)
+            return try (object(response)["items"] as? [[String: Any]])?.first?["access"] as? String
+        }
+        #expect(try access([:]) == "active")
+        #expect(try access(["at": "2026-01-01"]) == "expired")
+        #expect(try access(["environment": "sandbox"]) == nil)
+        #expect(send("GET", "/v1/accounts/a/entitlements", query: ["at": "soon"]).status == 400)
+        #expect(send("GET", "/v1/accounts/a/entitlements", query: ["environment": "moon"]).status == 400)
+    }
+
+    @Test func `support gives purchases to another account, and forgets accounts`() throws {
+        let coins = try transaction("1")
+        #expect(try redeem(coins, "anna") == ["granted"])
+        let body = #"{"to":"ben","reason":"ticket 7","transaction_id":"1"}"#
+        #expect(send("POST", "/v1/accounts/anna/transfer", body).status == 403)
+        let transfer = send("POST", "/v1/accounts/anna/transfer", body, token: Self.supportKey)
+        #expect(transfer.status == 200)
+        #expect(try object(transfer)["purchases"] as? Int == 1)
+        #expect(send("POST", "/v1/accounts/anna/transfer", body, token: Self.supportKey).status == 404)
+        #expect(try redeem(coins, "ben") == ["already-yours"])
+        #expect(send("DELETE", "/v1/accounts/ben").status == 403)
+        let name = try object(send("DELETE", "/v1/accounts/ben", token: Self.supportKey))["forgotten_as"] as? String
+        #expect(name?.hasPrefix("forgotten-") == true)
+        #expect(send("DELETE", "/v1/accounts/ben", token: Self.supportKey).status == 404)
+        #expect(try redeem(coins, "ben") == ["belongs-to-another"])
+    }
+
+    // MARK: Notifications and events
+
+    @Test func `notifications need no token, and a refund takes back what was granted`() throws {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        let refunded = try transaction("1") {
+            $0.signedDate = Instant(millisecondsSince1970: 1_749_999_000_000)
+            $0.revocationDate = Instant(millisecondsSince1970: 1_749_998_000_000)
+        }
+        let notification = try JWSBuilder.notification(
+            .refund, bundleID: MintedEvidence.bundleID, transaction: refunded,
+            signedDate: Instant(millisecondsSince1970: 1_749_999_000_000)
+        ).signed(by: evidence.ellipticAuthority)
+        for _ in 0..<2 {
+            let response = send(
+                "POST", "/v1/notifications", #"{"signedPayload":"\#(notification)"}"#, token: nil)
+            #expect(response.status == 200)
+        }
+        #expect(try redeem(transaction("1"), "anna") == ["revoked"])
+        #expect(send("POST", "/v1/notifications", try transaction("2"), token: nil).code == "not-a-notification")
+        #expect(send("POST", "/v1/notifications", "{}", token: nil).status == 400)
+    }
+
+    @Test func `dead letters are seen and sent again`() throws {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        let taken = try ledger.takeEvents(limit: 8, lease: .seconds(1), at: .now)
+        try ledger.record(taken.map { ($0, "status 500") }, maximumAttempts: 1, at: .now)
+        let events = try #require(object(send("GET", "/v1/events/dead"))["events"] as? [[String: Any]])
+        #expect(events.count == 1 && events[0]["failure"] as? String == "status 500")
+        #expect((events[0]["event"] as? [String: Any])?["account"] as? String == "anna")
+        let id = try #require(events[0]["id"] as? String)
+        #expect(send("POST", "/v1/events/\(id)/send").status == 202)
+        #expect(send("POST", "/v1/events/none/send").status == 404)
+        #expect(try ledger.outboxCounts() == (1, 0))
+    }
+
+    // MARK: Tokens
+
+    @Test func `every route but that of notifications needs a token with its scope`() throws {
+        let scopes: [(method: String, path: String, scope: TokenScope)] = [
+            ("POST", "/v1/redeem", .redeem), ("GET", "/v1/accounts/a/entitlements", .read),
+            ("POST", "/v1/accounts/a/transfer", .transfer), ("DELETE", "/v1/accounts/a", .delete),
+            ("GET", "/v1/events/dead", .events), ("POST", "/v1/events/a/send", .events),
+        ]
+        let file = folder.appending(path: "tokens").path
+        try TokenScope.allCases.map { "token-with-scope-\($0.rawValue) \($0.rawValue)" }.joined(separator: "\n").write(
+            toFile: file, atomically: true, encoding: .utf8)
+        try tokens.reload()
+        for (method, path, needed) in scopes {
+            for token in [nil, "", "token-with-scope-", "token-with-scope-redeem ", Self.key] {
+                let response = send(method, path, token: token)
+                #expect(response.status == 401 && response.headers.map(\.name) == ["WWW-Authenticate"], "\(path)")
+            }
+            for scope in TokenScope.allCases {
+                let response = send(method, path, token: "token-with-scope-\(scope.rawValue)")
+                #expect((response.status == 403) == (scope != needed), "\(path) \(scope)")
+                #expect(response.status != 401, "\(path) \(scope)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("", "no token"), ("# nothing\n\n", "no token"), ("short\n", "line 1: a token must have"),
+        ("token-of-the-backend-1234 everything\n", "line 1: an unknown scope"),
+        ("token-of-the-backend-1234 read write\n", "nothing else"),
+        ("token-of-the-backend-1234\ntoken-of-the-backend-1234 read\n", "line 2: the token is there twice"),
+    ])
+    func `a faulty file of tokens changes nothing, and no message has a token`(text: String, message: String) throws {
+        try text.write(toFile: folder.appending(path: "tokens").path, atomically: true, encoding: .utf8)
+        let error = #expect(throws: ConfigurationError.self) { try tokens.reload() }
+        #expect(error?.description.contains(message) == true)
+        #expect(error?.description.contains("1234") == false && error?.description.contains("short") == false)
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+    }
+}

@@ -1,0 +1,84 @@
+import CChildProcess
+import Foundation
+import Synchronization
+
+/// A program of its own, with a pipe to its input and one from its output.
+///
+/// Foundation's `Process` gives a child the blocked signals of the thread that starts it, and a socket that it waits for until the child's own children have closed it, too.
+package final class ChildProcess: Sendable {
+    package let id: Int32
+    private let input: Int32
+    private let output: Int32
+    private let status = Guarded<Int32?>(nil)
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) { self.description = description }
+    }
+
+    package init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        var texts = (arguments.map { strdup($0) } + [nil], variables.map { strdup($0) } + [nil])
+        defer {
+            texts.0.forEach { free($0) }
+            texts.1.forEach { free($0) }
+        }
+        var (input, output): (Int32, Int32) = (-1, -1)
+        id = ledger_spawn(&texts.0, &texts.1, &input, &output)
+        (self.input, self.output) = (input, output)
+        guard id > 0 else { throw Failure(description: "\(arguments[0]) cannot be started") }
+    }
+
+    deinit {
+        closeInput()
+        close(output)
+    }
+
+    package func write(_ text: String) { _ = Foundation.write(input, text, text.utf8.count) }
+
+    private let isInputClosed = Atomic(false)
+
+    package func closeInput() { if !isInputClosed.exchange(true, ordering: .relaxed) { close(input) } }
+
+    /// Returns what the child writes, up to the next end of a line; `nil` at the end of its output.
+    package func readLine() -> String? {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output, &byte, 1) == 1 {
+            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+
+    package func readAll() -> String {
+        var lines: [String] = []
+        while let line = readLine() { lines.append(line) }
+        return lines.joined(separator: "\n")
+    }
+
+    package func signal(_ signal: Int32) { kill(id, signal) }
+
+    /// Waits for the end, and returns the status as `waitpid` gives it.
+    @discardableResult
+    package func wait() -> Int32 {
+        status.withLock { status in
+            if let status { return status }
+            var found: Int32 = 0
+            while waitpid(id, &found, 0) < 0, errno == EINTR {}
+            status = found
+            return found
+        }
+    }
+
+    /// Runs a program to its end, and returns its output.
+    @discardableResult
+    package static func run(_ arguments: [String]) throws -> String {
+        let process = try ChildProcess(arguments)
+        process.closeInput()
+        let output = process.readAll()
+        guard process.wait() == 0 else { throw Failure(description: "\(arguments): \(output)") }
+        return output
+    }
+}

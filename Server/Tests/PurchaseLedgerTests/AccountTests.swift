@@ -1,0 +1,66 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import Testing
+
+@Suite struct AccountTests {
+    @Test(arguments: Place.available)
+    func `an operator gives purchases to another account, and both are told`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(1)))
+            #expect(try ledger.outcomes(receipt, for: "anna", at: day(1)) == [.granted, .granted])
+            let id = subscription.firstPeriod.transactionID
+            let reason = "support: bought while signed in as anna"
+            #expect(
+                try ledger.transfer(from: "anna", to: "ben", transactionID: id, reason: reason, at: day(2)) == 1)
+            #expect(try ledger.outcomes(receipt, for: "anna", at: day(3)) == [.alreadyYours, .belongsToAnother])
+            #expect(try ledger.outcomes(receipt, for: "ben", at: day(3)) == [.belongsToAnother, .alreadyYours])
+            let second = try history.evidence(renewal, signedAt: day(31))
+            #expect(try ledger.outcomes(second, for: "ben", at: day(31)) == [.granted])
+            #expect(try ledger.transfer(from: "anna", to: "ben", reason: reason, at: day(32)) == 1)
+            #expect(try ledger.entitlements(of: "anna", at: day(32)).items.isEmpty)
+            #expect(
+                try ledger.events().filter { $0.account == "anna" }.map(\.kind) == [
+                    .granted, .granted, .revoked, .revoked,
+                ])
+            #expect(try ledger.events().filter { $0.account == "ben" }.map(\.kind) == [.granted, .granted, .granted])
+            let state = try LedgerState(ledger)
+            #expect(state.grants[coins.transactionID] == .init(account: "ben", quantity: 3))
+            #expect(try ledger.stateByEvents().grants.count == 3)
+            for (from, to) in [("anna", "ben"), ("nobody", "ben")] {
+                let error = #expect(throws: LedgerError.self) {
+                    try ledger.transfer(from: from, to: to, reason: reason)
+                }
+                #expect(error?.code == .notFound)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a forgotten account leaves its transactions spent`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(1)) == [.granted])
+            let name = try ledger.forget("anna")
+            for table in ["families", "grants", "answers", "outbox", "accounts"] {
+                let rows = try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run("SELECT 1 FROM \(table) WHERE account = 'anna'")
+                }
+                #expect(rows.isEmpty, "\(table)")
+            }
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(2)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(evidence, for: "ben", at: day(2)) == [.belongsToAnother])
+            // The customer comes back.
+            try ledger.transfer(from: name, to: "anna", reason: "support", at: day(3))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(3)) == [.alreadyYours])
+            let error = #expect(throws: LedgerError.self) { try ledger.forget("nobody") }
+            #expect(error?.code == .notFound)
+        }
+    }
+}

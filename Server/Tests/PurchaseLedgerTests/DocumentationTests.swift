@@ -1,0 +1,88 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+@testable import PurchaseLedger
+import Testing
+
+/// The statements of `LEDGER.md`.
+@Suite struct DocumentationTests {
+    private let text: String
+
+    init() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../LEDGER.md")
+        text = try String(contentsOf: file, encoding: .utf8)
+    }
+
+    /// The statements under a heading.
+    private func statements(_ heading: String) throws -> [String] {
+        let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
+        let blocks = section.components(separatedBy: "```sql\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```").first
+        }
+        let all = blocks.flatMap { $0.components(separatedBy: ";") }
+        return all.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
+    }
+
+    private func run(_ statement: String, _ ledger: PurchaseLedger) throws -> [SQLRow] {
+        try ledger.store.write { (connection) throws(LedgerError) in try connection.run(statement) }
+    }
+
+    @Test(arguments: Place.available)
+    func `wrong grants are undone by a query, and no signature gives them back`(_ place: Place) throws {
+        let statements = try statements("Undoing wrong grants")
+        try #require(statements.count == 2)
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let granted = Instant(millisecondsSince1970: 1_750_000_000_001)
+            let coins = history.buyNonConsumable("com.example.coins", at: day(0))
+            let other = history.buyNonConsumable("com.example.other", at: day(0))
+            let evidence = try Minted.evidence(history.receipt(signedAt: day(1), of: [coins, other]))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.granted, .granted])
+            #expect(try run(statements[0], ledger).map { try $0.text(1) } == [coins.transactionID])
+            _ = try run(statements[1], ledger)
+            #expect(try run(statements[0], ledger).isEmpty)
+            #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.revoked, .alreadyYours])
+            #expect(try ledger.entitlements(of: "anna", at: granted).activeProductIDs == ["com.example.other"])
+            history.refund(coins, at: day(2))
+            history.reverseRefund(of: coins, at: day(3))
+            for notification in try history.verifiedNotifications(through: day(4)) {
+                try ledger.record(notification, at: granted)
+            }
+            #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.revoked, .alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `transactions that were spent before are spent`(_ place: Place) throws {
+        let statements = try statements("Coming from a table of verifyReceipt answers")
+        try #require(statements.count == 4)
+        try place.withLedger { ledger in
+            for statement in statements { _ = try run(statement, ledger) }
+            var builder = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: "com.example.coins", transactionID: "340000000000001")
+            builder.originalTransactionID = "340000000000001"
+            builder.productType = .consumable
+            builder.quantity = 3
+            let evidence = try Minted.evidence(builder)
+            #expect(try ledger.outcomes(evidence, for: "ben", at: .now) == [.belongsToAnother])
+            #expect(try ledger.outcomes(evidence, for: "anna", at: .now) == [.alreadyYours])
+            #expect(try ledger.events().isEmpty)
+        }
+    }
+
+    @Test func `the tables and the outcomes of the page are those of the library`() throws {
+        try Place.sqlite.withLedger { ledger in
+            let rows = try run("SELECT name FROM sqlite_master WHERE type = 'table'", ledger)
+            let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("Tables") })
+            let described = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
+                $0.split(separator: "`").dropFirst().first.map(String.init)
+            }
+            #expect(described.sorted() == (try rows.map { try $0.text(0) }.sorted()))
+        }
+        let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("Outcomes") })
+        for outcome in Outcome.allCases {
+            let row = section.split(separator: "\n").first { $0.hasPrefix("| `\(outcome.rawValue)`") }
+            #expect(row?.contains(outcome.mayFinish ? "| yes |" : "| no") == true, "\(outcome)")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import AppStoreReceipt
+@testable import PurchaseLedger
+
+/// The ledger without a database: it keeps everything that it was ever told, and computes everything anew.
+struct LedgerModel {
+    private var purchases: [Purchase] = []
+    private var renewals: [SubscriptionRenewal] = []
+    /// Who brought a transaction first, in the order in which it happened.
+    private var claims: [(transaction: String, account: String)] = []
+    /// By transaction.
+    private(set) var grants: [String: LedgerState.Row] = [:]
+
+    var state: LedgerState {
+        var state = LedgerState()
+        for (transaction, grant) in grants { state.set(grant.quantity, of: transaction, for: grant.account) }
+        return state
+    }
+
+    mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
+        purchases += evidence.purchases.map(\.purchase)
+        renewals += evidence.renewals.map(SubscriptionRenewal.init)
+        settle(preferring: evidence, at: now)
+    }
+
+    mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
+        purchases += evidence.purchases.map(\.purchase)
+        for purchase in evidence.purchases where owner(of: purchase.transactionID) == nil {
+            claims.append((purchase.transactionID, account))
+        }
+        let before = Set(grants.keys)
+        settle(preferring: evidence, at: now)
+        let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
+        return evidence.purchases.map { purchase in
+            let id = purchase.transactionID
+            guard let item = items.first(where: { $0.transactionID == id }) else { return .undetermined }
+            let same = items.filter { $0.firstTransactionID == item.firstTransactionID }.map(\.transactionID)
+            let existing = same.compactMap { grants[$0] }
+            if !existing.isEmpty {
+                let own = existing.filter { $0.account == account }
+                if own.isEmpty { return .belongsToAnother }
+                if grants[id] != nil, !before.contains(id) { return .granted }
+                return own.contains { $0.quantity > 0 } ? .alreadyYours : .revoked
+            }
+            if owner(of: id) != account { return .belongsToAnother }
+            switch item.access {
+            case .notYet: return .tooEarly
+            case .expired, .upgraded: return .expired
+            case .revoked, .consumable: return .revoked
+            default: return .undetermined
+            }
+        }
+    }
+
+    func entitlements(of account: String, at date: Instant) -> Entitlements {
+        Entitlements(
+            trustingStored: purchases.filter { owner(of: $0.transactionID) == account }, renewals: renewals, at: date)
+    }
+
+    /// The account of the first claim in the family of a transaction.
+    private func owner(of transaction: String) -> String? {
+        var family: Set<String> = [transaction]
+        var count = 0
+        while family.count != count {
+            count = family.count
+            for purchase in purchases {
+                let ids = [
+                    purchase.transactionID, purchase.originalTransactionID, purchase.previousOriginalTransactionID,
+                ].compactMap(\.self)
+                if !family.isDisjoint(with: ids) { family.formUnion(ids) }
+            }
+        }
+        return claims.first { family.contains($0.transaction) }?.account
+    }
+
+    private mutating func settle(preferring evidence: VerifiedEvidence, at now: Instant) {
+        let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
+        let brought = Set(evidence.transactionIDs)
+        // Only what the evidence is about can change: time alone grants nothing.
+        let touched = Set(evidence.purchases.map { family(of: $0.transactionID, items) })
+        for (first, group) in Dictionary(grouping: items, by: \.firstTransactionID)
+        where touched.contains(family(of: first, items)) {
+            guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first else { continue }
+            let quantity: Int64
+            switch item.access {
+            case .consumable(let left): quantity = Int64(left)
+            case .active, .owned, .lengthUnknown: quantity = Int64(item.quantity)
+            case .revoked: quantity = 0
+            default: continue
+            }
+            let existing = group.map(\.transactionID).filter { grants[$0] != nil }
+            for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }
+            if existing.isEmpty, quantity > 0, let account = owner(of: item.transactionID) {
+                grants[item.transactionID] = .init(account: account, quantity: quantity)
+            }
+        }
+    }
+
+    /// In these histories, all transactions of a family have one original transaction.
+    private func family(of transaction: String, _ items: [Entitlements.Item]) -> String {
+        items.first { $0.transactionID == transaction }?.originalTransactionID ?? transaction
+    }
+}

@@ -1,0 +1,141 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Synchronization
+import Testing
+
+@Suite(.serialized) struct OutboxTests {
+    private static let secret = Array("a secret of a test".utf8)
+
+    /// Redeems one consumable for each account, in their order.
+    private func redeem(_ ledger: PurchaseLedger, _ accounts: [String]) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for account in accounts {
+            let transaction = history.buyConsumable("coins", at: day(0))
+            _ = try ledger.redeem(history.evidence(transaction, signedAt: day(1)), for: account, at: day(1))
+        }
+    }
+
+    /// Delivers until a condition holds, at most 20 seconds.
+    private func deliver(
+        _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, until isDone: () throws -> Bool
+    ) throws {
+        let webhook = try Webhook(url: receiver.url, secret: Self.secret)
+        let delivery = EventDelivery(ledger, to: webhook, maximumAttempts: attempts, lease: .seconds(2))
+        let thread = Thread { delivery.run { _ in } }
+        thread.start()
+        let deadline = ContinuousClock.now + .seconds(20)
+        while try !isDone(), ContinuousClock.now < deadline { usleep(20_000) }
+        delivery.stop()
+        while !thread.isFinished { usleep(10_000) }
+    }
+
+    @Test(arguments: Place.available)
+    func `each event is delivered with its signature, those of an account in their order`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, (0..<30).map { "account \($0 % 3)" })
+            let receiver = try WebhookReceiver { _ in 200 }
+            try deliver(ledger, to: receiver) { try ledger.outboxCounts().pending == 0 }
+            let received = receiver.received
+            #expect(received.map(\.id).sorted() == (try ledger.events().map(\.id).sorted()))
+            let events: [LedgerEvent] = try received.map { try StoredJSON.decode($0.body) }
+            for (_, events) in Dictionary(grouping: events, by: \.account) {
+                #expect(events.map(\.sequence) == Array(1...10))
+            }
+            for request in received {
+                let parts = request.signature.split(separator: ",").map {
+                    $0.split(separator: "=").last.map(String.init) ?? ""
+                }
+                let text = Array("\(parts.first ?? "").\(request.body)".utf8)
+                #expect(try SHA256.authenticationCode(of: text, key: Self.secret) == parts.last)
+                #expect(abs((Int64(parts.first ?? "") ?? 0) - Instant.now.secondsSince1970) < 60)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an event that fails is sent again, and the account's next events wait for it`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna", "anna", "ben"])
+            let first = try #require(ledger.events().first { $0.account == "anna" }).id
+            let failures = Guarded(2)
+            let receiver = try WebhookReceiver { id in
+                id == first
+                    && failures.withLock {
+                        $0 -= 1; return $0 >= 0
+                    } ? 500 : 200
+            }
+            try deliver(ledger, to: receiver) { try ledger.outboxCounts().pending == 0 }
+            let ids = receiver.received.map(\.id)
+            let events = try ledger.events()
+            #expect(ids.filter { $0 == first }.count == 3 && ids.count == 5)
+            // Ben's event did not wait.
+            #expect(ids.firstIndex(of: events[2].id) ?? 9 < 3)
+            #expect(ids.last == events[1].id)
+        }
+    }
+
+    @Test func `what cannot be delivered is a dead letter, which an operator sends again`() throws {
+        try Place.sqlite.withLedger { ledger in
+            try redeem(ledger, ["anna", "anna"])
+            let first = try ledger.events()[0].id
+            let isBroken = Atomic(true)
+            let receiver = try WebhookReceiver { id in
+                id == first && isBroken.load(ordering: .relaxed) ? 307 : 200
+            }
+            // A redirect is no delivery, and is not followed.
+            try deliver(ledger, to: receiver, attempts: 2) { try ledger.outboxCounts() == (0, 1) }
+            let letters = try ledger.deadLetters()
+            #expect(letters.map(\.id) == [first] && letters.map(\.failure) == ["status 307"])
+            // The account's next event was delivered.
+            #expect(receiver.received.map(\.id).contains(try ledger.events()[1].id))
+            isBroken.store(false, ordering: .relaxed)
+            try ledger.sendAgain(eventID: first)
+            try deliver(ledger, to: receiver) { try ledger.outboxCounts() == (0, 0) }
+            #expect(try ledger.deadLetters().isEmpty && receiver.received.last?.id == first)
+            let error = #expect(throws: LedgerError.self) { try ledger.sendAgain(eventID: "none") }
+            #expect(error?.code == .notFound)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the events of a server that crashed are delivered by another`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            let now = Instant.now
+            // The first server has taken the event and is gone.
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(100), at: now).count == 1)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(100), at: now + .seconds(99)).isEmpty)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(100), at: now + .seconds(100)).count == 1)
+        }
+    }
+
+    @Test func `two servers deliver each event once while both run`() throws {
+        try (Place.available.last ?? .sqlite).withLedger { ledger in
+            try redeem(ledger, (0..<40).map { "account \($0)" })
+            let taken = Guarded<[String]>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                for _ in 0..<5 {
+                    let events = (try? ledger.takeEvents(limit: 4, lease: .seconds(100), at: .now)) ?? []
+                    taken.withLock { $0 += events.map(\.id) }
+                }
+            }
+            #expect(taken.withLock { Set($0).count == $0.count })
+        }
+    }
+
+    @Test func `a webhook is HTTPS, or this machine`() {
+        for url in [
+            "http://example.com/", "ftp://localhost/", "file:///etc/passwd", "example.com", "", "https://",
+            "http://localhost.example.com/", "http://127.0.0.1@example.com/", "http://127.0.0.2/",
+        ] {
+            #expect(throws: LedgerError.self, "\(url)") { try Webhook(url: url, secret: Self.secret) }
+        }
+        for url in ["https://example.com/hook", "http://localhost:8080/", "http://127.0.0.1:1/", "http://[::1]/"] {
+            #expect(throws: Never.self, "\(url)") { try Webhook(url: url, secret: Self.secret) }
+        }
+        #expect(throws: LedgerError.self) { try Webhook(url: "https://example.com", secret: [1, 2, 3]) }
+    }
+}

@@ -1,0 +1,303 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import PurchaseLedger
+import Testing
+
+/// One purchase that an account brings, and what it is told.
+struct OutcomeCase: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    /// Builds the purchase, and returns the transaction that is brought.
+    let purchase: @Sendable (inout PurchaseHistory) -> PurchaseHistory.Transaction
+    var signed = 1.0
+    var brought = 1.0
+    var token: String?
+    let outcome: Outcome
+    var quantity: Int64 = 0
+
+    static let token = "9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00"
+
+    static let all: [OutcomeCase] = [
+        OutcomeCase(
+            testDescription: "a consumable", purchase: { $0.buyConsumable("coins", quantity: 3, at: day(0)) },
+            outcome: .granted, quantity: 3),
+        OutcomeCase(
+            testDescription: "a non-consumable", purchase: { $0.buyNonConsumable("pro", at: day(0)) },
+            outcome: .granted, quantity: 1),
+        OutcomeCase(
+            testDescription: "a period that is running",
+            purchase: { $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod },
+            outcome: .granted, quantity: 1),
+        OutcomeCase(
+            testDescription: "a subscription whose length only the app knows",
+            purchase: { $0.buyNonRenewing("season", at: day(0)) }, outcome: .granted, quantity: 1),
+        OutcomeCase(
+            testDescription: "a period that has ended",
+            purchase: { $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod },
+            brought: 31, outcome: .expired),
+        OutcomeCase(
+            testDescription: "a renewal that Apple charged a day early",
+            purchase: {
+                let subscription = $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+                return $0.renew(subscription, at: day(29))
+            }, signed: 29, brought: 29, outcome: .tooEarly),
+        OutcomeCase(
+            testDescription: "a refunded purchase",
+            purchase: {
+                let transaction = $0.buyNonConsumable("pro", at: day(0))
+                $0.refund(transaction, at: day(0.5))
+                return transaction
+            }, outcome: .revoked),
+        OutcomeCase(
+            testDescription: "a consumable of which a third was refunded",
+            purchase: {
+                let transaction = $0.buyConsumable("coins", quantity: 3, at: day(0))
+                $0.refund(transaction, at: day(0.5), percentage: 33_333)
+                return transaction
+            }, outcome: .granted, quantity: 2),
+        OutcomeCase(
+            testDescription: "a product that is not for sale",
+            purchase: { $0.buyConsumable("other", at: day(0)) }, outcome: .notForSale),
+        OutcomeCase(
+            testDescription: "a purchase for the account's token",
+            purchase: {
+                $0.appAccountToken = token.lowercased()
+                return $0.buyConsumable("coins", at: day(0))
+            }, token: token, outcome: .granted, quantity: 1),
+        OutcomeCase(
+            testDescription: "a purchase for another token",
+            purchase: {
+                $0.appAccountToken = "00000000-1C5D-4B0E-8A57-3D0B8D1B6F00"
+                return $0.buyConsumable("coins", at: day(0))
+            }, token: token, outcome: .notYours),
+        OutcomeCase(
+            testDescription: "a purchase without a token",
+            purchase: { $0.buyConsumable("coins", at: day(0)) }, token: token, outcome: .granted, quantity: 1),
+    ]
+}
+
+@Suite struct OutcomeTests {
+    static let policy: LedgerPolicy = {
+        var policy = LedgerPolicy()
+        policy.productIDs = ["coins", "pro", "monthly", "yearly", "season"]
+        return policy
+    }()
+
+    @Test(arguments: OutcomeCase.all, Place.available)
+    func `each purchase has one outcome`(_ row: OutcomeCase, _ place: Place) throws {
+        try place.withLedger(Self.policy) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let transaction = row.purchase(&history)
+            let evidence = try history.evidence(transaction, signedAt: day(row.signed))
+            let token = row.token.map(AppAccountToken.init)
+            let first = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.brought)).outcomes
+            #expect(first.map(\.outcome) == [row.outcome])
+            #expect(first.map(\.quantity) == [row.quantity])
+            #expect(first.map(\.transactionID) == [transaction.transactionID])
+            // Again: what was granted is not granted twice, and what was not has the same outcome.
+            let again = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.brought)).outcomes
+            #expect(again.map(\.outcome) == [row.outcome == .granted ? .alreadyYours : row.outcome])
+            #expect(again.map(\.quantity) == [row.quantity])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a purchase belongs to the account that brings it first`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let transaction = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(transaction, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            let other = try ledger.redeem(evidence, for: "ben", at: day(1)).outcomes
+            #expect(other.map(\.outcome) == [.belongsToAnother] && other.map(\.quantity) == [0])
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `renewals and restored transactions belong to the owner of the original`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            let restored = history.restore(renewal, at: day(32))
+            let first = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            #expect(try ledger.outcomes(first, for: "anna", at: day(1)) == [.granted])
+            let second = try history.evidence(renewal, signedAt: day(31))
+            #expect(try ledger.outcomes(second, for: "anna", at: day(31)) == [.granted])
+            #expect(try ledger.outcomes(second, for: "ben", at: day(31)) == [.belongsToAnother])
+            // A restored transaction is the same period with a new id: it grants nothing new.
+            let third = try history.evidence(restored, signedAt: day(32))
+            #expect(try ledger.outcomes(third, for: "ben", at: day(32)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(third, for: "anna", at: day(32)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a restored non-consumable is granted once`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let original = history.buyNonConsumable("pro", at: day(0))
+            let restored = (1...3).map { history.restore(original, at: day(Double($0))) }
+            // The first that is brought is a restored one.
+            for (index, transaction) in (restored + [original]).enumerated() {
+                let evidence = try history.evidence(transaction, signedAt: day(4))
+                #expect(
+                    try ledger.outcomes(evidence, for: "anna", at: day(4)) == [index == 0 ? .granted : .alreadyYours])
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a receipt has an outcome for each of its purchases`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            _ = history.renew(subscription)
+            let first = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(first, for: "ben", at: day(0)) == [.granted])
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(31)))
+            #expect(
+                try ledger.outcomes(receipt, for: "anna", at: day(31)) == [.belongsToAnother, .expired, .granted])
+            #expect(
+                try ledger.outcomes(receipt, for: "anna", at: day(31)) == [.belongsToAnother, .expired, .alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the sandbox never meets production`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let environments: [(ReceiptBuilder.ReceiptType, AppStoreEnvironment)] = [
+                (.production, .production), (.sandbox, .sandbox),
+            ]
+            for (index, (type, environment)) in environments.enumerated() {
+                // The same ids in both.
+                var builder = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "pro", transactionID: "1000", environment: environment)
+                builder.productType = .nonConsumable
+                let evidence = try Minted.evidence(builder)
+                let account = ["anna", "ben"][index]
+                #expect(try ledger.outcomes(evidence, for: account, at: .now) == [.granted], "\(type)")
+                #expect(try ledger.entitlements(of: account, in: environment).activeProductIDs == ["pro"])
+                let other: AppStoreEnvironment = environment == .sandbox ? .production : .sandbox
+                #expect(try ledger.entitlements(of: account, in: other).items.isEmpty)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a migrated subscription stays with its owner`(_ place: Place) throws {
+        func builder(_ id: String, previous: String?, start: Double) -> JWSBuilder {
+            var builder = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: "monthly", transactionID: id, signedDate: day(start))
+            builder.productType = .autoRenewableSubscription
+            builder.originalTransactionID = id
+            builder.purchaseDate = day(start)
+            builder.expiresDate = day(start + 30)
+            builder.webOrderLineItemID = "9" + id
+            if let previous { builder.payload["previousOriginalTransactionId"] = .string(previous) }
+            return builder
+        }
+        let old = try Minted.evidence(builder("1", previous: nil, start: 0))
+        let new = try Minted.evidence(builder("2", previous: "1", start: 30))
+        let unlinked = try Minted.evidence(builder("2", previous: nil, start: 30))
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(old, for: "anna", at: day(1)) == [.granted])
+            // The ledger grants it to its owner, whoever brings it.
+            #expect(try ledger.outcomes(new, for: "ben", at: day(31)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(new, for: "anna", at: day(31)) == [.alreadyYours])
+        }
+        // Two accounts brought the parts before it was known that they are one: the first owns what follows, and what was granted stays granted.
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(old, for: "anna", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(unlinked, for: "ben", at: day(31)) == [.granted])
+            #expect(try ledger.outcomes(new, for: "ben", at: day(32)) == [.alreadyYours])
+            #expect(try ledger.outcomes(new, for: "anna", at: day(32)) == [.belongsToAnother])
+            let next = try Minted.evidence(builder("3", previous: "2", start: 60))
+            #expect(try ledger.outcomes(next, for: "ben", at: day(61)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(next, for: "anna", at: day(61)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an idempotency key gets the same answer`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            let first = try ledger.redeem(evidence, for: "anna", idempotencyKey: "k1", at: day(1))
+            #expect(first.outcomes.map(\.outcome) == [.granted] && !first.isRepeated)
+            // The client may have had the transaction signed anew.
+            let signedAnew = try history.evidence(coins, signedAt: day(2))
+            let second = try ledger.redeem(signedAnew, for: "anna", idempotencyKey: "k1", at: day(2))
+            #expect(second.outcomes.map(\.outcome) == [.granted] && second.isRepeated)
+            #expect(try ledger.outcomes(evidence, for: "anna", key: "k2", at: day(2)) == [.alreadyYours])
+            // Keys of another account are other keys.
+            #expect(try ledger.outcomes(evidence, for: "ben", key: "k1", at: day(2)) == [.belongsToAnother])
+            let another = history.buyConsumable("coins", at: day(1))
+            let other = try history.evidence(another, signedAt: day(1))
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.redeem(other, for: "anna", idempotencyKey: "k1", at: day(2))
+            }
+            #expect(error?.code == .idempotencyKeyReused)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an outcome that can change for the better is not kept under an idempotency key`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let transaction = history.renew(subscription, at: day(29))
+            let evidence = try history.evidence(transaction, signedAt: day(29))
+            #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(29)) == [.tooEarly])
+            #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(30)) == [.granted])
+            #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(31)) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `texts that the tables cannot hold are refused`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let transaction = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(transaction, signedAt: day(0))
+            for text in ["", "a\0b", String(repeating: "a", count: 256)] {
+                let account = #expect(throws: LedgerError.self) { try ledger.redeem(evidence, for: text) }
+                #expect(account?.code == .invalidText)
+                let key = #expect(throws: LedgerError.self) {
+                    try ledger.redeem(evidence, for: "anna", idempotencyKey: text)
+                }
+                #expect(key?.code == .invalidText)
+            }
+            // Accounts are compared as bytes: these two are canonically equivalent.
+            #expect(try ledger.outcomes(evidence, for: "e\u{301}", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(evidence, for: "\u{E9}", at: day(1)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(evidence, for: "'; DROP TABLE grants; --", at: day(1)) == [.belongsToAnother])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a ledger keeps what it knows when it is opened again`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let transaction = history.buyNonConsumable("pro", at: day(0))
+        let evidence = try history.evidence(transaction, signedAt: day(0))
+        let first = try PurchaseLedger(location.text)
+        #expect(try first.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+        let ledger = try PurchaseLedger(location.text)
+        #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.alreadyYours])
+        #expect(try ledger.entitlements(of: "anna", at: day(1)).activeProductIDs == ["pro"])
+    }
+
+    @Test func `a location is a file or a URI of PostgreSQL`() {
+        for (location, code) in [
+            ("", LedgerError.Code.invalidLocation), ("mysql://host/ledger", .invalidLocation),
+            ("/nowhere/ledger.db", .storeUnavailable),
+            ("postgresql:///ledger?host=/nowhere&connect_timeout=2", .storeUnavailable),
+        ] {
+            let error = #expect(throws: LedgerError.self) { try PurchaseLedger(location) }
+            #expect(error?.code == code, "\(location)")
+        }
+    }
+}

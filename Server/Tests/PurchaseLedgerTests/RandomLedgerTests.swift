@@ -1,0 +1,118 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import Testing
+
+@Suite struct RandomLedgerTests {
+    /// In the long run 10,000 histories, on SQLite; a hundredth of them on PostgreSQL.
+    @Test(arguments: Place.available)
+    func `a ledger does as a simple model does`(_ place: Place) throws {
+        var generator = SeededGenerator()
+        let count = (LongTests.areOn ? 10_000 : 100) / (place == .sqlite ? 1 : 10)
+        // 400 customers fit into one ledger, so that their histories also meet what is in the tables.
+        for first in stride(from: 0, to: count, by: 400) {
+            try place.withLedger { ledger in
+                for customer in 1...min(400, count - first) {
+                    try compare(ledger, customer: customer, using: &generator)
+                }
+            }
+        }
+    }
+
+    private func compare(
+        _ ledger: PurchaseLedger, customer: Int, using generator: inout SeededGenerator
+    ) throws {
+        let history = randomHistory(customer: customer, using: &generator)
+        var notifications = try history.verifiedNotifications(through: day(120))
+        let accounts = ["anna", "ben"].map { "\($0)-\(customer)" }
+        var model = LedgerModel()
+        var date = 0.0
+        for _ in 0..<Int.random(in: 4...16, using: &generator) {
+            // Time goes on, but what arrives was signed at any time.
+            date += Double.random(in: 0...15, using: &generator)
+            let now = day(date)
+            if Bool.random(using: &generator), let notification = notifications.randomElement(using: &generator) {
+                try ledger.record(notification, at: now)
+                model.record(.notification(notification), at: now)
+                notifications.removeAll { $0 == notification }
+            } else {
+                let evidence = try randomEvidence(history, before: date, using: &generator)
+                let account = accounts[Int.random(in: 0..<10, using: &generator) == 0 ? 1 : 0]
+                let outcomes = try ledger.outcomes(evidence, for: account, at: now)
+                #expect(outcomes == model.redeem(evidence, for: account, at: now))
+            }
+            let state = try LedgerState(ledger).of(customer)
+            #expect(state == model.state)
+            #expect(try ledger.stateByEvents().of(customer) == state)
+            for account in accounts {
+                for asked in [date, date + 20] {
+                    let codes = try ledger.entitlements(of: account, at: day(asked)).codes
+                    #expect(codes == model.entitlements(of: account, at: day(asked)).codes)
+                }
+            }
+        }
+    }
+
+    private func randomEvidence(
+        _ history: PurchaseHistory, before date: Double, using generator: inout SeededGenerator
+    ) throws -> VerifiedEvidence {
+        let signed = day(Double.random(in: 0...max(1, date), using: &generator))
+        if Int.random(in: 0..<3, using: &generator) == 0 {
+            return try Minted.evidence(history.receipt(signedAt: signed))
+        }
+        let transactions = history.transactions.shuffled(using: &generator)
+        for transaction in transactions {
+            if let builder = history.transaction(transaction, signedAt: signed) { return try Minted.evidence(builder) }
+        }
+        return try Minted.evidence(history.receipt(signedAt: signed))
+    }
+
+    private func randomHistory(customer: Int, using generator: inout SeededGenerator) -> PurchaseHistory {
+        var history = PurchaseHistory(bundleID: Minted.bundleID, customer: customer)
+        for _ in 0..<Int.random(in: 1...3, using: &generator) {
+            let start = Double.random(in: 0...20, using: &generator)
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0:
+                let coins = history.buyConsumable(
+                    "coins", quantity: Int.random(in: 1...5, using: &generator), at: day(start))
+                change(&history, coins, from: start, using: &generator)
+            case 1:
+                let pro = history.buyNonConsumable("pro", at: day(start))
+                if Bool.random(using: &generator) { history.restore(pro, at: day(start + 3)) }
+                change(&history, pro, from: start, using: &generator)
+            default:
+                let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(start))
+                if Bool.random(using: &generator) { history.restore(subscription.firstPeriod, at: day(start + 2)) }
+                change(&history, subscription.firstPeriod, from: start, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: history.upgrade(subscription, to: "gold", for: .days(30), at: day(start + 8))
+                case 1: history.failToRenew(subscription, gracePeriod: .seconds(6 * 86_400))
+                case 2:
+                    let renewal = history.renew(subscription, at: day(start + 29.5))
+                    change(&history, renewal, from: start + 31, using: &generator)
+                default: history.turnOffRenewal(of: subscription, at: day(start + 4))
+                }
+            }
+        }
+        return history
+    }
+
+    private func change(
+        _ history: inout PurchaseHistory, _ transaction: PurchaseHistory.Transaction, from start: Double,
+        using generator: inout SeededGenerator
+    ) {
+        guard Bool.random(using: &generator) else { return }
+        let percentage: Int64 = Bool.random(using: &generator) ? 100_000 : 40_000
+        history.refund(transaction, at: day(start + 5), percentage: percentage)
+        if Bool.random(using: &generator) { history.reverseRefund(of: transaction, at: day(start + 7)) }
+    }
+}
+
+extension LedgerState {
+    /// The part of one customer, whose number is in all ids.
+    fileprivate func of(_ customer: Int) -> LedgerState {
+        var part = LedgerState()
+        part.grants = grants.filter { Int64($0.key).map { Int($0 / 1_000_000 % 1000) == customer } ?? false }
+        return part
+    }
+}

@@ -1,0 +1,132 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+import PurchaseLedger
+import Testing
+
+/// What test authorities sign, verified.
+enum Minted {
+    static let bundleID = "com.example.app"
+    static let authority = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
+
+    static let verifier = Result {
+        try AppStoreVerifier(
+            bundleID: bundleID, environments: [.production, .sandbox],
+            trust: .roots([try authority.get().trustAnchor]))
+    }
+
+    static func evidence(_ builder: JWSBuilder) throws -> VerifiedEvidence {
+        try verifier.get().verify(try builder.signed(by: authority.get()))
+    }
+
+    static func evidence(_ receipt: ReceiptBuilder) throws -> VerifiedEvidence {
+        try verifier.get().verify(receipt.signed(by: authority.get()))
+    }
+
+    static func notification(_ builder: JWSBuilder) throws -> VerifiedNotification {
+        try verifier.get().verifyNotification(builder.signed(by: authority.get()))
+    }
+}
+
+extension PurchaseHistory {
+    /// A transaction as Apple would have signed it at a date, verified.
+    func evidence(_ transaction: Transaction, signedAt date: Instant) throws -> VerifiedEvidence {
+        try Minted.evidence(try #require(self.transaction(transaction, signedAt: date)))
+    }
+
+    /// All notifications through a date, verified, in the order in which Apple sends them.
+    func verifiedNotifications(through date: Instant) throws -> [VerifiedNotification] {
+        try notifications(through: date).map {
+            try Minted.notification(builder(for: $0, partsSignedBy: Minted.authority.get()))
+        }
+    }
+}
+
+/// So many days after 2025-01-01.
+func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000)) }
+
+/// A folder that is removed when the test ends.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// Where a ledger can be. The same must hold in each.
+enum Place: String, CaseIterable, CustomTestStringConvertible {
+    case sqlite, postgreSQL
+
+    /// PostgreSQL is a package of its own, which not every machine has; `Server/test` installs it.
+    static var available: [Place] { PostgreSQLServer.binaries == nil ? [.sqlite] : allCases }
+
+    var testDescription: String { rawValue }
+
+    /// A new, empty ledger.
+    func makeLocation() throws -> Location {
+        switch self {
+        case .sqlite:
+            let folder = try TemporaryFolder()
+            return Location(text: folder.path + "/ledger.db", folder: folder)
+        case .postgreSQL: return Location(text: try PostgreSQLServer.shared.get().makeDatabase(), folder: nil)
+        }
+    }
+
+    /// Runs `body` with a new ledger.
+    func withLedger(
+        _ policy: LedgerPolicy = LedgerPolicy(), _ body: (PurchaseLedger) throws -> Void
+    ) throws {
+        let location = try makeLocation()
+        try body(PurchaseLedger(location.text, policy: policy))
+        withExtendedLifetime(location) {}
+    }
+
+    struct Location {
+        let text: String
+        let folder: TemporaryFolder?
+    }
+}
+
+extension PurchaseLedger {
+    /// The outcomes of a request by transaction.
+    func outcomes(
+        _ evidence: VerifiedEvidence, for account: String, token: String? = nil, key: String? = nil,
+        at date: Instant
+    ) throws -> [Outcome] {
+        try redeem(
+            evidence, for: account, accountToken: token.map(AppAccountToken.init), idempotencyKey: key, at: date
+        ).outcomes.map(\.outcome)
+    }
+}
+
+/// Tests that try much. They do so where `RECEIPT_LONG_TESTS` is set, as `Server/test --long` does.
+enum LongTests {
+    static let areOn = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    /// With the seed in the environment, or a random one, which is printed.
+    init(_ test: String = #function) {
+        let seed = ProcessInfo.processInfo.environment["LEDGER_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)
+        print("\(test): LEDGER_SEED=\(seed)")
+        self.init(seed: seed)
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}

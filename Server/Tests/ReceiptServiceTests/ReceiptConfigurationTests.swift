@@ -1,0 +1,128 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import HTTPService
+import Testing
+import TrialSupport
+
+@testable import ReceiptService
+
+private let minted = Result { try MintedEvidence() }
+
+struct ReceiptConfigurationTests {
+    private let evidence: MintedEvidence
+
+    init() throws { evidence = try minted.get() }
+
+    private func configuration(_ arguments: String...) throws -> ReceiptConfiguration {
+        try ReceiptConfiguration(ReceiptServer.options.read(arguments, environment: { _ in nil }))
+    }
+
+    private func pem(_ certificates: [UInt8]..., explanation: String = "") -> [UInt8] {
+        Array(
+            certificates.map {
+                let text = Data($0).base64EncodedString(options: .lineLength64Characters)
+                return "\(explanation)\n-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n"
+            }.joined().utf8)
+    }
+
+    @Test func `without options, it accepts every app of production and trusts Apple`() throws {
+        let configuration = try configuration()
+        #expect(configuration.policy.bundleIDs == nil)
+        #expect(configuration.policy.environments == [.production])
+        #expect(configuration.trust == .apple)
+        #expect(!configuration.fillsLatestReceiptInfo)
+    }
+
+    @Test func `options are the words of the command`() throws {
+        let configuration = try configuration(
+            "--bundle-id", "a", "--bundle-id", "b", "--app-apple-id", "123", "--environment", "production",
+            "--environment", "sandbox", "--allow-rsa-1024", "--latest-receipt-info", "--distrust",
+            String(repeating: "ab", count: 32))
+        #expect(configuration.policy.bundleIDs == ["a", "b"])
+        #expect(configuration.policy.appAppleID == "123")
+        #expect(configuration.policy.environments == [.production, .sandbox])
+        #expect(configuration.policy.allowsRSA1024TransactionReceipts)
+        #expect(configuration.policy.distrusted.count == 1)
+        #expect(configuration.fillsLatestReceiptInfo)
+    }
+
+    @Test func `roots are in DER or PEM, and an intermediate with Apple's marker is one of transaction receipts`()
+        throws
+    {
+        let root = try evidence.authority.trustAnchor
+        let intermediate = evidence.authority.intermediate.certificate
+        let der = try evidence.write(root.der, to: "one.der")
+        let text = try evidence.write(pem(root.der, intermediate, explanation: "subject=x"), to: "chain.pem")
+        #expect(try configuration("--root", der).trust == .roots([root]))
+        guard case .adding(let issuers, to: let base) = try configuration("--root", text).trust else {
+            Issue.record("no intermediate")
+            return
+        }
+        #expect(issuers.map(\.der) == [intermediate] && base == .roots([root]))
+    }
+
+    @Test func `what a distrusted intermediate signed is refused`() throws {
+        let file = try evidence.write(pem(evidence.authority.intermediate.certificate), to: "intermediate.pem")
+        let routes = try ReceiptRoutes(configuration("--root", evidence.path("root.der"), "--distrust", file)).routes
+        let response = RouteTable(routes).answer(
+            Request(method: "POST", path: "/v1/verify", body: try evidence.receipt()))
+        #expect(response.status == 403 && response.code == "distrusted-certificate")
+    }
+
+    @Test func `with a certificate of Xcode, all paths answer for what Xcode signed`() throws {
+        let signer = try StoreKitTestingSigner()
+        let file = try evidence.write(signer.trustAnchor.der, to: "xcode.der")
+        let table = RouteTable(try ReceiptRoutes(configuration("--xcode-root", file)).routes)
+        let receipt = try ReceiptBuilder(bundleID: "com.example.app", environment: .xcode).signed(by: signer)
+        for path in ["/verifyReceipt", "/production/verifyReceipt", "/sandbox/verifyReceipt"] {
+            let response = table.answer(
+                Request(method: "POST", path: path, body: Array(MintedEvidence.body(receipt).utf8)))
+            #expect(response.code == "ok", "\(path)")
+        }
+    }
+
+    @Test(arguments: [
+        (["--xcode-root", "x", "--root", "y"], "--xcode-root and --root exclude each other"),
+        (["--xcode-root", "x", "--environment", "sandbox"], "--xcode-root and --environment exclude each other"),
+        (["--app-apple-id", "0"], "--app-apple-id must be a number"),
+        (["--root", "/dev/null"], "/dev/null: no certificate"),
+    ])
+    func `a configuration that cannot work is refused in words`(arguments: [String], words: String) throws {
+        let values = try ReceiptServer.options.read(arguments, environment: { _ in nil })
+        let error = #expect(throws: ConfigurationError.self) { try ReceiptConfiguration(values) }
+        #expect(error?.description.hasPrefix(words) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `files that are damaged are refused in words`() throws {
+        let root = try evidence.authority.trustAnchor.der
+        let cases: [([UInt8], String)] = [
+            (Array(root.dropLast()), "certificate 1 is malformed"), (Array("x".utf8), "no certificate"),
+            (Array(pem(root).dropLast(40)), "no certificate"),
+            (Array("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----".utf8), "PEM block 1 is malformed"),
+        ]
+        for (bytes, words) in cases {
+            let file = try evidence.write(bytes, to: "damaged")
+            #expect(throws: ConfigurationError("\(file): \(words)")) { try configuration("--root", file) }
+        }
+        // A leaf is no root.
+        let leaf = try evidence.write(evidence.authority.leaf.certificate, to: "leaf.der")
+        let unusable = try configuration("--root", leaf)
+        let error = #expect(throws: ConfigurationError.self) { try ReceiptRoutes(unusable) }
+        #expect(error?.description.hasPrefix("unusable-trust-anchor: ") == true)
+    }
+
+    @Test func `help names every option with its variable, in lines of a terminal`() {
+        for option in ReceiptServer.options.options {
+            #expect(ReceiptServer.help.contains("\n  \(option.name)"))
+            #expect(ReceiptServer.help.contains("[\(option.variable)]"))
+        }
+        for line in ReceiptServer.help.split(separator: "\n") { #expect(line.count <= 104, "\(line)") }
+    }
+
+    @Test func `the version is that of the description`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../openapi.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(text.contains("\"version\": \"\(ReceiptServer.version)\""))
+    }
+}
