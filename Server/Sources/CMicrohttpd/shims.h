@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <microhttpd.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
 
@@ -105,6 +106,8 @@ static inline void *http_connection_context(struct MHD_Connection *connection) {
 // How many headers say where the body ends. More than one is how requests are smuggled past a proxy (RFC 9112, 11.2).
 struct http_framing {
   unsigned int count;
+  // Whether one of them can be understood in two ways: a proxy may ignore the white space after a name, or an unknown coding.
+  int is_ambiguous;
   const char *content_length;
 };
 
@@ -117,23 +120,52 @@ static inline enum MHD_Result http_count_framing(void *context, enum MHD_ValueKi
     framing->content_length = value;
   } else if (strcasecmp(name, "transfer-encoding") == 0) {
     framing->count++;
+    if (!value || strcasecmp(value, "chunked") != 0) framing->is_ambiguous = 1;
+  } else if (strpbrk(name, " \t")) {
+    framing->is_ambiguous = 1;
   }
   return MHD_YES;
 }
 
 static inline struct http_framing http_framing(struct MHD_Connection *connection) {
-  struct http_framing framing = {0, 0};
+  struct http_framing framing = {0, 0, 0};
   MHD_get_connection_values(connection, MHD_HEADER_KIND, http_count_framing, &framing);
   return framing;
 }
 
-static inline const char *http_header(struct MHD_Connection *connection, const char *name) {
-  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+// A header or a member of the query, by its name in any case.
+struct http_value {
+  const char *name;
+  // How often it is there.
+  unsigned int count;
+  // The last one. A member of the query still has its escapes, and without `=` it has no value.
+  const char *value;
+};
+
+static inline enum MHD_Result http_compare_name(void *context, enum MHD_ValueKind kind, const char *name,
+                                                const char *value) {
+  (void)kind;
+  struct http_value *found = context;
+  if (strcasecmp(name, found->name) == 0) {
+    found->count++;
+    found->value = value;
+  }
+  return MHD_YES;
 }
 
-// Still with its escapes.
-static inline const char *http_query_item(struct MHD_Connection *connection, const char *name) {
-  return MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, name);
+static inline struct http_value http_find(struct MHD_Connection *connection, enum MHD_ValueKind kind,
+                                          const char *name) {
+  struct http_value found = {name, 0, 0};
+  MHD_get_connection_values(connection, kind, http_compare_name, &found);
+  return found;
+}
+
+static inline struct http_value http_header(struct MHD_Connection *connection, const char *name) {
+  return http_find(connection, MHD_HEADER_KIND, name);
+}
+
+static inline struct http_value http_query_item(struct MHD_Connection *connection, const char *name) {
+  return http_find(connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 #endif

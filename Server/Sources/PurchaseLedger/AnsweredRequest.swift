@@ -14,11 +14,12 @@ struct AnsweredRequest {
         self.account = account
         self.key = key
         var text = Array((token?.description ?? "").utf8) + [0]
-        for purchase in purchases {
-            for part in [purchase.environment?.rawValue, purchase.bundleID, purchase.transactionID] {
-                text += Array((part ?? "").utf8) + [0]
-            }
+        let transactions: [[UInt8]] = purchases.map { purchase in
+            let parts = [purchase.environment?.rawValue ?? "", purchase.bundleID ?? "", purchase.transactionID]
+            return parts.flatMap { Array($0.utf8) + [0] }
         }
+        // Apple orders a receipt by its bytes: one date more moves a purchase.
+        text += transactions.sorted { $0.lexicographicallyPrecedes($1) }.joined()
         digest = try SHA256.hexadecimal(of: text)
     }
 

@@ -101,6 +101,18 @@ struct LedgerTransaction {
         groupsByTransaction[key].flatMap { index in groups[index].items.first { $0.key == key }?.item }
     }
 
+    /// The grants of a purchase. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
+    private func existingGrants(of group: Group) -> [Grant] {
+        var keys = Set(group.items.map(\.key))
+        for (key, item) in group.items where item.productType == .nonConsumable {
+            keys.insert(
+                TransactionKey(
+                    environment: key.environment, bundleID: key.bundleID.string,
+                    transactionID: item.originalTransactionID))
+        }
+        return keys.sorted().compactMap { grants[$0] }
+    }
+
     private func outcome(
         of purchase: Purchase, _ keys: PurchaseKeys?, _ claim: Claim
     ) -> TransactionOutcome {
@@ -116,7 +128,7 @@ struct LedgerTransaction {
         guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {
             return answer(.undetermined, nil)
         }
-        let existing = groups[index].items.compactMap { grants[$0.key] }
+        let existing = existingGrants(of: groups[index])
         if !existing.isEmpty {
             let own = existing.filter { $0.account.utf8.elementsEqual(claim.account.utf8) }
             guard let quantity = own.map(\.quantity).max() else { return answer(.belongsToAnother, item) }
@@ -145,7 +157,7 @@ struct LedgerTransaction {
             // If a restored transaction is brought, it is the one that is answered with `granted`.
             guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first
             else { continue }
-            let existing = group.items.compactMap { grants[$0.key] }
+            let existing = existingGrants(of: group)
             if case .notYet(let begin) = item.access, existing.isEmpty, families[key]?.account != nil {
                 try connection.remember(key, beginning: begin)
             }

@@ -298,6 +298,21 @@ import TrialSupport
         #expect(server.events("stop").first?["connections_cut"] as? Int == 1)
     }
 
+    @Test func `SIGHUP while it stops cuts no request that is under way`() throws {
+        let server = try start()
+        let client = try Client(port: server.port)
+        let body = requestBytes("POST", "/v1/verify", try evidence.receipt())
+        client.send(Array(body.dropLast(10)))
+        usleep(200_000)
+        server.send(SIGTERM)
+        usleep(300_000)
+        server.send(SIGHUP)
+        usleep(100_000)
+        client.send(Array(body.suffix(10)))
+        #expect(client.receive()?.status == 200)
+        #expect(server.wait() == 0)
+    }
+
     @Test func `before it stops it says that it is not ready`() throws {
         let server = try start("--unready-time", "2")
         #expect(try request("GET", "/readyz", port: server.port).status == 200)

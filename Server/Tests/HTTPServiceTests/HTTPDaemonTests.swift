@@ -44,6 +44,31 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
+    /// Targets and headers of which a proxy in front could have understood another meaning.
+    static let ambiguous: [(name: String, target: String, headers: String, status: Int)] = [
+        ("bytes in the path that are no UTF-8", "/v1/accounts/\u{1}/echo", "Content-Length: 0", 404),
+        ("an escape of the query that is none", "/v1/accounts/a/echo?at=%zz", "Content-Length: 0", 400),
+        ("a member of the query that is no UTF-8", "/v1/accounts/a/echo?at=%FF", "Content-Length: 0", 400),
+        ("a member of the query without a value", "/v1/accounts/a/echo?at", "Content-Length: 0", 400),
+        ("a member of the query twice", "/v1/accounts/a/echo?at=1&at=2", "Content-Length: 0", 400),
+        ("a header twice", "/v1/accounts/a/echo", "Authorization: a\r\nAuthorization: b\r\nContent-Length: 0", 400),
+        ("a header that is no UTF-8", "/v1/accounts/a/echo", "Authorization: \u{1}\r\nContent-Length: 0", 400),
+        ("an unknown transfer coding", "/v1/accounts/a/echo", "Transfer-Encoding: gzip, chunked", 400),
+        ("a space before the colon", "/v1/accounts/a/echo", "Transfer-Encoding : chunked\r\nContent-Length: 0", 400),
+    ]
+
+    @Test(arguments: ambiguous.indices)
+    func `what can be understood in two ways is refused`(index: Int) throws {
+        let (name, target, headers, status) = Self.ambiguous[index]
+        let daemon = try daemon([echo(.immediate)])
+        let client = try Client(port: daemon.address.port)
+        let text = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\r\n"
+        // No text has this byte.
+        client.send(Array(text.utf8).map { $0 == 1 ? 0xFF : $0 })
+        #expect(client.receive()?.status == status, "\(name)")
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
     @Test func `handlers that wait run on the queue, and beyond its places the answer is 503`() throws {
         let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
             usleep(3_000_000)

@@ -244,6 +244,15 @@ struct LedgerRoutesTests {
         }
     }
 
+    @Test func `a file of tokens that is too large is refused, not cut within a token`() throws {
+        let comment = "#" + String(repeating: "c", count: (1 << 20) - 22) + "\n"
+        try (comment + "the-first-part-of-a-token-and-the-rest read\n").write(
+            toFile: folder.appending(path: "tokens").path, atomically: true, encoding: .utf8)
+        let error = #expect(throws: ConfigurationError.self) { try tokens.reload() }
+        #expect(error?.description.hasSuffix("File too large") == true)
+        #expect(send("GET", "/v1/events/dead").status == 200)
+    }
+
     @Test(arguments: [
         ("", "no token"), ("# nothing\n\n", "no token"), ("short\n", "line 1: a token must have"),
         ("token-of-the-backend-1234 everything\n", "line 1: an unknown scope"),

@@ -244,6 +244,24 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `an idempotency key gets the same answer for a receipt whose purchases are in another order`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let both = [history.buyNonConsumable("pro", at: day(0)), history.buyNonConsumable("max", at: day(0))]
+            let first = try Minted.evidence(history.receipt(signedAt: day(1), of: both))
+            // Apple orders a receipt by its bytes: one date more moves a purchase.
+            var builder = history.receipt(signedAt: day(2), of: both)
+            builder.attributeOrder = .asGiven
+            let next = try Minted.evidence(builder)
+            #expect(next.purchases.map(\.purchase.productID) == first.purchases.map(\.purchase.productID).reversed())
+            #expect(try ledger.outcomes(first, for: "anna", key: "k", at: day(3)) == [.granted, .granted])
+            #expect(try ledger.outcomes(next, for: "anna", key: "k", at: day(3)) == [.granted, .granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an outcome that can change for the better is not kept under an idempotency key`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -12,27 +12,38 @@ struct ReceivedHeaders {
     init(_ connection: OpaquePointer, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>) {
         unsafe self.connection = connection
         unsafe self.method = String(cString: method)
-        unsafe self.path = String(cString: path)
+        // Bytes that are no UTF-8 are in no route's path, and must not become another text that is.
+        unsafe self.path = String(validatingCString: path) ?? ""
     }
 
-    /// The number of headers that say where the body ends, and the length that one states.
-    var framing: (count: Int, length: Int?) {
+    /// Whether the end of the body is stated in no more than one way, and the length that a header states.
+    var framing: (isClear: Bool, length: Int?) {
         let framing = unsafe http_framing(connection)
         let length = unsafe framing.content_length.map { unsafe Int(String(cString: $0)) ?? .max }
-        return (Int(unsafe framing.count), length)
+        return unsafe (framing.count <= 1 && framing.is_ambiguous == 0, length)
     }
 
-    /// Returns a header or a member of the query; `nil` if there is none, or if it is no valid text.
-    func field(_ place: Request.Field.Place, _ name: String) -> Request.Field? {
-        let value: String?
+    /// Returns a header or a member of the query; `nil` if there is none.
+    ///
+    /// - Throws: ``FieldFault`` if it is there twice, or if it is no valid text.
+    func field(_ place: Request.Field.Place, _ name: String) throws(FieldFault) -> Request.Field? {
+        let found: http_value
         switch place {
-        case .header: value = unsafe http_header(connection, name).flatMap { unsafe String(validatingCString: $0) }
-        case .query:
-            value = unsafe http_query_item(connection, name).flatMap { unsafe String(validatingCString: $0) }
-                .flatMap { PercentEncoding.decode($0.utf8) }
+        case .header: unsafe found = unsafe http_header(connection, name)
+        case .query: unsafe found = unsafe http_query_item(connection, name)
         }
-        return value.map { Request.Field(place, name, $0) }
+        if unsafe found.count == 0 { return nil }
+        guard unsafe found.count == 1, let text = unsafe found.value.flatMap({ unsafe String(validatingCString: $0) }),
+            let value = place == .query ? PercentEncoding.decode(text.utf8) : text
+        else { throw FieldFault(name: name) }
+        return Request.Field(place, name, value)
     }
+}
+
+/// A header or a member of the query that can be understood in two ways, or not at all.
+struct FieldFault: Error {
+    /// As the route names it.
+    let name: String
 }
 
 /// A connection that is suspended, and goes on.

@@ -139,9 +139,10 @@ extension HTTPDaemon {
         }
         let framing = request.framing
         // A proxy in front may have understood another end of the body than libmicrohttpd.
-        guard framing.count <= 1 else {
+        guard framing.isClear else {
             let response = Response(
-                status: 400, errorCode: "ambiguous-length", message: "more than one header says where the body ends")
+                status: 400, errorCode: "ambiguous-length",
+                message: "the headers do not say clearly where the body ends")
             return (refused(nil, response), true)
         }
         let exchange: Exchange
@@ -150,12 +151,23 @@ extension HTTPDaemon {
         case .methodNotAllowed(let allowed): exchange = refused(nil, .methodNotAllowed(allowed))
         case .route(let index, let parameters):
             let route = routes.routes[index]
-            var whole = Request(
-                method: request.method, path: request.path,
-                fields: route.headers.compactMap { request.field(.header, $0) }
-                    + route.queryItems.compactMap { request.field(.query, $0) })
+            var whole = Request(method: request.method, path: request.path)
             whole.parameters = parameters
-            exchange = Exchange(connection, route: index, whole)
+            do throws(FieldFault) {
+                for name in route.headers {
+                    if let field = try request.field(.header, name) { whole.fields.append(field) }
+                }
+                for name in route.queryItems {
+                    if let field = try request.field(.query, name) { whole.fields.append(field) }
+                }
+                exchange = Exchange(connection, route: index, whole)
+            } catch {
+                exchange = refused(
+                    index,
+                    Response(
+                        status: 400, errorCode: "invalid-request",
+                        message: "'\(error.name)' must be there no more than once, with a value in UTF-8"))
+            }
         }
         if let length = framing.length, length > limits.maximumBodyByteCount {
             exchange.refuse(.tooLarge(limit: limits.maximumBodyByteCount))

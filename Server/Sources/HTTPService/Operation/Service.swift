@@ -135,8 +135,8 @@ package struct Service {
             isImpatient = signal == SIGTERM || signal == SIGINT
             daemon.closeLateConnections()
         }
-        // From here on, a second signal has its usual effect.
-        signals.unblock()
+        // From here on, a second signal to stop has its usual effect. SIGHUP stays blocked: it would end the process.
+        SignalSet([SIGTERM, SIGINT]).unblock()
         let cut = daemon.stop(within: stopTime)
         _ = metricsDaemon?.stop(within: .zero)
         log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])

@@ -54,19 +54,20 @@ package enum System {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Reads a file, of which no more than the limit.
+    /// Reads a file. A larger one than the limit is an error: its last line would be another one than in the file.
     package static func readFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 << 10)
-        while bytes.count < maximumByteCount {
+        while true {
             let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError(code: errno) }
             if count == 0 { break }
-            bytes += chunk.prefix(min(count, maximumByteCount - bytes.count))
+            guard count <= maximumByteCount - bytes.count else { throw SystemError(code: EFBIG) }
+            bytes += chunk.prefix(count)
         }
         return bytes
     }
