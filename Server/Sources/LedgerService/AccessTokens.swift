@@ -43,8 +43,10 @@ package final class AccessTokens: Sendable {
     ///
     /// - Parameter authorization: The header `Authorization`.
     func refusal(of authorization: String?, scope: TokenScope) -> Response? {
-        let scheme = Array("Bearer ".utf8)
-        guard let header = authorization.map({ Array($0.utf8) }), header.starts(with: scheme),
+        let scheme = "bearer ".utf8
+        // RFC 9110, 11.1: the name of a scheme has no case.
+        guard let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
+            zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 }),
             let digest = try? SHA256Digest(of: Array(header.dropFirst(scheme.count))),
             let allowed = scopes.withLock({ $0[digest] })
         else {

@@ -77,6 +77,8 @@ extension PurchaseLedger {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(LedgerEvent.makeID())"
         return try store.write { (connection) throws(LedgerError) in
+            // A purchase that the account brings at the same time keeps its owner in all tables, or loses it in all.
+            for statement in connection.dialect.snapshot { _ = try connection.run(statement) }
             var isKnown = false
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",

@@ -61,6 +61,15 @@ struct LedgerRoutesTests {
         #expect(fault == nil, "\(method) \(path): \(fault ?? "")")
     }
 
+    @Test(arguments: [
+        ("Bearer \(key)", true), ("bearer \(key)", true), ("BEARER \(key)", true), (key, false), ("Bearer", false),
+        ("Bearer ", false), ("Basic \(key)", false), ("bearer\0\(key)", false), ("Bearer  \(key)", false),
+        ("Bearer \(key) ", false), ("Bearer \(key.dropLast())", false),
+    ])
+    func `a token follows the name of the scheme, in any case`(header: String, isAllowed: Bool) {
+        #expect((tokens.refusal(of: header, scope: .redeem) == nil) == isAllowed)
+    }
+
     @Test func `every route is described, and no other`() {
         let routes = table.routes.map { route in
             if case .only(let method) = route.methods { "\(method) \(route.path)" } else { route.path }

@@ -54,12 +54,17 @@ public final class EventDelivery: Sendable {
         let client = webhook.map(WebhookClient.init)
         var nextCleaning = ContinuousClock.now
         while !isStopped.load(ordering: .relaxed) {
+            // A fault in one of them does not stop the others.
             do throws(LedgerError) {
                 if ContinuousClock.now >= nextCleaning {
-                    try ledger.removeHistory(before: .now - Self.retention)
                     nextCleaning = ContinuousClock.now + .seconds(3600)
+                    try ledger.removeHistory(before: .now - Self.retention)
                 }
-                try ledger.settleBegun()
+            } catch {
+                onError(error)
+            }
+            do throws(LedgerError) { try ledger.settleBegun() } catch { onError(error) }
+            do throws(LedgerError) {
                 if let client, try deliver(with: client, onError) > 0 { continue }
             } catch {
                 onError(error)
