@@ -18,6 +18,22 @@ package struct PEMBlock {
     /// Where the text after the block begins.
     package let end: Int
 
+    /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is explanatory (RFC 7468, 2).
+    package static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
+        let start = start.utf8Span.span
+        var position = position
+        while position < text.count {
+            let isAtLineStart = position == 0 || text[position - 1] == .lineFeed
+            if isAtLineStart, text.count - position >= start.count,
+                text.extracting(position..<position + start.count).hasSameBytes(as: start)
+            {
+                return position
+            }
+            position += 1
+        }
+        return nil
+    }
+
     /// Finds the parts of the block that begins at a byte of a text. Its base64 is not decoded.
     ///
     /// - Parameters:

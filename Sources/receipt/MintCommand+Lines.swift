@@ -17,7 +17,12 @@ extension MintCommand {
         if let authority {
             loaded = .load(authority, &console)
         } else {
-            loaded = try? TestCertificateAuthority()
+            do throws(MintingError) {
+                loaded = try TestCertificateAuthority()
+            } catch {
+                console.report("cannot make an authority: \(error.rawValue)")
+                return .unusable
+            }
         }
         guard let authority = loaded else { return .unusable }
         let results = BatchSequence(lines, concurrency: nil) { [bundleID] block in

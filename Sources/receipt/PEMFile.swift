@@ -15,7 +15,7 @@ struct PEMFile {
     init?(_ text: [UInt8]) throws(PEMFileError) {
         var blocks: [Block] = []
         var position = 0
-        while let start = Self.blockStart(in: text, from: position) {
+        while let start = PEMBlock.firstStart(in: text.span, from: position) {
             let block: PEMBlock
             do throws(PEMError) {
                 block = try PEMBlock(in: text.span, from: start)
@@ -34,18 +34,6 @@ struct PEMFile {
         }
         guard !blocks.isEmpty else { return nil }
         self.blocks = blocks
-    }
-
-    /// The start of the first line that begins a block.
-    private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
-        var position = position
-        while position < text.count {
-            let isAtLineStart = position == 0 || text[position - 1] == .lineFeed
-            if isAtLineStart, text[position...].starts(with: PEMBlock.start.utf8) { return position }
-            guard let end = text[position...].firstIndex(of: .lineFeed) else { return nil }
-            position = end + 1
-        }
-        return nil
     }
 }
 

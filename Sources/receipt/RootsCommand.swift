@@ -25,54 +25,63 @@ struct RootsCommand: Command {
     init(_ arguments: Arguments) { files = arguments.operands.map { CertificateFile(name: $0) } }
 
     func run(_ console: inout Console) -> ExitStatus {
-        if files.isEmpty {
-            for root in TrustAnchor.appleRoots { if let line = Line(root) { console.print(line.description) } }
-            return .passed
-        }
-        return files.reduce(.passed) { status, file in max(status, compare(file, &console)) }
-    }
-
-    private func compare(_ file: CertificateFile, _ console: inout Console) -> ExitStatus {
-        let certificates: [TrustAnchor]
         do throws(CertificateFileError) {
-            certificates = try file.trustAnchors()
+            let trusted = try TrustAnchor.appleRoots.map { (root) throws(CertificateFileError) in
+                try Root(root, in: "the roots of this program")
+            }
+            if files.isEmpty { for root in trusted { console.print(root.description) } }
+            var status = ExitStatus.passed
+            for file in files { status = max(status, try compare(file, trusted, &console)) }
+            return status
         } catch {
             console.report(error.description)
             return .unusable
         }
+    }
+
+    private func compare(
+        _ file: CertificateFile, _ trusted: [Root], _ console: inout Console
+    ) throws(CertificateFileError) -> ExitStatus {
         let (name, now) = (file.name.printable, Instant.now)
-        let roots = certificates.filter { $0.isRoot && Line($0)?.isApple == true }
-        guard !roots.isEmpty else {
+        let found = try file.trustAnchors().filter(\.isRoot).map { (root) throws(CertificateFileError) in
+            try Root(root, in: file.name)
+        }.filter(\.isApple)
+        guard !found.isEmpty else {
             console.report("\(name): no root certificate of Apple")
             return .unusable
         }
-        let unknown = roots.filter { !TrustAnchor.appleRoots.contains($0) }.compactMap(Line.init)
-        let isOther = unknown.map { $0.expirationDate >= now }
-        for (line, isOther) in zip(unknown, isOther) {
-            console.print("\(name): \(isOther ? "not trusted by default" : "expired"): \(line)")
+        var status = ExitStatus.passed
+        for root in found where !trusted.contains(where: { $0.fingerprint == root.fingerprint }) {
+            let isExpired = root.expirationDate < now
+            console.print("\(name): \(isExpired ? "expired" : "not trusted by default"): \(root)")
+            if !isExpired { status = .refused }
         }
-        for line in TrustAnchor.appleRoots.filter({ !roots.contains($0) }).compactMap(Line.init) {
-            console.print("\(name): not in it: \(line)")
+        for root in trusted where !found.contains(where: { $0.fingerprint == root.fingerprint }) {
+            console.print("\(name): not in it: \(root)")
         }
-        guard isOther.contains(true) else {
-            console.print("\(name): all valid roots of Apple are trusted by default")
-            return .passed
-        }
-        return .refused
+        if status == .passed { console.print("\(name): all valid roots of Apple are trusted by default") }
+        return status
     }
 
-    /// What is shown of a certificate; `nil` if it cannot be read.
-    private struct Line: CustomStringConvertible {
+    /// What is shown of a root certificate.
+    private struct Root: CustomStringConvertible {
         let fingerprint: Fingerprint
         let subject: String
         let expirationDate: Instant
 
-        init?(_ anchor: TrustAnchor) {
-            guard let certificate = try? Certificate(anchor.der.span), let validity = try? certificate.validity(),
-                let subject = try? certificate.subject.distinguishedName(),
-                let fingerprint = try? Fingerprint(of: anchor.der.span)
-            else { return nil }
-            (self.fingerprint, self.subject, expirationDate) = (fingerprint, subject, validity.upperBound)
+        init(_ anchor: TrustAnchor, in file: String) throws(CertificateFileError) {
+            do throws(SignatureTrustError) {
+                fingerprint = try Fingerprint(of: anchor.der.span)
+            } catch {
+                throw CertificateFileError(file: file, reason: .noFingerprint(error))
+            }
+            do throws(ASN1DecodingError) {
+                let certificate = try Certificate(anchor.der.span)
+                subject = try certificate.subject.distinguishedName()
+                expirationDate = try certificate.validity().upperBound
+            } catch {
+                throw CertificateFileError(file: file, reason: .malformedCertificate(error))
+            }
         }
 
         /// Whether the organization is Apple, under its name of today or another.

@@ -56,7 +56,7 @@ enum CertificateFile {
         if bytes.first == 0x30 { return [bytes] }
         var certificates: [[UInt8]] = []
         var position = 0
-        while let start = blockStart(in: bytes, from: position) {
+        while let start = PEMBlock.firstStart(in: bytes.span, from: position) {
             guard let block = try? PEMBlock(in: bytes.span, from: start),
                 let der = try? Base64.decode(bytes[block.body].span, as: .pem)
             else { throw ConfigurationError("\(file): the PEM block at byte \(start) is malformed") }
@@ -66,12 +66,5 @@ enum CertificateFile {
         }
         guard !certificates.isEmpty else { throw ConfigurationError("\(file): no certificate") }
         return certificates
-    }
-
-    /// The start of the first line that begins a block. The text before it is explanatory (RFC 7468, 2).
-    private static func blockStart(in text: [UInt8], from position: Int) -> Int? {
-        text.indices[position...].first { index in
-            (index == 0 || text[index - 1] == UInt8(ascii: "\n")) && text[index...].starts(with: PEMBlock.start.utf8)
-        }
     }
 }
