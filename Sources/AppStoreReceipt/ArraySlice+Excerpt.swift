@@ -31,3 +31,8 @@ extension ArraySlice<UInt8> {
         return "\"" + text + (count > limit ? "…\"" : "\"")
     }
 }
+
+extension String {
+    /// The first characters between quotation marks, for messages and logs: a signed string can have any length.
+    var excerpt: String { Array(utf8.prefix(129))[...].quoted(limit: 128) ?? "\"\"" }
+}

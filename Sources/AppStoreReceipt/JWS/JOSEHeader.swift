@@ -13,10 +13,9 @@ enum JOSEHeader {
 
     static func certificates(in header: [UInt8], count: Int) throws(VerificationError) -> CertificateSequence {
         // The first fault counts, but only of a header that is JSON at all.
-        var fault: (kind: HeaderFault, offset: Int)?
+        var fault: VerificationError.Reason?
         var hasAlgorithm = false
         var certificates: [[UInt8]]?
-        var certificateCount = 0
         do throws(JSONError) {
             try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
                 try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
@@ -26,11 +25,11 @@ enum JOSEHeader {
                     case .alg:
                         hasAlgorithm = true
                         let algorithm = try cursor.readString()
-                        if !(algorithm == "ES256") { fault = (.unsupportedAlgorithm, offset) }
+                        if !(algorithm == "ES256") { fault = .header(.unsupportedAlgorithm, offset: offset) }
                     case .x5c:
-                        certificates = try readCertificates(&cursor, &fault, &certificateCount, maximumCount: count)
-                    case .crit, .b64: fault = (.criticalHeader, offset)
-                    case .jku, .jwk, .x5u: fault = (.foreignKey, offset)
+                        (certificates, fault) = try readCertificates(&cursor, maximumCount: count)
+                    case .crit, .b64: fault = .header(.criticalHeader, offset: offset)
+                    case .jku, .jwk, .x5u: fault = .header(.foreignKey, offset: offset)
                     case .kid, .x5t, .x5tS256, .typ, .cty, .enc, .zip: break
                     }
                 }
@@ -38,55 +37,47 @@ enum JOSEHeader {
         } catch {
             throw VerificationError(.headerSyntax(error))
         }
-        let counts = CertificateCount(found: certificateCount, expected: count)
-        if let fault {
-            throw VerificationError(
-                .header(fault.kind, offset: fault.offset, fault.kind == .certificateCount ? counts : nil))
-        }
+        if let fault { throw VerificationError(fault) }
         guard hasAlgorithm else { throw VerificationError(.header(.missingAlgorithm, offset: 0)) }
         guard let certificates else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
         guard certificates.count == count else {
-            throw VerificationError(.header(.certificateCount, offset: 0, counts))
+            throw VerificationError(
+                .header(.certificateCount, offset: 0, CertificateCount(found: certificates.count, expected: count)))
         }
         return CertificateSequence(certificates)
     }
 
     /// Reads `x5c` of a header that may have faults elsewhere.
     static func allCertificates(in header: [UInt8], maximumCount: Int) throws(VerificationError) -> [[UInt8]] {
-        var fault: (kind: HeaderFault, offset: Int)?
+        var fault: VerificationError.Reason?
         var certificates: [[UInt8]] = []
-        var count = 0
         do throws(JSONError) {
             try JSONCursor.decode(header.span) { (cursor) throws(JSONError) in
                 try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
-                    guard member == .x5c, fault == nil else { return }
-                    certificates = try readCertificates(&cursor, &fault, &count, maximumCount: maximumCount)
+                    guard member == .x5c else { return }
+                    (certificates, fault) = try readCertificates(&cursor, maximumCount: maximumCount)
                 }
             }
         } catch {
             throw VerificationError(.headerSyntax(error))
         }
-        if let fault {
-            let counts = CertificateCount(found: count, expected: maximumCount)
-            throw VerificationError(
-                .header(fault.kind, offset: fault.offset, fault.kind == .certificateCount ? counts : nil))
-        }
+        if let fault { throw VerificationError(fault) }
         guard !certificates.isEmpty else { throw VerificationError(.header(.missingCertificates, offset: 0)) }
         return certificates
     }
 
     /// Reads `x5c`, an array of base64 strings. Strings beyond the accepted number are only counted.
     private static func readCertificates(
-        _ cursor: inout JSONCursor, _ fault: inout (kind: HeaderFault, offset: Int)?, _ count: inout Int,
-        maximumCount: Int
-    ) throws(JSONError) -> [[UInt8]] {
+        _ cursor: inout JSONCursor, maximumCount: Int
+    ) throws(JSONError) -> (certificates: [[UInt8]], fault: VerificationError.Reason?) {
         var certificates: [[UInt8]] = []
-        var found: (kind: HeaderFault, offset: Int)?
+        var count = 0
+        var fault: (kind: HeaderFault, offset: Int)?
         try cursor.readArray { (cursor) throws(JSONError) in
             count += 1
-            guard found == nil else { return }
+            guard fault == nil else { return }
             guard certificates.count < maximumCount else {
-                found = (.certificateCount, cursor.offset)
+                fault = (.certificateCount, cursor.offset)
                 return
             }
             let string = try cursor.readString()
@@ -97,10 +88,13 @@ enum JOSEHeader {
                         ? try Base64.decode(string.bytes.span, as: .strict)
                         : try Base64.decode(string.raw, as: .strict))
             } catch {
-                found = (.malformedCertificates, string.offset + 1 + error.offset)
+                fault = (.malformedCertificates, string.offset + 1 + error.offset)
             }
         }
-        fault = found
-        return certificates
+        let counts = CertificateCount(found: count, expected: maximumCount)
+        return (
+            certificates,
+            fault.map { .header($0.kind, offset: $0.offset, $0.kind == .certificateCount ? counts : nil) }
+        )
     }
 }
