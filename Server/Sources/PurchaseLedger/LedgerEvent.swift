@@ -75,7 +75,7 @@ extension SQLConnection {
             for (offset, event) in events.enumerated() {
                 var event = event
                 event.sequence = first + Int64(offset)
-                _ = try run(
+                try run(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, $5, 0, NULL)",
                     [
                         .text(event.id), .text(event.account), .integer(event.sequence),

@@ -43,9 +43,9 @@ extension PurchaseLedger {
             var events: [LedgerEvent] = []
             for row in families {
                 let family = try row.integer(0)
-                _ = try connection.run(
+                try connection.run(
                     "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
-                _ = try connection.run(
+                try connection.run(
                     """
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                     VALUES ($1, $2, $3, $4, $5)
@@ -78,7 +78,7 @@ extension PurchaseLedger {
         let name = "forgotten-\(LedgerEvent.makeID())"
         return try store.write { (connection) throws(LedgerError) in
             // A purchase that the account brings at the same time keeps its owner in all tables, or loses it in all.
-            for statement in connection.dialect.snapshot { _ = try connection.run(statement) }
+            for statement in connection.dialect.snapshot { try connection.run(statement) }
             var isKnown = false
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",

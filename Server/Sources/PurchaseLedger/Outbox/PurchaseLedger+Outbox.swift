@@ -34,7 +34,7 @@ extension PurchaseLedger {
             var events: [OutgoingEvent] = []
             for row in rows {
                 let event = OutgoingEvent(id: try row.text(0), event: try row.text(1), attempts: try row.integer(2))
-                _ = try connection.run(
+                try connection.run(
                     "UPDATE outbox SET leased_until = $2 WHERE id = $1", [.text(event.id), SQLValue(now + lease)])
                 events.append(event)
             }
@@ -56,7 +56,7 @@ extension PurchaseLedger {
                 let state = failure == nil ? "delivered" : attempts < maximumAttempts ? "pending" : "dead"
                 // 1, 2, 4 … seconds, at most an hour.
                 let delay = Duration.seconds(min(3600, 1 << min(attempts - 1, 12)))
-                _ = try connection.run(
+                try connection.run(
                     """
                     UPDATE outbox SET state = $2, attempts = $3, due_at = $4, leased_until = 0, failure = $5
                     WHERE id = $1 AND state = 'pending'
