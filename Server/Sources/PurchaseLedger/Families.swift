@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerText
 import SpanASN1
 
 /// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one owner.
@@ -125,8 +126,8 @@ struct Families {
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.run("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
-        if let from = other.account, let to = family.account, !from.utf8.elementsEqual(to.utf8) {
-            _ = try connection.run(
+        if let from = other.account, let to = family.account, !from.hasSameBytes(as: to) {
+            try connection.run(
                 """
                 INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                 VALUES ($1, $2, $3, $4, $5)

@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+import ServerText
 public import SpanASN1
 
 /// An event that could not be delivered, for an operator.
@@ -103,7 +104,7 @@ extension PurchaseLedger {
                 "SELECT state, COUNT(*) FROM outbox WHERE state <> 'delivered' GROUP BY state")
             {
                 let count = Int(try row.integer(1))
-                if try row.text(0).utf8.elementsEqual("dead".utf8) {
+                if try row.text(0).hasSameBytes(as: "dead") {
                     counts.dead = count
                 } else {
                     counts.pending = count
