@@ -3,7 +3,7 @@ import LedgerService
 
 /// The command `receipt-server`.
 package enum ReceiptServer {
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
 
