@@ -67,7 +67,7 @@ package enum ReceiptServer {
             let log = ServiceLog(detail: try detail(values))
             let state = ServiceState()
             let receipts = try ReceiptRoutes(configuration)
-            let ledger = try LedgerService(values, receipts.verifier, log)
+            let ledger = try LedgerService(values, receipts.verifier, configuration.endOfNonRenewing, log)
             let routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
             var service = try Service(values, routes, log, state)
             service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
