@@ -289,10 +289,9 @@ extension VerificationPolicy {
 
     /// Checks what a genuine receipt says.
     func check(_ receipt: Receipt) throws(VerificationError) {
-        if bundleIDs != nil { try checkBundleID(receipt.bundleID) }
-        let environment = receipt.environment
-        try checkEnvironment(environment, named: environment == nil ? receipt.receiptType : nil)
-        guard maximumAge != nil || rejectsFutureDates, let created = receipt.creationDate else { return }
+        try checkBundleID(receipt.bundleID)
+        try checkEnvironment(receipt.environment, named: receipt.receiptType)
+        guard let created = receipt.creationDate else { return }
         if rejectsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
         try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }

@@ -151,14 +151,18 @@ extension VerificationPolicy {
         }
     }
 
-    func checkBundleID(_ bundleID: String?) throws(VerificationError) {
+    func checkBundleID(_ found: @autoclosure () -> String?) throws(VerificationError) {
         guard let bundleIDs else { return }
+        let bundleID = found()
         if let bundleID, bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) }) { return }
         throw .policy(.bundleIDMismatch, found: bundleID, expected: bundleIDs.sortedList)
     }
 
-    func checkEnvironment(_ environment: AppStoreEnvironment?, named name: String?) throws(VerificationError) {
-        guard let environment else { throw .policy(.unknownEnvironment, found: name) }
+    /// - Parameter name: The environment as Apple wrote it, for the error if it is unknown.
+    func checkEnvironment(
+        _ environment: AppStoreEnvironment?, named name: @autoclosure () -> String?
+    ) throws(VerificationError) {
+        guard let environment else { throw .policy(.unknownEnvironment, found: name()) }
         guard environments.contains(environment) else {
             throw .policy(
                 .environmentMismatch, found: environment.rawValue, expected: environments.map(\.rawValue).sortedList)

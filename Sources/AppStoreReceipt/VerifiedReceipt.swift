@@ -13,19 +13,12 @@ public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
     public let receipt: Receipt
     /// The signer and the date of the verification.
     public let verification: Verification
-
-    init(receipt: Receipt, verification: Verification) {
-        self.receipt = receipt
-        self.verification = verification
-    }
 }
 
 /// A receipt that was decoded but not verified. Anyone can have written it.
 public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
     /// The contents of the receipt as a plain value.
     public let receipt: Receipt
-
-    init(receipt: Receipt) { self.receipt = receipt }
 }
 
 /// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.

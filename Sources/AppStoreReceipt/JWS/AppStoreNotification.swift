@@ -39,7 +39,6 @@ public struct AppStoreNotification: JWSPayload {
     /// The token for a purchase outside the App Store.
     public var externalPurchaseToken: ExternalPurchaseToken? { members.object(.externalPurchaseToken) }
 
-    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.notificationType, .notificationUUID]
     static let dateMember = Member.signedDate
 }
@@ -78,15 +77,11 @@ public struct NotificationData: Hashable, Sendable, JWSRecord {
     /// The app's version (`CFBundleVersion`).
     public var bundleVersion: String? { members.string(.bundleVersion) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The status of the subscription when Apple signed the notification.
     public var status: SubscriptionStatus? { members.value(.status) }
     /// The reason the customer requested a refund, in a ``NotificationType/consumptionRequest``.
     public var consumptionRequestReason: ConsumptionRequestReason? { members.value(.consumptionRequestReason) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension NotificationData.Member: JWSMember {
@@ -115,11 +110,7 @@ public struct NotificationAppData: Hashable, Sendable, JWSRecord {
     /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
-
-    init(members: JWSMembers<Member>) { self.members = members }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
 }
 
 extension NotificationAppData.Member: JWSMember {
@@ -153,17 +144,13 @@ public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The subscription product of the request.
     public var productID: String? { members.string(.productId) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The countries and regions, as ISO 3166 codes of three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
     /// The number of subscriptions that were not extended.
     public var failedCount: Int? { members.integer(.failedCount).map { Int($0) } }
     /// The number of subscriptions that were extended.
     public var succeededCount: Int? { members.integer(.succeededCount).map { Int($0) } }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension NotificationSummary.Member: JWSMember {
@@ -214,8 +201,6 @@ public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     public var environment: AppStoreEnvironment? {
         externalPurchaseID.map { $0.utf8.starts(with: "SANDBOX".utf8) ? .sandbox : .production }
     }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension ExternalPurchaseToken.Member: JWSMember {

@@ -23,9 +23,7 @@ public struct AppTransaction: JWSPayload {
     /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
     /// The environment (`receiptType`); `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.receiptType).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.receiptType) }
     /// The app's version: `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var applicationVersion: String? { members.string(.applicationVersion) }
     /// Apple's identifier of the app's version.
@@ -47,7 +45,6 @@ public struct AppTransaction: JWSPayload {
     /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
 
-    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.receiptType, .bundleId]
     static let dateMember = Member.receiptCreationDate
 }
@@ -87,13 +84,10 @@ public struct RealtimeRequest: JWSPayload {
     /// The app's Apple id, which identifies the app.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
 
-    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.requestIdentifier, .originalTransactionId, .productId, .appAppleId]
     static let dateMember = Member.signedDate
 }

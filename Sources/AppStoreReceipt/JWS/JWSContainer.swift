@@ -216,8 +216,7 @@ extension VerificationPolicy {
         _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
     ) throws(VerificationError) {
         if subject.hasBundleID { try checkBundleID(subject.bundleID) }
-        try checkEnvironment(
-            subject.environment, named: subject.environment == nil ? environmentName() : nil)
+        try checkEnvironment(subject.environment, named: environmentName())
         guard subject.hasAppAppleID else { return }
         guard let expected = appAppleID else {
             if bundleIDs != nil, !subject.hasBundleID { throw .configuration(.noAppAppleID) }

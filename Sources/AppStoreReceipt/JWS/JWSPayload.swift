@@ -22,11 +22,6 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     /// The signer and the date of the verification.
     public let verification: Verification
 
-    init(payload: Payload, verification: Verification) {
-        self.payload = payload
-        self.verification = verification
-    }
-
     /// Accesses a property of the payload, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
 }
@@ -140,5 +135,5 @@ extension AppStoreNotification: JWSClaims {
 
 extension String {
     /// Apple writes 0 if there is no identifier.
-    fileprivate var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
+    var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
 }
