@@ -16,15 +16,12 @@ package struct ReceiptInput: Sendable {
     /// The decoded bytes; empty for ``InputForm/binary``, which is not copied.
     let decoded: [UInt8]
 
-    /// 64 MiB: larger than a receipt of 200,000 purchases.
-    package static let defaultMaximumByteCount = 64 << 20
-
     /// Finds out the form of an input and decodes it.
     ///
     /// - Parameter maximumByteCount: the maximum size of the binary receipt, in bytes. A text may have twice as many characters plus
     ///   64 KiB. This is checked first.
     package init(
-        _ input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
+        _ input: Span<UInt8>, maximumByteCount: Int = VerificationLimits().maximumByteCount
     ) throws(InputError) {
         if Self.isBinary(input) {
             guard input.count <= maximumByteCount else {
@@ -51,7 +48,7 @@ package struct ReceiptInput: Sendable {
     ///
     /// - Parameter maximumByteCount: as in ``init(_:maximumByteCount:)``.
     package init(
-        base64 input: Span<UInt8>, maximumByteCount: Int = Self.defaultMaximumByteCount
+        base64 input: Span<UInt8>, maximumByteCount: Int = VerificationLimits().maximumByteCount
     ) throws(InputError) {
         try Self.checkCount(ofText: input.count, .base64, maximumByteCount)
         let text = TextInput(input)

@@ -20,7 +20,7 @@ import Testing
     }
 
     static func read(
-        _ input: [UInt8], maximumByteCount: Int = ReceiptInput.defaultMaximumByteCount
+        _ input: [UInt8], maximumByteCount: Int = VerificationLimits().maximumByteCount
     ) throws(InputError) -> Reading {
         let span = input.span
         let receipt = try ReceiptInput(span, maximumByteCount: maximumByteCount)
@@ -28,7 +28,8 @@ import Testing
         return Reading(form: receipt.form, bytes: binary.indices.map { binary[$0] })
     }
 
-    static func failure(_ input: [UInt8], maximumByteCount: Int = ReceiptInput.defaultMaximumByteCount) -> InputError? {
+    static func failure(_ input: [UInt8], maximumByteCount: Int = VerificationLimits().maximumByteCount) -> InputError?
+    {
         do {
             _ = try read(input, maximumByteCount: maximumByteCount)
             return nil
