@@ -123,11 +123,7 @@ extension ReceiptBuilder {
 
         /// Returns an id of 15 digits, or of 16 in the sandbox, whose transaction ids have 16.
         private static func webOrderLineItemID(of transactionID: String) -> String {
-            // FNV-1a, for ids that are not numbers.
-            let hash = transactionID.utf8.reduce(0xCBF2_9CE4_8422_2325) { (hash: UInt64, byte) in
-                (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-            }
-            let number = Int64(transactionID).flatMap { $0 < 0 ? nil : $0 } ?? Int64(hash >> 1)
+            let number = Int64(transactionID).flatMap { $0 < 0 ? nil : $0 } ?? Int64(transactionID.stableHash >> 1)
             let id =
                 transactionID.utf8.count == 16 && transactionID.utf8.starts(with: "2000000".utf8)
                 ? 2_000_000_000_000_000 + (number + 500_000_000) % 1_000_000_000

@@ -114,9 +114,7 @@ extension PurchaseHistory {
 
     /// Returns a UUID that is the same for the same texts.
     private func uuid(_ texts: [String]) -> String {
-        var seed: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in texts.joined(separator: "/").utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededGenerator(seed: texts.joined(separator: "/").stableHash)
         let digits = (0..<32).map { index in
             switch index {
             // The version and the variant (RFC 9562, 5.4).
