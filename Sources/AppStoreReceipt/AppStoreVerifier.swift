@@ -289,10 +289,9 @@ extension VerificationPolicy {
 
     /// Checks what a genuine receipt says.
     func check(_ receipt: Receipt) throws(VerificationError) {
-        if bundleIDs != nil { try checkBundleID(receipt.bundleID) }
-        let environment = receipt.environment
-        try checkEnvironment(environment, named: environment == nil ? receipt.receiptType : nil)
-        guard maximumAge != nil || rejectsFutureDates, let created = receipt.creationDate else { return }
+        try checkBundleID(receipt.bundleID)
+        try checkEnvironment(receipt.environment, named: receipt.receiptType)
+        guard let created = receipt.creationDate else { return }
         if rejectsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
         try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }
@@ -308,22 +307,5 @@ extension Receipt {
             && inAppPurchases.allSatisfy {
                 isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.revocationDate)
             }
-    }
-}
-
-extension UnverifiedReceipt {
-    /// Decodes a receipt without verifying it: anyone can have written its contents.
-    ///
-    /// - Parameters:
-    ///   - input: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
-    ///   - limits: The limits on the input.
-    /// - Throws: An error of the stage `input`, `container` or `payload`.
-    public init(
-        decoding input: [UInt8], limits: VerificationLimits = VerificationLimits()
-    ) throws(VerificationError) {
-        var policy = VerificationPolicy(bundleIDs: nil, environments: [])
-        policy.limits = limits
-        let binary = try ReceiptInput.binary(of: input, limits)
-        self.init(receipt: try ReceiptContainer(policy: policy, trust: nil).open(binary).receipt)
     }
 }

@@ -38,7 +38,7 @@ extension JWSVector {
                         "items": [
                             [
                                 "SKU": "a", "price": 990,
-                                "offer": ["period": "P1W", "periodCount": 2, "reason": "WIN_BACK"],
+                                "offer": ["period": "P1W", "periodCount": 2, "price": 490, "reason": "WIN_BACK"],
                             ],
                             [
                                 "SKU": "b",

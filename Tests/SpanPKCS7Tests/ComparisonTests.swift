@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `Documentation/Comparison.md` says "yes" only where a test shows it.
+/// `Tests/Comparison.md` says "yes" only where a test shows it.
 @Suite struct ComparisonTests {
-    static let article = Project.url("Documentation/Comparison.md")
+    static let article = Project.url("Tests/Comparison.md")
 
     @Test func `every yes of ours links to a test that exists`() throws {
         let text = try String(contentsOf: Self.article, encoding: .utf8)

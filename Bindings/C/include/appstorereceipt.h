@@ -72,7 +72,7 @@ extern "C" {
 #endif
 
 /* The version of the library, and the ABI that this header describes. See asr_version() and asr_abi_version(). */
-#define ASR_VERSION "0.1.0"
+#define ASR_VERSION "0.2.0"
 #define ASR_ABI_VERSION 1
 
 /*
@@ -314,7 +314,7 @@ asr_status asr_decode_unverified(
 /* asr_free - frees JSON that a function returned; does nothing if pointer is NULL */
 void asr_free(void *pointer);
 
-/* asr_version - returns the version of the library, such as "0.1.0" */
+/* asr_version - returns the version of the library, such as ASR_VERSION */
 const char *asr_version(void);
 
 /* asr_abi_version - returns the version of the ABI; compare it with ASR_ABI_VERSION if the library is loaded at run time */

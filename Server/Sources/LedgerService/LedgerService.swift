@@ -32,8 +32,11 @@ package struct LedgerService: Sendable {
     ]
 
     /// Returns the ledger that options name; `nil` without `--ledger`.
+    ///
+    /// - Parameter endOfNonRenewing: Returns the end of a non-renewing subscription, if its length is known.
     package init?(
-        _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ log: ServiceLog
+        _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
+        _ endOfNonRenewing: @escaping @Sendable (Purchase) -> Instant?, _ log: ServiceLog
     ) throws(ConfigurationError) {
         guard let location = values["--ledger"] else {
             for option in ["--token-file", "--product-id", "--webhook", "--webhook-secret-file"]
@@ -48,6 +51,7 @@ package struct LedgerService: Sendable {
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
         if !products.isEmpty { policy.productIDs = products }
+        policy.endOfNonRenewing = endOfNonRenewing
         do throws(LedgerError) {
             ledger = try PurchaseLedger(location, policy: policy)
         } catch {
@@ -88,12 +92,7 @@ package struct LedgerService: Sendable {
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
         let (delivery, log) = (delivery, log)
-        let thread = Thread {
-            delivery.run { error in
-                log.write(
-                    .error, "delivery", [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
-            }
-        }
+        let thread = Thread { delivery.run { log.write("delivery", $0) } }
         guard thread != nil else { throw ConfigurationError("the system has no thread to give") }
         // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
         return { delivery.stop() }

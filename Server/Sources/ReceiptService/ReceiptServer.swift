@@ -3,7 +3,7 @@ import LedgerService
 
 /// The command `receipt-server`.
 package enum ReceiptServer {
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
 
@@ -67,7 +67,7 @@ package enum ReceiptServer {
             let log = ServiceLog(detail: try detail(values))
             let state = ServiceState()
             let receipts = try ReceiptRoutes(configuration)
-            let ledger = try LedgerService(values, receipts.verifier, log)
+            let ledger = try LedgerService(values, receipts.verifier, configuration.endOfNonRenewing, log)
             let routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
             var service = try Service(values, routes, log, state)
             service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }

@@ -96,26 +96,32 @@ import TrialSupport
         #expect(client.receive()?.object["verified"] as? Bool == true)
     }
 
-    @Test func `a large body is answered by the queue, and beyond its places with 503`() throws {
-        let server = try start("--queue", "2", "--body-time", "5")
+    @Test func `large bodies that stall take no more than their memory, and beyond it the answer is 503`() throws {
         let large = try evidence.receipt(purchaseCount: 300)
         #expect(large.count > 65536)
-        #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
-        // Two clients take the places, and do not finish.
-        let held = try (0..<2).map { _ in
+        let server = try start(
+            "--queue", "2", "--body-time", "5", "--maximum-body", "\(large.count)", "--memory", "\(4 * large.count)")
+        // More clients than the queue has places do not finish.
+        let held = try (0..<3).map { _ in
             let client = try Client(port: server.port)
             client.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
             return client
         }
-        try waitFor("receipt_server_queue_length 2", in: server)
+        try waitFor("receipt_server_memory_bytes \(3 * (large.count - 10))", in: server)
+        #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
+        let fourth = try Client(port: server.port)
+        fourth.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
+        try waitFor("receipt_server_memory_bytes \(4 * (large.count - 10))", in: server)
         let busy = try request("POST", "/v1/verify", large, port: server.port)
-        #expect(busy.status == 503 && busy.headers["retry-after"] == "1" && busy.errorCode == "queue-full")
+        #expect(busy.status == 503 && busy.headers["retry-after"] == "1" && busy.errorCode == "memory-full")
         try expectServed(server)
-        for client in held {
+        for client in held + [fourth] {
             client.send(Array(requestBytes("POST", "/v1/verify", large).suffix(10)))
-            #expect(client.receive()?.status == 200)
+            // The queue has two places.
+            #expect([200, 503].contains(client.receive()?.status))
         }
         #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
+        try waitFor("receipt_server_memory_bytes 0", in: server)
     }
 
     // MARK: Clients that are slow, many or wrong

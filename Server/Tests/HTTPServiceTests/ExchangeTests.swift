@@ -5,12 +5,12 @@ import Testing
 
 /// What is kept of a body, byte by byte.
 struct ExchangeTests {
-    private func exchange(_ limits: ServiceLimits, _ queue: WorkQueue, chunks: Int, of count: Int) -> Exchange {
+    private func exchange(_ limits: ServiceLimits, _ memory: MemoryBudget, chunks: Int, of count: Int) -> Exchange {
         let exchange = Exchange(
             Connection(socket: -1, isExcess: false), route: 0, Request(method: "POST", path: "/"))
         let chunk = [UInt8](repeating: 7, count: count)
         for _ in 0..<chunks {
-            unsafe chunk.withUnsafeBytes { unsafe exchange.receive($0, limits, queue) }
+            unsafe chunk.withUnsafeBytes { unsafe exchange.receive($0, limits, memory) }
         }
         return exchange
     }
@@ -21,25 +21,28 @@ struct ExchangeTests {
     func `a body up to the limit is kept, and counted beyond it`(chunks: Int, size: Int, count: Int, status: Int?) {
         var limits = ServiceLimits()
         limits.maximumBodyByteCount = 100
-        let queue = WorkQueue(capacity: 1, threadCount: 1)
-        defer { queue.stop() }
-        let exchange = exchange(limits, queue, chunks: chunks, of: size)
+        let exchange = exchange(limits, MemoryBudget(limit: 1000), chunks: chunks, of: size)
         #expect(exchange.bodyByteCount == count)
         #expect(exchange.refusal?.status == status)
         #expect(exchange.request.body.count == (status == nil ? count : 0))
     }
 
-    @Test func `a large body takes one place, and without one it is refused`() {
+    @Test func `large bodies share memory by their size, and beyond it they are refused`() {
         let limits = ServiceLimits()
-        let queue = WorkQueue(capacity: 1, threadCount: 1)
-        defer { queue.stop() }
-        let small = exchange(limits, queue, chunks: 1, of: ServiceLimits.largeBodyByteCount)
-        #expect(!small.hasPlace && queue.occupiedCount == 0)
-        let large = exchange(limits, queue, chunks: 3, of: ServiceLimits.largeBodyByteCount)
-        #expect(large.hasPlace && queue.occupiedCount == 1)
-        let other = exchange(limits, queue, chunks: 3, of: ServiceLimits.largeBodyByteCount)
-        #expect(other.refusal?.status == 503 && !other.hasPlace && other.request.body.isEmpty)
-        #expect(queue.occupiedCount == 1)
+        let size = ServiceLimits.largeBodyByteCount
+        let memory = MemoryBudget(limit: 5 * size)
+        let small = exchange(limits, memory, chunks: 1, of: size)
+        #expect(small.request.body.count == size && memory.usedByteCount == 0)
+        let large = exchange(limits, memory, chunks: 3, of: size)
+        #expect(large.request.body.count == 3 * size && memory.usedByteCount == 3 * size)
+        let other = exchange(limits, memory, chunks: 3, of: size)
+        #expect(other.refusal?.status == 503 && other.request.body.isEmpty)
+        // What it had is free again.
+        #expect(memory.usedByteCount == 3 * size)
+        large.answer(Response(body: [1, 2, 3]), memory)
+        #expect(large.request.body.isEmpty && memory.usedByteCount == 3)
+        large.release(memory)
+        #expect(memory.usedByteCount == 0)
     }
 
     @Test func `the threads of a queue finish every job before they end`() {

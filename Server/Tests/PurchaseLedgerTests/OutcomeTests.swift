@@ -133,6 +133,23 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `a non-renewing subscription ends if its length is known`(_ place: Place) throws {
+        var policy = LedgerPolicy()
+        policy.endOfNonRenewing = {
+            $0.productID == "season" ? $0.purchaseDate.advanced(by: .seconds(90 * 86_400)) : nil
+        }
+        try place.withLedger(policy) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let transaction = history.buyNonRenewing("season", at: day(0))
+            let season = try history.evidence(transaction, signedAt: day(0))
+            #expect(try ledger.outcomes(season, for: "anna", at: day(90)) == [.expired])
+            #expect(try ledger.outcomes(season, for: "anna", at: day(89)) == [.granted])
+            #expect(try ledger.entitlements(of: "anna", at: day(89)).items.map(\.access) == [.active(until: day(90))])
+            #expect(try ledger.entitlements(of: "anna", at: day(90)).items.map(\.access) == [.expired(at: day(90))])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a restored non-consumable is granted once`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

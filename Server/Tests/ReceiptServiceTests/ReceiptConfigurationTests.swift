@@ -47,6 +47,31 @@ struct ReceiptConfigurationTests {
         #expect(configuration.fillsLatestReceiptInfo)
     }
 
+    @Test func `a non-renewing subscription ends after its days`() throws {
+        let season = try evidence.transaction { ($0.productID, $0.productType) = ("season", .nonRenewingSubscription) }
+        let root = evidence.path("elliptic-root.der")
+        let body = #"{"evidence":"\#(season)","at":"2100-01-01"}"#
+        for (options, access) in [([], "length-unknown"), (["--non-renewing", "season=90"], "expired")] {
+            let configuration = try ReceiptConfiguration(
+                ReceiptServer.options.read(["--root", root] + options, environment: { _ in nil }))
+            let response = RouteTable(try ReceiptRoutes(configuration).routes).answer(
+                Request(method: "POST", path: "/v1/entitlements", body: Array(body.utf8)))
+            #expect(response.status == 200)
+            #expect(String(decoding: response.body, as: UTF8.self).contains(#""access":"\#(access)""#))
+        }
+    }
+
+    @Test(arguments: ["", "season", "=90", "season=", "season=0", "season=-1", "season=90d", "season=36501", "a=b=1"])
+    func `a length that cannot be read is refused`(value: String) {
+        #expect(throws: ConfigurationError.self) { try configuration("--non-renewing", value) }
+    }
+
+    @Test func `one product has one length`() {
+        #expect(throws: ConfigurationError.self) {
+            try configuration("--non-renewing", "season=90", "--non-renewing", "season=91")
+        }
+    }
+
     @Test func `roots are in DER or PEM, and an intermediate with Apple's marker is one of transaction receipts`()
         throws
     {

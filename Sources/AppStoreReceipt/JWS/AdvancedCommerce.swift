@@ -28,8 +28,6 @@ public struct AdvancedCommerceTransactionInfo: Hashable, Sendable, JWSRecord {
     public var taxExclusivePrice: Int64? { members.integer(.taxExclusivePrice) }
     /// The tax rate, as a decimal number.
     public var taxRate: String? { members.string(.taxRate) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceTransactionInfo.Member: JWSMember {
@@ -66,8 +64,6 @@ public struct AdvancedCommerceRenewalInfo: Hashable, Sendable, JWSRecord {
     public var requestReferenceID: String? { members.string(.requestReferenceId) }
     /// Apple's code for the tax.
     public var taxCode: String? { members.string(.taxCode) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceRenewalInfo.Member: JWSMember {
@@ -92,8 +88,6 @@ public struct AdvancedCommerceDescriptors: Hashable, Sendable, JWSRecord {
     public var productDescription: String? { members.string(.description) }
     /// The name of the product.
     public var displayName: String? { members.string(.displayName) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceDescriptors.Member: JWSMember {
@@ -126,8 +120,6 @@ public struct AdvancedCommerceTransactionItem: Hashable, Sendable, JWSRecord {
     public var refunds: [AdvancedCommerceRefund]? { members.objects(.refunds) }
     /// The date access to the item was revoked.
     public var revocationDate: Instant? { members.date(.revocationDate) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceTransactionItem.Member: JWSMember {
@@ -166,8 +158,6 @@ public struct AdvancedCommerceRenewalItem: Hashable, Sendable, JWSRecord {
     public var price: Int64? { members.integer(.price) }
     /// A future price increase.
     public var priceIncreaseInfo: AdvancedCommercePriceIncreaseInfo? { members.object(.priceIncreaseInfo) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceRenewalItem.Member: JWSMember {
@@ -210,8 +200,6 @@ public struct AdvancedCommerceOffer: Hashable, Sendable, JWSRecord {
     public var price: Int64? { members.integer(.price) }
     /// The reason for the offer.
     public var reason: Reason? { members.value(.reason) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceOffer.Member: JWSMember {
@@ -269,8 +257,6 @@ public struct AdvancedCommerceRefund: Hashable, Sendable, JWSRecord {
     public var reason: Reason? { members.value(.refundReason) }
     /// The type of the refund.
     public var type: Kind? { members.value(.refundType) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommerceRefund.Member: JWSMember {
@@ -310,8 +296,6 @@ public struct AdvancedCommercePriceIncreaseInfo: Hashable, Sendable, JWSRecord {
     public var price: Int64? { members.integer(.price) }
     /// The status of the price increase.
     public var status: Status? { members.value(.status) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension AdvancedCommercePriceIncreaseInfo.Member: JWSMember {

@@ -69,6 +69,10 @@ extension JWSMembers {
         read(member) { (cursor) throws(JSONError) in try cursor.readInstant() }
     }
 
+    func environment(_ member: Member) -> AppStoreEnvironment? {
+        string(member).flatMap(AppStoreEnvironment.init(signedName:))
+    }
+
     func boolean(_ member: Member) -> Bool? {
         read(member) { (cursor) throws(JSONError) in try cursor.readBool() }
     }

@@ -22,11 +22,6 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     /// The signer and the date of the verification.
     public let verification: Verification
 
-    init(payload: Payload, verification: Verification) {
-        self.payload = payload
-        self.verification = verification
-    }
-
     /// Accesses a property of the payload, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
 }
@@ -54,23 +49,6 @@ struct JWSSubject {
     /// Whether this kind of payload has the app's Apple id.
     var hasAppAppleID = true
     var environment: AppStoreEnvironment?
-}
-
-extension AppStoreEnvironment {
-    /// Creates the environment of a name in a payload; `nil` for an unknown name.
-    package init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
-
-    /// The name in a payload.
-    package var signedName: String {
-        switch self {
-        case .production: "Production"
-        case .sandbox: "Sandbox"
-        case .xcode: "Xcode"
-        case .localTesting: "LocalTesting"
-        }
-    }
-
-    private static let signedNames = allCases.map { ($0.signedName, $0) }
 }
 
 extension TransactionInfo: JWSClaims {
@@ -140,5 +118,5 @@ extension AppStoreNotification: JWSClaims {
 
 extension String {
     /// Apple writes 0 if there is no identifier.
-    fileprivate var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
+    var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
 }

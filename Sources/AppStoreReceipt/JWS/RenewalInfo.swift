@@ -39,9 +39,7 @@ public struct RenewalInfo: JWSPayload {
     /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
 
     /// The price of the next period, in thousandths of the unit of ``currency``.
     public var renewalPrice: Int64? { members.integer(.renewalPrice) }
@@ -76,7 +74,6 @@ public struct RenewalInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
 
-    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
     static let dateMember = Member.signedDate
 }
@@ -117,8 +114,6 @@ public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
     public var renewalDate: Instant? { members.date(.commitmentRenewalDate) }
     /// The price of the next commitment, in thousandths of the currency's unit.
     public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension RenewalCommitmentInfo.Member: JWSMember {

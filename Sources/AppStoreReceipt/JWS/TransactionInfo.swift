@@ -36,9 +36,7 @@ public struct TransactionInfo: JWSPayload {
     /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
-    public var environment: AppStoreEnvironment? {
-        members.string(.environment).flatMap(AppStoreEnvironment.init(signedName:))
-    }
+    public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The SHA-384 digest, in base64, that binds the transaction to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
@@ -116,7 +114,6 @@ public struct TransactionInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
 
-    init(members: JWSMembers<Member>) { self.members = members }
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
     static let dateMember = Member.signedDate
 }
@@ -153,8 +150,6 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
     public var expiresDate: Instant? { members.date(.commitmentExpiresDate) }
     /// The price of the commitment, in thousandths of the currency's unit.
     public var price: Int64? { members.integer(.commitmentPrice) }
-
-    init(members: JWSMembers<Member>) { self.members = members }
 }
 
 extension TransactionCommitmentInfo.Member: JWSMember {

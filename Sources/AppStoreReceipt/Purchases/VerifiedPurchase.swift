@@ -130,7 +130,7 @@ extension Purchase {
 extension Purchase {
     /// The web order line item that an id names. StoreKit Testing in Xcode writes `0` in every transaction: it names none.
     static func lineItem(_ id: String?) -> String? {
-        id.flatMap { $0.isEmpty || $0.hasSameBytes(as: "0") ? nil : $0 }
+        id.flatMap { $0.isEmpty ? nil : $0.nonZero }
     }
 }
 

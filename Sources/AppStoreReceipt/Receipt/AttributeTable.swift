@@ -101,7 +101,4 @@ extension AttributeType {
 
     /// The form of an attribute with a field; `nil` for one without.
     var form: Form? { row?.form }
-
-    /// Whether the meaning is inferred: a value of another form then leaves the field `nil` and refuses nothing.
-    var isInferred: Bool { row?.source == .inferred }
 }

@@ -31,7 +31,7 @@ public struct InAppPurchase: Sendable {
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
     public var itemID: String? { id(.itemID) }
     /// The identifier of this period of a subscription; `nil` if it is missing or 0, as for other products [1711].
-    public var webOrderLineItemID: String? { id(.webOrderLineItemID).flatMap { $0.hasSameBytes(as: "0") ? nil : $0 } }
+    public var webOrderLineItemID: String? { id(.webOrderLineItemID)?.nonZero }
     /// The date Apple refunded or revoked the purchase [1712].
     public var revocationDate: Instant? { date(.revocationDate) }
     /// A Boolean value that indicates whether this period is a free trial [1713].

@@ -96,8 +96,7 @@ extension VerificationPolicy {
     /// Checks the contents of a genuine transaction receipt against the policy.
     fileprivate func check(_ receipt: TransactionReceipt) throws(VerificationError) {
         try checkBundleID(receipt.bundleID)
-        let environment = receipt.inferredEnvironment
-        try checkEnvironment(environment, named: environment == nil ? receipt.transactionID : nil)
+        try checkEnvironment(receipt.inferredEnvironment, named: receipt.transactionID)
         try checkAge(signedAt: receipt.purchaseDate, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }
 }

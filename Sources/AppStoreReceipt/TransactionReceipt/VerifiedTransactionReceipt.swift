@@ -14,11 +14,6 @@ public struct VerifiedTransactionReceipt: Hashable, Sendable {
     /// By default, the date is ``TransactionReceipt/purchaseDate``, or the start of the validity of the signer's certificate if that is later.
     public let verification: Verification
 
-    init(transactionReceipt: TransactionReceipt, verification: Verification) {
-        self.transactionReceipt = transactionReceipt
-        self.verification = verification
-    }
-
     /// Accesses a property of the contents, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<TransactionReceipt, Value>) -> Value {
         transactionReceipt[keyPath: field]

@@ -81,7 +81,7 @@ func daemonHandler(
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
     if unsafe uploadCount.pointee > 0 {
         let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
-        unsafe exchange.receive(bytes, daemon.limits, daemon.queue)
+        unsafe exchange.receive(bytes, daemon.limits, daemon.memory)
         unsafe uploadCount.pointee = 0
         return http_yes
     }

@@ -22,8 +22,8 @@ final class Exchange: @unchecked Sendable {
     var refusal: Response?
     /// The number of bytes received, also of what is not kept.
     var bodyByteCount = 0
-    /// Whether it takes a place of the queue.
-    var hasPlace = false
+    /// The bytes of the memory budget that it has.
+    private var heldByteCount = 0
     /// When the request was complete.
     var start: UInt64 = 0
 
@@ -35,28 +35,53 @@ final class Exchange: @unchecked Sendable {
     }
 
     /// Keeps a part of the body, unless the request is refused already.
-    func receive(_ bytes: UnsafeRawBufferPointer, _ limits: ServiceLimits, _ queue: WorkQueue) {
+    func receive(_ bytes: UnsafeRawBufferPointer, _ limits: ServiceLimits, _ memory: MemoryBudget) {
         bodyByteCount += bytes.count
         guard refusal == nil else { return }
         if bodyByteCount > limits.maximumBodyByteCount {
-            refuse(.tooLarge(limit: limits.maximumBodyByteCount))
-        } else if bodyByteCount > ServiceLimits.largeBodyByteCount, !hasPlace {
-            hasPlace = queue.takePlace()
-            if !hasPlace { refuse(.queueFull) }
+            refuse(.tooLarge(limit: limits.maximumBodyByteCount), memory)
+        } else if hasLargeBody {
+            // What a client has sent counts, and not that it began: whoever stalls takes no more than that.
+            if memory.take(bodyByteCount - heldByteCount) {
+                heldByteCount = bodyByteCount
+            } else {
+                refuse(.memoryFull, memory)
+            }
         }
         // The capacity grows with what comes, and not with what a header promises.
         if refusal == nil { unsafe request.body.append(contentsOf: bytes) }
     }
 
+    var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
+
     /// Answers with an error. What is left of the body is read and dropped, since a client that is still sending does not read.
-    func refuse(_ response: Response) {
+    func refuse(_ response: Response, _ memory: MemoryBudget) {
         refusal = response
+        release(memory)
+    }
+
+    /// Keeps an answer in place of the body, until the client has read it.
+    func answer(_ response: Response, _ memory: MemoryBudget) {
+        release(memory)
+        state = .answered(response)
+        heldByteCount = response.body.count
+        memory.takeAnyway(heldByteCount)
+    }
+
+    /// Drops the body, or the answer.
+    func release(_ memory: MemoryBudget) {
         request.body = []
+        memory.leave(heldByteCount)
+        heldByteCount = 0
     }
 }
 
 extension Response {
     static var queueFull: Response {
         .busy("queue-full", "too many requests are waiting; try again later")
+    }
+
+    static var memoryFull: Response {
+        .busy("memory-full", "too many large requests are being received; try again later")
     }
 }

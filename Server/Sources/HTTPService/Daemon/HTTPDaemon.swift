@@ -19,6 +19,7 @@ package final class HTTPDaemon: @unchecked Sendable {
     package let metrics: ServiceMetrics
     let connections = ConnectionTable()
     let queue: WorkQueue
+    let memory: MemoryBudget
     let state: ServiceState
     /// The address on which it listens.
     package let address: ListenAddress
@@ -39,6 +40,7 @@ package final class HTTPDaemon: @unchecked Sendable {
         self.address = socket.address
         listeningSocket = socket.descriptor
         metrics = ServiceMetrics(routes)
+        memory = MemoryBudget(limit: limits.memoryByteCount)
         queue = WorkQueue(capacity: limits.queueCapacity, threadCount: limits.threadCount)
         guard queue.hasThreads else {
             close(socket.descriptor)
@@ -66,7 +68,9 @@ package final class HTTPDaemon: @unchecked Sendable {
 
     /// The metrics of this daemon and of its routes as text.
     package func metricsText(_ others: [MetricFamily]) -> String {
-        metrics.text(connectionCount: connections.count, queuedCount: queue.occupiedCount, others: others)
+        metrics.text(
+            connectionCount: connections.count, queuedCount: queue.occupiedCount, memoryByteCount: memory.usedByteCount,
+            others: others)
     }
 
     /// Ends the connections of clients that are too late. Call it a few times a second.
@@ -170,7 +174,7 @@ extension HTTPDaemon {
             }
         }
         if let length = framing.length, length > limits.maximumBodyByteCount {
-            exchange.refuse(.tooLarge(limit: limits.maximumBodyByteCount))
+            exchange.refuse(.tooLarge(limit: limits.maximumBodyByteCount), memory)
             return (exchange, true)
         }
         return (exchange, false)
@@ -191,16 +195,13 @@ extension HTTPDaemon {
         if let refusal = exchange.refusal { return refusal }
         guard let index = exchange.route else { return .notFound }
         let route = routes.routes[index]
-        if route.execution == .immediate, !exchange.hasPlace { return route.handler(exchange.request) }
-        if !exchange.hasPlace {
-            exchange.hasPlace = queue.takePlace()
-            guard exchange.hasPlace else { return .queueFull }
-        }
+        if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
+        guard queue.takePlace() else { return .queueFull }
         exchange.state = .queued
         let resume = suspend()
-        queue.run {
-            exchange.state = .answered(route.handler(exchange.request))
-            exchange.request.body = []
+        queue.run { [queue, memory] in
+            exchange.answer(route.handler(exchange.request), memory)
+            queue.leavePlace()
             resume()
         }
         return nil
@@ -208,7 +209,7 @@ extension HTTPDaemon {
 
     /// Ends a request whose answer was sent, or whose connection has ended.
     func end(_ exchange: Exchange, isAborted: Bool) {
-        if exchange.hasPlace { queue.leavePlace() }
+        exchange.release(memory)
         if isAborted { metrics.countAborted() }
         exchange.connection.enter(.idle, for: limits.idleTime)
     }

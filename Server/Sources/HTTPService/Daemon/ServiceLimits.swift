@@ -6,9 +6,10 @@ package struct ServiceLimits: Sendable {
     package var maximumConnectionCount = 4096
     /// Whether there may be fewer connections, because the system allows fewer open files.
     package var allowsFewerConnections = true
-    /// The maximum number of requests that wait for a thread of the queue or are being answered there, and of large bodies in memory. The answer to
-    /// another one is 503.
+    /// The maximum number of requests that wait for a thread of the queue or are being answered there. The answer to another one is 503.
     package var queueCapacity = 256
+    /// The maximum size of all large bodies and of the queue's answers together, in bytes. The answer to a body that exceeds it is 503.
+    package var memoryByteCount = 256 << 20
     /// The number of threads that read requests and write answers. There are as many for the queue.
     package var threadCount = max(System.processorCount, 2)
     /// The maximum time from the connection until the end of the headers.
@@ -22,7 +23,7 @@ package struct ServiceLimits: Sendable {
 
     package init() {}
 
-    /// A body beyond this size takes a place of the queue before it is received further, and is answered there: small requests do not wait for it.
+    /// A body beyond this size is answered by the queue, so that small requests do not wait for it.
     static let largeBodyByteCount = 64 << 10
 
     /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others wait in the system.

@@ -9,6 +9,9 @@ extension ServiceLimits {
             "--queue", "NUMBER",
             "The maximum number of requests that wait because they are large (more than 64 KiB) or slow; 256 by default. Beyond it: 503."
         ),
+        .init(
+            "--memory", "BYTES",
+            "The maximum size of all large bodies and answers together; 268435456 by default. Beyond it: 503."),
         .init("--threads", "NUMBER", "The number of threads; by default that of the processors, and at least 2."),
         .init("--header-time", "SECONDS", "The maximum time for the headers of a request; 10 by default."),
         .init("--body-time", "SECONDS", "The maximum time for the body of a request; 10 by default."),
@@ -25,6 +28,10 @@ extension ServiceLimits {
             allowsFewerConnections = false
         }
         if let number = try values.number("--queue", 1...1_000_000) { queueCapacity = number }
+        if let number = try values.number("--memory", 1...(1 << 40)) { memoryByteCount = number }
+        guard memoryByteCount >= maximumBodyByteCount else {
+            throw ConfigurationError("--memory must be at least the size of one body, \(maximumBodyByteCount)")
+        }
         if let number = try values.number("--threads", 1...1024) { threadCount = number }
         if let time = try values.seconds("--header-time") { headerTime = time }
         if let time = try values.seconds("--body-time") { bodyTime = time }

@@ -58,8 +58,9 @@ package final class ServiceMetrics: Sendable {
     /// - Parameters:
     ///   - connectionCount: The number of open connections.
     ///   - queuedCount: The number of places of the queue that are taken.
+    ///   - memoryByteCount: The size of all large bodies and answers.
     ///   - others: What the routes count.
-    func text(connectionCount: Int, queuedCount: Int, others: [MetricFamily]) -> String {
+    func text(connectionCount: Int, queuedCount: Int, memoryByteCount: Int, others: [MetricFamily]) -> String {
         var requests = MetricFamily(.counter, "receipt_server_requests_total", "Answers by route and HTTP status.")
         var times = MetricFamily(
             .histogram, "receipt_server_request_seconds",
@@ -103,6 +104,9 @@ package final class ServiceMetrics: Sendable {
             MetricFamily(
                 .gauge, "receipt_server_queue_length", "Requests that have a place of the queue.",
                 value: UInt64(queuedCount)),
+            MetricFamily(
+                .gauge, "receipt_server_memory_bytes", "The size of all large bodies and answers in memory.",
+                value: UInt64(memoryByteCount)),
             late,
         ]
         families += others

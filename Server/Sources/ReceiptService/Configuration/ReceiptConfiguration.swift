@@ -1,5 +1,6 @@
 package import AppStoreReceipt
 package import HTTPService
+import ServerText
 
 /// What the service accepts, and whose signatures it trusts.
 package struct ReceiptConfiguration: Sendable {
@@ -7,6 +8,8 @@ package struct ReceiptConfiguration: Sendable {
     package var trust: AppStoreTrust
     /// Whether answers of verifyReceipt have `latest_receipt_info`, with what the receipt says.
     package var fillsLatestReceiptInfo = false
+    /// Returns the end of a non-renewing subscription, if an option says its length.
+    package var endOfNonRenewing: @Sendable (Purchase) -> Instant? = { _ in nil }
 
     package init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) {
         self.policy = policy
@@ -36,6 +39,9 @@ package struct ReceiptConfiguration: Sendable {
             "--distrust", "FILE|FINGERPRINT", isRepeatable: true,
             "Refuse what a signer's or intermediate certificate signed: those in FILE (PEM or DER), or the one with this SHA-256 in hexadecimal."
         ),
+        .init(
+            "--non-renewing", "ID=DAYS", isRepeatable: true,
+            "The non-renewing subscription with this product id lasts so many days: Apple does not say how long."),
         .init(
             "--latest-receipt-info", "",
             "Answer /verifyReceipt with a 'latest_receipt_info' that has what the receipt says, which may be old."),
@@ -73,5 +79,24 @@ package struct ReceiptConfiguration: Sendable {
             policy.distrusted.formUnion(try CertificateFile.fingerprints(value))
         }
         fillsLatestReceiptInfo = values["--latest-receipt-info"] != nil
+        endOfNonRenewing = try Self.endOfNonRenewing(values.all("--non-renewing"))
+    }
+
+    private static func endOfNonRenewing(
+        _ values: [String]
+    ) throws(ConfigurationError) -> @Sendable (Purchase) -> Instant? {
+        var lengths: [UTF8Bytes: Duration] = [:]
+        for value in values {
+            let parts = value.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty, let days = Int(parts[1]), 1...36_500 ~= days else {
+                throw ConfigurationError("--non-renewing must be such as 'com.example.season=90', and is '\(value)'")
+            }
+            guard lengths.updateValue(.seconds(86_400 * days), forKey: UTF8Bytes(String(parts[0]))) == nil else {
+                throw ConfigurationError("--non-renewing names '\(parts[0])' twice")
+            }
+        }
+        return { [lengths] purchase in
+            lengths[UTF8Bytes(purchase.productID)].map(purchase.purchaseDate.advanced(by:))
+        }
     }
 }

@@ -5,18 +5,22 @@ import ServerText
 /// `POST /v1/entitlements`: the evidence of one customer, and what it entitles to at a date.
 ///
 /// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal.
-func entitlementsRoute(_ verifier: AppStoreVerifier) -> Route {
+func entitlementsRoute(
+    _ verifier: AppStoreVerifier, endOfNonRenewing: @escaping @Sendable (Purchase) -> Instant?
+) -> Route {
     Route(.only("POST"), "/v1/entitlements") { request in
         do throws(RequestFault) {
             let asked = try EntitlementsRequest(request.body.span)
-            return answer(asked, verifier)
+            return answer(asked, verifier, endOfNonRenewing)
         } catch {
             return error.response
         }
     }
 }
 
-private func answer(_ request: EntitlementsRequest, _ verifier: AppStoreVerifier) -> Response {
+private func answer(
+    _ request: EntitlementsRequest, _ verifier: AppStoreVerifier, _ endOfNonRenewing: (Purchase) -> Instant?
+) -> Response {
     var verified: [VerifiedEvidence] = []
     var refusals = JSONWriter()
     var worst: VerificationError?
@@ -36,7 +40,9 @@ private func answer(_ request: EntitlementsRequest, _ verifier: AppStoreVerifier
         }
     }
     refusals.endArray()
-    var body = Array(Entitlements(verified, at: request.date ?? verifier.policy.clock()).json.utf8)
+    let entitlements = Entitlements(
+        verified, at: request.date ?? verifier.policy.clock(), endOfNonRenewing: endOfNonRenewing)
+    var body = Array(entitlements.json.utf8)
     // The object ends with the refusals.
     body.removeLast()
     body += Array(",\"refused\":".utf8) + refusals.bytes + [UInt8(ascii: "}")]

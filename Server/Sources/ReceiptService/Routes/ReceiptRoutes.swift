@@ -5,10 +5,12 @@ package import HTTPService
 package struct ReceiptRoutes: Sendable {
     /// The verifier of `/v1`.
     package let verifier: AppStoreVerifier
+    private let endOfNonRenewing: @Sendable (Purchase) -> Instant?
     private let responders: [(path: String, responder: VerifyReceiptResponder)]
 
     /// - Throws: The fault of a configuration that can accept nothing, or of a host that cannot verify.
     package init(_ configuration: ReceiptConfiguration) throws(ConfigurationError) {
+        endOfNonRenewing = configuration.endOfNonRenewing
         do throws(VerificationError) {
             verifier = try AppStoreVerifier(policy: configuration.policy, trust: configuration.trust)
             responders = try Self.responders(configuration)
@@ -19,7 +21,7 @@ package struct ReceiptRoutes: Sendable {
 
     package var routes: [Route] {
         responders.map { verifyReceiptRoute($0.path, $0.responder) } + [
-            verifyRoute(verifier), entitlementsRoute(verifier),
+            verifyRoute(verifier), entitlementsRoute(verifier, endOfNonRenewing: endOfNonRenewing),
         ]
     }
 

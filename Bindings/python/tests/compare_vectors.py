@@ -1,0 +1,128 @@
+"""Compares verdicts on the test vectors, and times, with two other packages of PyPI. usage: compare_vectors.py TEST-VECTORS
+
+A vector is left out for a package that has no option for what the vector's verifier differs in, or no rule of that kind: it is then the
+caller's task. Only a difference between this package and the stored verdicts is a failure."""
+
+import base64
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import apple_purchase_receipt_verifier as aprv
+import appstorereceipt
+from appstoreserverlibrary.models.Environment import Environment
+from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier
+
+vectors = Path(sys.argv[1])
+
+
+def payload(jws):
+    """The members of a JWS's payload, of which nothing is known; none if it is not readable."""
+    try:
+        part = jws.split(".")[1]
+        members = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        return members if isinstance(members, dict) else {}
+    except (IndexError, ValueError, RecursionError):
+        return {}
+
+
+class Ours:
+    name = "appstorereceipt"
+
+    def accepts(self, evidence, roots, apple_id, stage):
+        return appstorereceipt.Verifier("com.example.app", roots=roots, app_apple_id=apple_id).accepts(evidence)
+
+
+class ReceiptVerifier:
+    """apple-purchase-receipt-verifier: it knows no app and no environment, so what a policy refuses is the caller's to refuse."""
+
+    name = "apple-purchase-receipt-verifier"
+
+    def accepts(self, evidence, roots, apple_id, stage):
+        if stage == "policy" or apple_id:
+            return None
+        verifier = aprv.Verifier(aprv.Config(roots=roots))
+        is_receipt = isinstance(evidence, bytes)
+        return (verifier.verify_receipt(base64.b64encode(evidence).decode()) if is_receipt else verifier.verify_signed_data(evidence)).verified
+
+
+class ServerLibrary:
+    """Apple's app-store-server-library, without its requests to the network. It verifies JWS only. In production it requires an Apple id."""
+
+    name = "app-store-server-library"
+    kinds = (("notificationType", "notification"), ("receiptType", "app_transaction"), ("autoRenewProductId", "renewal_info"),
+             ("requestIdentifier", "realtime_request"))
+
+    def accepts(self, evidence, roots, apple_id, stage):
+        if isinstance(evidence, bytes):
+            return None
+        members = payload(evidence)
+        kind = next((kind for member, kind in self.kinds if member in members), "transaction")
+        inner = next((members[name] for name in ("data", "summary", "externalPurchaseToken", "appData") if isinstance(members.get(name), dict)), members)
+        apple_id = apple_id or inner.get("appAppleId")
+        if not apple_id and kind != "transaction" and kind != "renewal_info":
+            return None
+        verifier = SignedDataVerifier(roots, False, Environment.PRODUCTION, "com.example.app", int(apple_id or 1))
+        call = getattr(verifier, "verify_and_decode_" + ("signed_transaction" if kind == "transaction" else kind))
+        try:
+            call(evidence)
+        except Exception:  # It documents VerificationException, and raises others, too.
+            return False
+        return True
+
+
+def compare(package, title, file, root):
+    counts, accepted, refused = Counter(), [], []
+    for vector in json.loads((vectors / file).read_text()):
+        options = vector.get("verifier", {})
+        if vector["file"].startswith("requests/") or set(options) - {"roots", "appAppleID"}:
+            counts["left out"] += 1
+            continue
+        content = (vectors / vector["file"]).read_bytes()
+        roots = [(vectors / "authority" / name).read_bytes() for name in options.get("roots", [root])]
+        verdict = package.accepts(content.decode("latin-1") if "jws" in title else content, roots, options.get("appAppleID"), vector.get("stage"))
+        if verdict is None:
+            counts["left out"] += 1
+            continue
+        counts[vector["verdict"]] += 1
+        if verdict != (vector["verdict"] == "accepted"):
+            (accepted if verdict else refused).append(vector)
+    print(f"\n{package.name}, {title}: it accepts {len(accepted)} of {counts['refused']} vectors that must be refused, "
+          f"and refuses {len(refused)} of {counts['accepted']} that must be accepted; {counts['left out']} left out")
+    for code, files in sorted((code, [v["file"] for v in accepted if v["code"] == code]) for code in {v["code"] for v in accepted}):
+        print(f"  accepts {code}: {', '.join(files)}")
+    for vector in refused:
+        print(f"  refuses {vector['file']}")
+    return accepted + refused
+
+
+def least(call, evidence):
+    """The least time of a call in microseconds."""
+    call(evidence)
+    times = []
+    for _ in range(15):
+        start = time.perf_counter()
+        for _ in range(10):
+            call(evidence)
+        times.append((time.perf_counter() - start) / 10)
+    return min(times) * 1e6
+
+
+failed = False
+for title, file, root in (("jws", "jws/expectations.json", "ec-root.der"), ("receipts", "expectations.json", "root.der")):
+    for package in (Ours(), ReceiptVerifier(), ServerLibrary()):
+        if not (package.name == ServerLibrary.name and title == "receipts"):
+            failed |= bool(compare(package, title, file, root)) and package.name == Ours.name
+
+root = (vectors / "authority/ec-root.der").read_bytes()
+transaction = (vectors / "jws/transaction.jws").read_text()
+apples = SignedDataVerifier([root], False, Environment.PRODUCTION, "com.example.app", 1)
+print("\na transaction, µs:")
+for package, call in (
+    (Ours, appstorereceipt.Verifier("com.example.app", roots=root).verify), (ReceiptVerifier, aprv.Verifier(aprv.Config(roots=[root])).verify_signed_data),
+    (ServerLibrary, apples.verify_and_decode_signed_transaction),
+):
+    print(f"  {package.name}: {least(call, transaction):.0f}")
+sys.exit(failed)
