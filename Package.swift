@@ -115,7 +115,7 @@ let package = Package(
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
-        tests(of: "LibcryptoHandles", ["AppStoreReceiptTesting"]),
+        tests(of: "LibcryptoHandles", ["CLibcryptoShims", "AppStoreReceiptTesting"]),
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
         tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),

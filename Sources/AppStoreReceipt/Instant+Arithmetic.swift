@@ -1,5 +1,8 @@
 public import SpanASN1
 
+/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z.
+public typealias Instant = SpanASN1.Instant
+
 // The standard library has these operators for its own instants alone. They are in this module so that a backend imports no other.
 extension Instant {
     /// The instant later by a duration, as ``advanced(by:)``.

@@ -8,18 +8,13 @@ extension VerificationError: CustomStringConvertible {
     /// It is safe to log: values from the evidence are escaped and shortened.
     public var description: String {
         var text = explanation
-        if let found { text += ": found \(Self.quoted(found))" }
-        if let expected { text += "\(found == nil ? ":" : ",") expected \(Self.quoted(expected))" }
+        if let found { text += ": found \(found.excerpt)" }
+        if let expected { text += "\(found == nil ? ":" : ",") expected \(expected.excerpt)" }
         var place: [String] = []
         if let part { place.append(part.rawValue) }
         if let path { place.append(path) }
         if let offset, let offsetBase { place.append("at byte \(offset) of the \(offsetBase.text)") }
         return place.isEmpty ? text : "\(text) (\(place.joined(separator: " ")))"
-    }
-
-    /// A signed string can be of any length.
-    private static func quoted(_ text: String) -> String {
-        Array(text.utf8)[...].quoted(limit: 128) ?? "\"\""
     }
 
     /// A clause that says what is wrong, without the values and the place.

@@ -76,9 +76,10 @@ extension CertificateSpecification.Extension {
     /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.1`.
     public static let worldwideDeveloperRelationsMarker = Self(
         .worldwideDeveloperRelationsMarker, .bytes(AlgorithmName.null))
-}
-
-extension CertificateSpecification {
+    /// The marker of a certificate that signs transaction receipts of version 2, `1.2.840.113635.100.6.5.1`.
+    public static let purchaseReceiptMarker = Self(.purchaseReceiptMarker, .bytes(AlgorithmName.null))
+    /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.2`.
+    public static let iTunesStoreMarker = Self(.iTunesStoreMarker, .bytes(AlgorithmName.null))
 }
 
 extension ASN1ObjectIdentifier {
@@ -88,6 +89,12 @@ extension ASN1ObjectIdentifier {
     /// Apple's marker extension for Worldwide Developer Relations intermediates.
     public static let worldwideDeveloperRelationsMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
+    /// Apple's marker extension for certificates that sign transaction receipts of version 2.
+    public static let purchaseReceiptMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01])
+    /// Apple's marker extension for the iTunes Store intermediate.
+    public static let iTunesStoreMarker = ASN1ObjectIdentifier(
+        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x02])
     /// `id-kp-codeSigning` (RFC 5280, 4.2.1.12).
     static let codeSigning = ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03])
 }
@@ -116,6 +123,22 @@ extension CertificateSpecification.Extension {
                 writer.write(.sequence) { writer in
                     writer.writeOctetString(identifier.span, tagged: .context(0, constructed: false))
                 }
+            }
+        }
+    }
+}
+
+extension ASN1Writer {
+    /// - Parameters:
+    ///   - own: The key of the certificate or, in a revocation list, that of the issuer.
+    ///   - issuer: The key of the issuer.
+    mutating func write(
+        _ extensions: [CertificateSpecification.Extension], own: SigningKey, issuer: SigningKey
+    ) throws(MintingError) {
+        try write(.sequence) { (writer) throws(MintingError) in
+            for certificateExtension in extensions {
+                let encoded = try certificateExtension.encoded(own: own, issuer: issuer)
+                writer.write(encoded: encoded.span)
             }
         }
     }

@@ -1,6 +1,5 @@
 public import SignatureTrust
 public import SpanASN1
-import SpanPKCS7
 
 /// The specification of a certificate to issue. You can set every part, also to wrong values.
 public struct CertificateSpecification: Hashable, Sendable {
@@ -85,23 +84,14 @@ extension CertificateSpecification {
             writer.write(signatureAlgorithm)
             writer.write(encoded: issuerName.span)
             try writer.write(.sequence) { (writer) throws(MintingError) in
-                do throws(ASN1EncodingError) {
-                    try writer.writeTime(notBefore)
-                    try writer.writeTime(notAfter)
-                } catch {
-                    throw .inexpressibleValue
-                }
+                try writer.write(notBefore)
+                try writer.write(notAfter)
             }
             writer.write(subject)
             writer.write(encoded: keyInfo.span)
             guard !extensions.isEmpty else { return }
             try writer.writeExplicit(3) { (writer) throws(MintingError) in
-                try writer.write(.sequence) { (writer) throws(MintingError) in
-                    for certificateExtension in extensions {
-                        let encoded = try certificateExtension.encoded(own: key, issuer: issuerKey)
-                        writer.write(encoded: encoded.span)
-                    }
-                }
+                try writer.write(extensions, own: key, issuer: issuerKey)
             }
         }
         return writer.finish()
@@ -151,35 +141,6 @@ extension CertificateSpecification {
                 writer.write(algorithm)
                 writer.writeBitString { $0.write(encoded: signature.span) }
             }
-        }
-    }
-}
-
-/// A certificate and its private key.
-public struct SigningIdentity: Sendable {
-    /// The certificate (DER).
-    public let certificate: [UInt8]
-    /// The private key of the certificate, or another key on purpose.
-    public let key: SigningKey
-
-    /// Creates an identity. Nothing is checked: with a key that does not belong to the certificate, signatures are not valid.
-    public init(certificate: [UInt8], key: SigningKey) {
-        self.certificate = certificate
-        self.key = key
-    }
-
-    /// The certificate's encoded subject.
-    func encodedSubject() throws(MintingError) -> [UInt8] {
-        try MintingError.reading { () throws(ASN1DecodingError) in
-            [UInt8](copying: try Certificate(certificate.span).subject.encoded)
-        }
-    }
-
-    /// The certificate's encoded issuer and serial number, one after the other.
-    func encodedIssuerAndSerialNumber() throws(MintingError) -> [UInt8] {
-        try MintingError.reading { () throws(ASN1DecodingError) in
-            let certificate = try Certificate(certificate.span)
-            return [UInt8](copying: certificate.issuer.encoded) + [UInt8](copying: certificate.serialNumber.encoded)
         }
     }
 }

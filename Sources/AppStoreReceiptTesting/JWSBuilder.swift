@@ -56,7 +56,7 @@ public struct JWSBuilder: Hashable, Sendable {
         var header = JSONValue.object([])
         if let algorithm { header.append("alg", .string(algorithm)) }
         let chain = self.certificates ?? certificates
-        if !chain.isEmpty { header.append("x5c", .array(chain.map { .string(Self.base64($0)) })) }
+        if !chain.isEmpty { header.append("x5c", .array(chain.map { .string(Base64.encode($0.span)) })) }
         for member in additionalHeaderMembers { header.append(member.name, member.value) }
         return Self.base64URL(header.bytes) + "." + Self.base64URL(payload.bytes)
     }
@@ -83,17 +83,7 @@ public struct JWSBuilder: Hashable, Sendable {
     }
 
     /// Returns base64url without padding (RFC 7515, 2).
-    public static func base64URL(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        Base64.append(bytes.span, to: &text, urlSafe: true)
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        Base64.append(bytes.span, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
+    public static func base64URL(_ bytes: [UInt8]) -> String { Base64.encode(bytes.span, urlSafe: true) }
 }
 
 // MARK: - What Apple signs

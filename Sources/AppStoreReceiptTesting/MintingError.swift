@@ -55,3 +55,14 @@ extension Optional {
         return try make()
     }
 }
+
+extension ASN1Writer {
+    /// Writes a UTCTime or a GeneralizedTime, as X.509 requires (RFC 5280, 4.1.2.5).
+    mutating func write(_ time: Instant) throws(MintingError) {
+        do throws(ASN1EncodingError) {
+            try writeTime(time)
+        } catch {
+            throw .inexpressibleValue
+        }
+    }
+}

@@ -2,45 +2,6 @@ import AppStoreReceipt
 import SpanASN1
 import StrictText
 
-/// The reason a JSON text does not specify a receipt, and the place of the fault.
-public struct ReceiptSpecificationError: Error, Hashable, Sendable {
-    /// The kinds of faults. The raw values are stable; programs may compare them.
-    public enum Kind: String, Sendable, CaseIterable {
-        /// The text is not one JSON object.
-        case malformedJSON = "malformed-json"
-        /// A receipt does not have the key.
-        case unknownKey = "unknown-key"
-        /// The object has the key twice.
-        case repeatedKey = "repeated-key"
-        /// The value has the wrong type, a date is not RFC 3339, or digits are not hexadecimal.
-        case unexpectedValue = "unexpected-value"
-    }
-
-    /// The kind of fault.
-    public let kind: Kind
-    /// The position of the fault, in bytes from the start of the text.
-    public let offset: Int
-
-    /// Creates an error at an offset.
-    public init(kind: Kind, offset: Int) {
-        self.kind = kind
-        self.offset = offset
-    }
-}
-
-extension ReceiptSpecificationError: CustomStringConvertible {
-    public var description: String {
-        let reason =
-            switch kind {
-            case .malformedJSON: "the JSON is malformed"
-            case .unknownKey: "no receipt has this key"
-            case .repeatedKey: "a key that is repeated"
-            case .unexpectedValue: "a value that this key cannot have"
-            }
-        return "\(reason) at byte \(offset)"
-    }
-}
-
 extension ReceiptBuilder {
     /// Creates a builder from JSON with the keys of `receipt decode --format json`.
     ///
@@ -74,18 +35,6 @@ extension ReceiptBuilder {
             throw ReceiptSpecificationError(error)
         }
         self = reader.receipt
-    }
-}
-
-extension ReceiptSpecificationError {
-    init(_ error: JSONError) {
-        kind =
-            switch error.kind {
-            case .duplicateMember: .repeatedKey
-            case .unexpectedType, .unexpectedValue, .numberOutOfRange, .missingMember: .unexpectedValue
-            default: .malformedJSON
-            }
-        offset = error.offset
     }
 }
 
@@ -161,12 +110,7 @@ private struct SpecificationReader {
         case .identifier(let path): root[keyPath: path] = String(try cursor.readInt64())
         case .flag(let path): root[keyPath: path] = try cursor.readBool()
         case .octets(let path): root[keyPath: path] = try octets(&cursor)
-        case .date(let path):
-            let string = try cursor.readString()
-            guard let date = Instant(rfc3339: string.value) else {
-                throw JSONError(.unexpectedValue, offset: string.offset)
-            }
-            root[keyPath: path] = date
+        case .date(let path): root[keyPath: path] = try cursor.readRFC3339()
         }
     }
 

@@ -46,8 +46,8 @@ package struct RevocationListSpecification: Hashable, Sendable {
             writer.writeInteger(1)
             writer.write(algorithm)
             writer.write(encoded: name.span)
-            try write(thisUpdate, to: &writer)
-            try write(nextUpdate, to: &writer)
+            try writer.write(thisUpdate)
+            try writer.write(nextUpdate)
             if !entries.isEmpty {
                 try writer.write(.sequence) { (writer) throws(MintingError) in
                     for entry in entries { try write(entry, by: issuer, to: &writer) }
@@ -55,7 +55,7 @@ package struct RevocationListSpecification: Hashable, Sendable {
             }
             guard !extensions.isEmpty else { return }
             try writer.writeExplicit(0) { (writer) throws(MintingError) in
-                try write(extensions, by: issuer, to: &writer)
+                try writer.write(extensions, own: issuer.key, issuer: issuer.key)
             }
         }
         return try CertificateSpecification.certificate(
@@ -65,27 +65,10 @@ package struct RevocationListSpecification: Hashable, Sendable {
     private func write(_ entry: Entry, by issuer: SigningIdentity, to writer: inout ASN1Writer) throws(MintingError) {
         try writer.write(.sequence) { (writer) throws(MintingError) in
             writer.write(.integer, content: entry.serialNumber.span)
-            try write(thisUpdate, to: &writer)
-            if !entry.extensions.isEmpty { try write(entry.extensions, by: issuer, to: &writer) }
-        }
-    }
-
-    private func write(
-        _ extensions: [CertificateSpecification.Extension], by issuer: SigningIdentity, to writer: inout ASN1Writer
-    ) throws(MintingError) {
-        try writer.write(.sequence) { (writer) throws(MintingError) in
-            for one in extensions {
-                let encoded = try one.encoded(own: issuer.key, issuer: issuer.key)
-                writer.write(encoded: encoded.span)
+            try writer.write(thisUpdate)
+            if !entry.extensions.isEmpty {
+                try writer.write(entry.extensions, own: issuer.key, issuer: issuer.key)
             }
-        }
-    }
-
-    private func write(_ time: Instant, to writer: inout ASN1Writer) throws(MintingError) {
-        do throws(ASN1EncodingError) {
-            try writer.writeTime(time)
-        } catch {
-            throw .inexpressibleValue
         }
     }
 }

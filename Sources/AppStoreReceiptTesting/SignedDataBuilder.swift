@@ -186,11 +186,7 @@ extension SignedDataBuilder {
                 value.writeOctetString(digest.span)
             case .signingTime(let time):
                 type = .signingTime
-                do throws(ASN1EncodingError) {
-                    try value.writeTime(time)
-                } catch {
-                    throw .inexpressibleValue
-                }
+                try value.write(time)
             case .other(let identifier, let values):
                 type = identifier
                 value.write(encoded: Array(values.joined()).span)

@@ -103,9 +103,9 @@ extension TransactionReceiptBuilder {
         case .itemID: itemID = try cursor.readString().value
         case .transactionID: transactionID = try cursor.readString().value
         case .originalTransactionID: originalTransactionID = try cursor.readString().value
-        case .purchaseDate: purchaseDate = try Self.date(&cursor)
-        case .originalPurchaseDate: originalPurchaseDate = try Self.date(&cursor)
-        case .expiresDate: expiresDate = try Self.date(&cursor)
+        case .purchaseDate: purchaseDate = try cursor.readRFC3339()
+        case .originalPurchaseDate: originalPurchaseDate = try cursor.readRFC3339()
+        case .expiresDate: expiresDate = try cursor.readRFC3339()
         case .webOrderLineItemID: webOrderLineItemID = try cursor.readString().value
         case .subscriptionGroupID: subscriptionGroupID = try cursor.readString().value
         case .isTrialPeriod: isTrialPeriod = try cursor.readBool()
@@ -120,13 +120,5 @@ extension TransactionReceiptBuilder {
             }
             additionalValues = values
         }
-    }
-
-    private static func date(_ cursor: inout JSONCursor) throws(JSONError) -> Instant {
-        let string = try cursor.readString()
-        guard let date = Instant(rfc3339: string.value) else {
-            throw JSONError(.unexpectedValue, offset: string.offset)
-        }
-        return date
     }
 }

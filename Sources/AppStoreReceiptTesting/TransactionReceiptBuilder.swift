@@ -111,33 +111,37 @@ extension TransactionReceiptBuilder {
     /// The keys and values of `purchase-info`, in the order in which they are written.
     public var values: [Value] {
         var values: [Value] = []
-        func add(_ key: String, _ value: String?) { if let value { values.append(Value(key, value)) } }
-        func add(_ gmt: String, _ milliseconds: String, _ pacific: String, _ date: Instant?) {
+        func add(_ key: TransactionReceiptKey, _ value: String?) {
+            if let value { values.append(Value(key.rawValue, value)) }
+        }
+        func add(
+            _ gmt: TransactionReceiptKey, _ milliseconds: TransactionReceiptKey, _ pacific: TransactionReceiptKey,
+            _ date: Instant?
+        ) {
             guard let date else { return }
             add(pacific, date.pacificText + " America/Los_Angeles")
             add(milliseconds, String(date.millisecondsSince1970))
             add(gmt, date.gmtText + " Etc/GMT")
         }
-        add(
-            "original-purchase-date", "original-purchase-date-ms", "original-purchase-date-pst", originalPurchaseDate)
-        add("purchase-date", "purchase-date-ms", "purchase-date-pst", purchaseDate)
-        add("expires-date-formatted", "expires-date", "expires-date-formatted-pst", expiresDate)
-        add("unique-identifier", uniqueIdentifier)
-        add("unique-vendor-identifier", uniqueVendorIdentifier)
-        add("original-transaction-id", originalTransactionID)
-        add("transaction-id", transactionID)
-        add("web-order-line-item-id", webOrderLineItemID)
-        add("subscription-group-identifier", subscriptionGroupID)
-        add("is-trial-period", isTrialPeriod.map { String($0) })
-        add("is-in-intro-offer-period", isInIntroOfferPeriod.map { String($0) })
-        add("in-app-ownership-type", ownershipType?.rawValue)
-        add("app-item-id", appItemID)
-        add("version-external-identifier", versionExternalIdentifier)
-        add("item-id", itemID)
-        add("product-id", productID)
-        add("quantity", quantity.map { String($0) })
-        add("bid", bundleID)
-        add("bvrs", applicationVersion)
+        add(.originalPurchaseDate, .originalPurchaseDateMS, .originalPurchaseDatePST, originalPurchaseDate)
+        add(.purchaseDate, .purchaseDateMS, .purchaseDatePST, purchaseDate)
+        add(.expiresDateFormatted, .expiresDate, .expiresDateFormattedPST, expiresDate)
+        add(.uniqueIdentifier, uniqueIdentifier)
+        add(.uniqueVendorIdentifier, uniqueVendorIdentifier)
+        add(.originalTransactionID, originalTransactionID)
+        add(.transactionID, transactionID)
+        add(.webOrderLineItemID, webOrderLineItemID)
+        add(.subscriptionGroupID, subscriptionGroupID)
+        add(.isTrialPeriod, isTrialPeriod.map { String($0) })
+        add(.isInIntroOfferPeriod, isInIntroOfferPeriod.map { String($0) })
+        add(.ownershipType, ownershipType?.rawValue)
+        add(.appItemID, appItemID)
+        add(.versionExternalIdentifier, versionExternalIdentifier)
+        add(.itemID, itemID)
+        add(.productID, productID)
+        add(.quantity, quantity.map { String($0) })
+        add(.bundleID, bundleID)
+        add(.applicationVersion, applicationVersion)
         return values + additionalValues
     }
 
@@ -203,7 +207,8 @@ extension TransactionReceiptBuilder {
     ///   - signature: The bytes for the key `signature`.
     public func propertyList(purchaseInfo: [UInt8], signature: [UInt8]) -> [UInt8] {
         var values = [
-            Value("signature", Base64.encode(signature.span)), Value("purchase-info", Base64.encode(purchaseInfo.span)),
+            Value(TransactionReceiptKey.signature.rawValue, Base64.encode(signature.span)),
+            Value(TransactionReceiptKey.purchaseInfo.rawValue, Base64.encode(purchaseInfo.span)),
         ]
         if let unsignedEnvironment { values.append(Value("environment", unsignedEnvironment)) }
         if let pod { values.append(Value("pod", pod)) }
@@ -254,20 +259,4 @@ extension TestCertificateAuthority {
             return .adding([issuer], to: .roots([anchor]))
         }
     }
-}
-
-extension CertificateSpecification.Extension {
-    /// The marker of a certificate that signs transaction receipts of version 2, `1.2.840.113635.100.6.5.1`.
-    public static let purchaseReceiptMarker = Self(.purchaseReceiptMarker, .bytes(AlgorithmName.null))
-    /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.2`.
-    public static let iTunesStoreMarker = Self(.iTunesStoreMarker, .bytes(AlgorithmName.null))
-}
-
-extension ASN1ObjectIdentifier {
-    /// Apple's marker extension for certificates that sign transaction receipts of version 2.
-    public static let purchaseReceiptMarker = ASN1ObjectIdentifier(
-        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01])
-    /// Apple's marker extension for the iTunes Store intermediate.
-    public static let iTunesStoreMarker = ASN1ObjectIdentifier(
-        content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x02])
 }

@@ -14,10 +14,7 @@ extension Attack {
                 {
                     let verdict = verifier.verdict(on: line.span)
                     _ = verdict.json()
-                    switch verdict.result {
-                    case .success: return "accepted"
-                    case .failure(let error): return error.code
-                    }
+                    return outcome { () throws(VerificationError) in try verdict.result.get() }
                 }
             )
         }

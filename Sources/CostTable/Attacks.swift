@@ -49,7 +49,7 @@ extension Attack {
         [
             decoding("30 80 30 80 …") { n in Array(repeating: [0x30, 0x80], count: n / 2).flatMap(\.self) },
             Attack(name: "definite nesting, walked") { n in
-                let bytes = nested(n)
+                let bytes = Filling.nestedSequences(n)
                 return (
                     bytes.count,
                     {
@@ -60,7 +60,7 @@ extension Attack {
                     }
                 )
             },
-            decoding("definite nesting") { n in nested(n) },
+            decoding("definite nesting") { n in Filling.nestedSequences(n) },
             decoding("empty elements for a payload") { n in
                 try container(payload(Array(repeating: [0x30, 0x00], count: n / 2).flatMap(\.self)))
             },
@@ -82,8 +82,8 @@ extension Attack {
                 )
             },
             decoding("a huge INTEGER for a type") { n in
-                let type = element(0x02, [0x7F] + [UInt8](repeating: 0xFF, count: n))
-                return try container(payload(element(0x30, type + [0x02, 0x01, 0x01, 0x04, 0x00])))
+                let type = element(.integer, [0x7F] + [UInt8](repeating: 0xFF, count: n))
+                return try container(payload(element(.sequence, type + [0x02, 0x01, 0x01, 0x04, 0x00])))
             },
             decoding("a huge OID for the content type") { n in
                 try container(payload([])) { builder in
@@ -91,11 +91,11 @@ extension Attack {
                 }
             },
             Attack(name: "a huge OID in words") { n in
-                let bytes = element(0x06, hugeArc(n))
+                let bytes = element(.objectIdentifier, hugeArc(n))
                 return (bytes.count, { describe(bytes) })
             },
             Attack(name: "an OID of many arcs in words") { n in
-                let bytes = element(0x06, [UInt8](repeating: 0x2A, count: n))
+                let bytes = element(.objectIdentifier, [UInt8](repeating: 0x2A, count: n))
                 return (bytes.count, { describe(bytes) })
             },
             verifying("certificates by the thousand") { n in
@@ -192,7 +192,7 @@ extension Attack {
                 return (bytes.count, { receipt.json.isEmpty ? "nothing" : "written" })
             },
             Attack(name: "a flood of junk certificates") { n in try flood(n) },
-        ] + signedData + batches + transactionReceipts
+        ] + jws + batches + transactionReceipts
 
     /// Receipts of unknown authorities, n bytes in all. Then a receipt that was verified before is verified again.
     private static func flood(_ n: Int) throws -> (byteCount: Int, run: () -> String) {
@@ -227,40 +227,17 @@ func element(_ tag: ASN1Tag, _ content: [UInt8]) -> [UInt8] {
     ASN1Writer.encode { $0.write(tag, content: content.span) }
 }
 
-private func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
-    ASN1Writer.encode { writer in
-        writer.write(ASN1Tag(.universal, UInt32(tag & 0x1F), constructed: tag & 0x20 != 0), content: content.span)
-    }
-}
-
 private func attribute(_ type: UInt8, _ value: [UInt8]) -> [UInt8] {
-    element(0x30, [0x02, 0x01, type, 0x02, 0x01, 0x01] + element(0x04, value))
+    element(.sequence, [0x02, 0x01, type, 0x02, 0x01, 0x01] + element(.octetString, value))
 }
 
-private func payload(_ attributes: [UInt8]) -> [UInt8] { element(0x31, attributes) }
+private func payload(_ attributes: [UInt8]) -> [UInt8] { element(.set, attributes) }
 
 private func repeated(_ bytes: [UInt8], _ n: Int) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(n + bytes.count)
     for _ in 0..<max(1, n / bytes.count) { result += bytes }
     return result
-}
-
-/// Nested SEQUENCEs, n bytes in all, each with the right length.
-private func nested(_ n: Int) -> [UInt8] {
-    var headers: [[UInt8]] = []
-    var count = 0
-    while count < n {
-        headers.append(Array(element(0x30, [UInt8](repeating: 0, count: 0)).prefix(1)) + length(count))
-        count += headers[headers.count - 1].count
-    }
-    return Array(headers.reversed().joined())
-}
-
-private func length(_ count: Int) -> [UInt8] {
-    var octets: [UInt8] = []
-    octets.append(length: count)
-    return octets
 }
 
 private func hugeArc(_ n: Int) -> [UInt8] { [0x2A] + [UInt8](repeating: 0xFF, count: n) + [0x7F] }

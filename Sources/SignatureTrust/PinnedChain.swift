@@ -5,6 +5,8 @@ package import SpanASN1
 package final class PinnedChain: Sendable {
     package let leaf: [UInt8]
     package let intermediate: [UInt8]
+    private let leafEnding: CertificateEnding
+    private let intermediateEnding: CertificateEnding
     /// The handle of libcrypto. Reading the certificate again takes as long as verifying all signatures of the chain.
     let intermediateHandle: CertificateHandle
     package let anchor: TrustAnchor
@@ -25,6 +27,8 @@ package final class PinnedChain: Sendable {
     ) throws(SignatureTrustError) {
         self.leaf = leaf
         self.intermediate = intermediate
+        leafEnding = CertificateEnding(of: leaf.span)
+        intermediateEnding = CertificateEnding(of: intermediate.span)
         self.intermediateHandle = intermediateHandle
         self.anchor = anchor
         self.anchorIndex = anchorIndex
@@ -44,18 +48,30 @@ package final class PinnedChain: Sendable {
         return validSeconds.contains(seconds) && isAtHand(intermediate.span)
     }
 
-    func starts(with certificate: Span<UInt8>) -> Bool {
+    func starts(with certificate: Span<UInt8>, ending: CertificateEnding) -> Bool {
+        guard ending == leafEnding else { return false }
         let leaf = leaf
         return leaf.span.hasSameBytes(as: certificate)
     }
 
-    func goes(over certificate: Span<UInt8>) -> Bool {
+    func goes(over certificate: Span<UInt8>, ending: CertificateEnding) -> Bool {
+        guard ending == intermediateEnding else { return false }
         let intermediate = intermediate
         return intermediate.span.hasSameBytes(as: certificate)
     }
 
     /// Whether two chains have the same leaf and intermediate.
     func isTwin(of other: PinnedChain) -> Bool {
-        leaf == other.leaf && intermediate == other.intermediate
+        leafEnding == other.leafEnding && intermediateEnding == other.intermediateEnding
+            && leaf == other.leaf && intermediate == other.intermediate
+    }
+}
+
+/// The last eight bytes of a certificate, which its signature ends with. They tell almost any two certificates apart, so that a search compares all bytes of one only.
+struct CertificateEnding: Equatable {
+    private let bytes: UInt64
+
+    init(of certificate: Span<UInt8>) {
+        bytes = certificate.indices.suffix(8).reduce(0) { $0 << 8 | UInt64(certificate[$1]) }
     }
 }

@@ -22,8 +22,9 @@ final class PinnedChainCache: Sendable {
 
     /// A chain from `leaf`, for any date.
     func chain(from leaf: Span<UInt8>) -> PinnedChain? {
-        chains.withReadLock { chains in
-            for chain in chains where chain.starts(with: leaf) { return chain }
+        let ending = CertificateEnding(of: leaf)
+        return chains.withReadLock { chains in
+            for chain in chains where chain.starts(with: leaf, ending: ending) { return chain }
             return nil
         }
     }
@@ -37,12 +38,13 @@ final class PinnedChainCache: Sendable {
         isAtHand: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
         if let first, first.anchorIndex == anchor ?? 0, first.answers(at: seconds, isAtHand) { return first }
+        let ending = CertificateEnding(of: leaf)
         return chains.withReadLock { chains in
             var best: PinnedChain?
-            for chain in chains where chain.starts(with: leaf) && anchor ?? chain.anchorIndex == chain.anchorIndex {
-                guard chain.anchorIndex < best?.anchorIndex ?? .max, chain.answers(at: seconds, isAtHand) else {
-                    continue
-                }
+            for chain in chains where chain.starts(with: leaf, ending: ending) {
+                guard anchor ?? chain.anchorIndex == chain.anchorIndex,
+                    chain.anchorIndex < best?.anchorIndex ?? .max, chain.answers(at: seconds, isAtHand)
+                else { continue }
                 best = chain
             }
             return best
@@ -56,8 +58,9 @@ final class PinnedChainCache: Sendable {
 
     /// libcrypto's handle of an intermediate, if one of these chains contains it. This saves reading it again; all checks are still made.
     func intermediate(_ certificate: Span<UInt8>) -> CertificateHandle? {
-        chains.withReadLock { chains in
-            for chain in chains where chain.goes(over: certificate) { return chain.intermediateHandle }
+        let ending = CertificateEnding(of: certificate)
+        return chains.withReadLock { chains in
+            for chain in chains where chain.goes(over: certificate, ending: ending) { return chain.intermediateHandle }
             return nil
         }
     }
@@ -68,7 +71,7 @@ final class PinnedChainCache: Sendable {
         chains.withLock { chains in
             guard !chains.contains(where: { $0.isTwin(of: chain) }) else { return }
             while chains.count + group.count > capacity, let oldest = chains.first {
-                let count = chains.prefix { $0.isTwin(of: oldest) }.count
+                let count = chains.firstIndex { !$0.isTwin(of: oldest) } ?? chains.count
                 chains.removeFirst(count)
                 evictions.add(UInt64(count), ordering: .relaxed)
             }

@@ -131,11 +131,7 @@ struct EntitlementsCommand: Command {
                 console.print(line)
             }
         }
-        let report = TextReport(
-            style: console.style,
-            verification: .init(
-                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment,
-                given: verifierOptions.given, verifier: verifier))
+        let report = TextReport(console.style, of: verifier, verifierOptions)
         for case (let input, .refused(let error, let bytes)) in refusals.map({ ($0.input, $0.reason) }) {
             report.separate(&console)
             report.print(error, of: input, bytes, to: &console)

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// A file to read, or standard input.
 struct FileInput: Hashable {
@@ -20,4 +21,27 @@ struct FileInput: Hashable {
 
     /// Returns a descriptor for reading, which stays open as long as the process.
     func open() throws(SystemError) -> CInt { name == "-" ? System.standardInput : try System.open(name) }
+}
+
+extension FileInput {
+    /// Reads the input, or reports the reason it cannot be read.
+    func read(asJSON: Bool, _ console: inout Console, _ status: inout ExitStatus) -> [UInt8]? {
+        do throws(SystemError) {
+            return try read()
+        } catch {
+            report(error, asJSON: asJSON, &console)
+            status.formMaximum(.unusable)
+            return nil
+        }
+    }
+
+    /// Reports that the input cannot be read, also as JSON, so that each input has a line.
+    func report(_ error: SystemError, asJSON: Bool, _ console: inout Console) {
+        if asJSON {
+            var writer = JSONWriter()
+            writer.failure(code: "unreadable-file", message: error.description, file: name)
+            console.print(utf8: writer.bytes)
+        }
+        console.report("\(name.printable): \(error)")
+    }
 }

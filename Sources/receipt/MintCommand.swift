@@ -145,7 +145,7 @@ struct MintCommand: Command {
             console.report("\(name): \(error)")
             return nil
         }
-        guard text.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
+        guard text.contains(where: { !$0.isWhitespace }) else {
             console.report(
                 "\(name): the specification is empty. Pass SPEC.json, or --purchases N to mint invented purchases.")
             return nil

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SignatureTrust
+import SpanASN1
 import StrictText
 
 /// The verdict on a receipt, as text.
@@ -206,8 +207,8 @@ extension Receipt {
             ("Download id", downloadID),
             ("Version id", versionExternalIdentifier),
             ("Server build", serverBuild.map(String.init)),
-            ("Opaque value", opaqueValue?.hexadecimal),
-            ("SHA-1 hash", sha1Hash?.hexadecimal),
+            ("Opaque value", opaqueValue.map { Hexadecimal.text($0.span) }),
+            ("SHA-1 hash", sha1Hash.map { Hexadecimal.text($0.span) }),
         ]
         return fields.compactMap { field in field.1.map { (field.0, $0) } }
     }
@@ -251,12 +252,6 @@ extension Instant {
     /// `2020-04-01 04:07:39`
     var compactText: String {
         String(description.dropLast().map { $0 == "T" ? " " : $0 })
-    }
-}
-
-extension Sequence<UInt8> {
-    var hexadecimal: String {
-        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

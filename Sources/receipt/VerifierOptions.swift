@@ -179,6 +179,16 @@ struct VerifierOptions {
     }
 }
 
+extension TextReport {
+    init(_ style: Style, of verifier: AppStoreVerifier, _ options: VerifierOptions) {
+        self.init(
+            style: style,
+            verification: Verification(
+                checksBundleID: options.checksBundleID, checksEnvironment: options.checksEnvironment,
+                given: options.given, verifier: verifier))
+    }
+}
+
 extension TrustAnchor {
     /// The certificate as an intermediate of transaction receipts, if it is one: with one of Apple's markers, and no root.
     fileprivate var transactionReceiptIssuer: TransactionReceiptIssuer? {

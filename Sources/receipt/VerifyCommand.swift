@@ -50,11 +50,7 @@ struct VerifyCommand: Command {
 
     private func report(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
         let given = verifierOptions.given
-        let report = TextReport(
-            style: console.style,
-            verification: .init(
-                checksBundleID: verifierOptions.checksBundleID, checksEnvironment: verifierOptions.checksEnvironment,
-                given: given, verifier: verifier))
+        let report = TextReport(console.style, of: verifier, verifierOptions)
         var writer = JSONWriter()
         var status = ExitStatus.passed
         for input in inputs {
@@ -92,40 +88,5 @@ struct VerifyCommand: Command {
             console.print(utf8: answer.body)
         }
         return status
-    }
-}
-
-extension ExitStatus {
-    /// The status for an error. A host that cannot verify is not a refusal.
-    init(_ error: VerificationError) { self = error.stage == .verifier ? .unusable : .refused }
-
-    init<Value>(_ result: Result<Value, VerificationError>) {
-        switch result {
-        case .success: self = .passed
-        case .failure(let error): self.init(error)
-        }
-    }
-}
-
-extension FileInput {
-    /// Reads the input, or reports the reason it cannot be read.
-    func read(asJSON: Bool, _ console: inout Console, _ status: inout ExitStatus) -> [UInt8]? {
-        do throws(SystemError) {
-            return try read()
-        } catch {
-            report(error, asJSON: asJSON, &console)
-            status.formMaximum(.unusable)
-            return nil
-        }
-    }
-
-    /// Reports that the input cannot be read, also as JSON, so that each input has a line.
-    func report(_ error: SystemError, asJSON: Bool, _ console: inout Console) {
-        if asJSON {
-            var writer = JSONWriter()
-            writer.failure(code: "unreadable-file", message: error.description, file: name)
-            console.print(utf8: writer.bytes)
-        }
-        console.report("\(name.printable): \(error)")
     }
 }

@@ -154,10 +154,10 @@ package struct LedgerRoutes: Sendable {
     private func response(_ error: LedgerError) -> Response {
         switch error.code {
         case .storeUnavailable:
-            report(error)
+            log.write("ledger", error)
             return .busy("store-unavailable", "the ledger cannot record it at the moment; send the request again")
         case .storeFailed, .newerSchema, .invalidLocation, .deadLetter:
-            report(error)
+            log.write("ledger", error)
             return Response(status: 500, errorCode: "store-failed", message: "the ledger failed; its log says why")
         case .invalidText: return Response(status: 400, errorCode: "invalid-text", message: error.detail)
         case .idempotencyKeyReused:
@@ -167,10 +167,12 @@ package struct LedgerRoutes: Sendable {
         case .notFound: return Response(status: 404, errorCode: "not-found", message: "no such \(error.detail)")
         }
     }
+}
 
-    private func report(_ error: LedgerError) {
+extension ServiceLog {
+    func write(_ event: StaticString, _ error: LedgerError) {
         // What a database says can have values of a row. Its first line does not.
-        log.write(.error, "ledger", [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
+        write(.error, event, [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
     }
 }
 

@@ -92,12 +92,7 @@ package struct LedgerService: Sendable {
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
         let (delivery, log) = (delivery, log)
-        let thread = Thread {
-            delivery.run { error in
-                log.write(
-                    .error, "delivery", [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
-            }
-        }
+        let thread = Thread { delivery.run { log.write("delivery", $0) } }
         guard thread != nil else { throw ConfigurationError("the system has no thread to give") }
         // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
         return { delivery.stop() }

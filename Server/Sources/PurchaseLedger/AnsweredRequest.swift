@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerText
 import SpanASN1
 
 /// A request with an idempotency key.
@@ -31,7 +32,7 @@ struct AnsweredRequest {
             "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
             [.text(account), .text(key)])
         guard let row = rows.first else { return nil }
-        guard try row.text(0).utf8.elementsEqual(digest.utf8) else {
+        guard try row.text(0).hasSameBytes(as: digest) else {
             throw LedgerError(.idempotencyKeyReused, "")
         }
         return try StoredJSON.decode(row.text(1))
@@ -41,7 +42,7 @@ struct AnsweredRequest {
     func record(
         _ outcomes: [TransactionOutcome], _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
-        guard !outcomes.contains(where: \.outcome.isPassing) else { return }
+        guard outcomes.allSatisfy(\.mayFinish) else { return }
         let rows = try connection.run(
             "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",
             [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(outcomes)), SQLValue(now)])

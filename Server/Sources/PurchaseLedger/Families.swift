@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerText
 import SpanASN1
 
 /// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one owner.
@@ -49,7 +50,7 @@ struct Families {
     /// Makes an account the owner of a family.
     mutating func claim(_ id: Int64, for account: String, at now: Instant) throws(LedgerError) {
         byID[id] = Family(id: id, account: account, claimedAt: now)
-        _ = try connection.run(
+        try connection.run(
             "UPDATE families SET account = $2, claimed_at = $3 WHERE id = $1",
             [.integer(id), .text(account), SQLValue(now)])
     }
@@ -121,12 +122,12 @@ struct Families {
 
     /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
-        _ = try connection.run(
+        try connection.run(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
-        _ = try connection.run("DELETE FROM families WHERE id = $1", [.integer(other.id)])
+        try connection.run("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
-        if let from = other.account, let to = family.account, !from.utf8.elementsEqual(to.utf8) {
-            _ = try connection.run(
+        if let from = other.account, let to = family.account, !from.hasSameBytes(as: to) {
+            try connection.run(
                 """
                 INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                 VALUES ($1, $2, $3, $4, $5)

@@ -59,7 +59,7 @@ struct FamilyEvidence {
             let merged = known[index].purchase.withLaterDates(of: purchase)
             guard merged != known[index].purchase else { return }
             known[index].purchase = merged
-            _ = try connection.run(
+            try connection.run(
                 """
                 UPDATE evidence SET signed_date = $5, purchase = $6
                 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4
@@ -71,7 +71,7 @@ struct FamilyEvidence {
                 })
             {
                 guard known[oldest].purchase.signedDate <= purchase.signedDate else { return }
-                _ = try connection.run(
+                try connection.run(
                     """
                     DELETE FROM evidence
                     WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4
@@ -79,7 +79,7 @@ struct FamilyEvidence {
             }
             let number = (known.map(\.number).max() ?? 0) + 1
             known.append((number, purchase))
-            _ = try connection.run(
+            try connection.run(
                 "INSERT INTO evidence VALUES ($1, $2, $3, $4, $5, $6)",
                 key.columns + [.integer(number), SQLValue(purchase.signedDate), .text(json(purchase))])
         }
@@ -100,7 +100,7 @@ struct FamilyEvidence {
         }
         renewals.append(renewal)
         // What was signed at the same time is ordered by its text, so that the order of arrival decides nothing.
-        _ = try connection.run(
+        try connection.run(
             """
             INSERT INTO renewals VALUES ($1, $2, $3, $4)
             ON CONFLICT (environment, original_transaction_id) DO UPDATE

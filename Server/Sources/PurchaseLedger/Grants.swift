@@ -55,7 +55,7 @@ struct Grants {
 
     mutating func insert(_ grant: Grant, at now: Instant) throws(LedgerError) {
         byTransaction[grant.transaction] = grant
-        _ = try connection.run(
+        try connection.run(
             "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, NULL)",
             grant.transaction.columns + [
                 .text(grant.productID), .text(grant.account), .integer(grant.quantity), SQLValue(now),
@@ -64,7 +64,7 @@ struct Grants {
 
     mutating func setQuantity(_ quantity: Int64, of key: TransactionKey, at now: Instant) throws(LedgerError) {
         byTransaction[key]?.quantity = quantity
-        _ = try connection.run(
+        try connection.run(
             """
             UPDATE grants SET quantity = $4, changed_at = $5
             WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3

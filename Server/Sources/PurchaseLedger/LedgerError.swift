@@ -1,3 +1,5 @@
+import ServerText
+
 /// The reason the ledger could not do what it was asked.
 ///
 /// Whether an account is granted a purchase is no error: see ``Outcome``.
@@ -40,7 +42,7 @@ public struct LedgerError: Error, Hashable, Sendable {
 
     // Strings from outside are compared by their bytes.
     public static func == (lhs: LedgerError, rhs: LedgerError) -> Bool {
-        lhs.code == rhs.code && lhs.detail.utf8.elementsEqual(rhs.detail.utf8)
+        lhs.code == rhs.code && lhs.detail.hasSameBytes(as: rhs.detail)
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(code) }

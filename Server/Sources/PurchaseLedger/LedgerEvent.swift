@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerText
 import SpanASN1
 
 /// What the backend is told: an account has more or less than before.
@@ -62,20 +63,20 @@ struct LedgerEvent: Codable, Sendable {
 extension SQLConnection {
     /// Numbers events and writes them to the outbox, in the transaction that they are about.
     func post(_ events: [LedgerEvent], at now: Instant) throws(LedgerError) {
-        let accounts = Dictionary(grouping: events) { AccountName($0.account) }
+        let accounts = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }
         // Accounts are locked in one order, after all families.
-        for (account, events) in accounts.sorted(by: { $0.key < $1.key }) {
+        for (account, events) in accounts.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
             let rows = try run(
                 """
                 INSERT INTO accounts VALUES ($1, $2)
                 ON CONFLICT (account) DO UPDATE SET events = accounts.events + $2 RETURNING events
-                """, [.text(account.name), .integer(Int64(events.count))])
+                """, [.text(account), .integer(Int64(events.count))])
             guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
             let first = try row.integer(0) - Int64(events.count) + 1
             for (offset, event) in events.enumerated() {
                 var event = event
                 event.sequence = first + Int64(offset)
-                _ = try run(
+                try run(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, $5, 0, NULL)",
                     [
                         .text(event.id), .text(event.account), .integer(event.sequence),
@@ -84,17 +85,4 @@ extension SQLConnection {
             }
         }
     }
-}
-
-/// The name of an account, compared byte for byte.
-private struct AccountName: Hashable, Comparable {
-    let name: String
-
-    init(_ name: String) { self.name = name }
-
-    static func == (left: AccountName, right: AccountName) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) }
-    static func < (left: AccountName, right: AccountName) -> Bool {
-        left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
-    }
-    func hash(into hasher: inout Hasher) { for byte in name.utf8 { hasher.combine(byte) } }
 }

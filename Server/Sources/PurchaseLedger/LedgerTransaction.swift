@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerText
 import SpanASN1
 
 /// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what follows.
@@ -130,12 +131,12 @@ struct LedgerTransaction {
         }
         let existing = existingGrants(of: groups[index])
         if !existing.isEmpty {
-            let own = existing.filter { $0.account.utf8.elementsEqual(claim.account.utf8) }
+            let own = existing.filter { $0.account.hasSameBytes(as: claim.account) }
             guard let quantity = own.map(\.quantity).max() else { return answer(.belongsToAnother, item) }
             if granted.contains(keys.transaction) { return answer(.granted, item, quantity) }
             return answer(quantity > 0 ? .alreadyYours : .revoked, item, quantity)
         }
-        if let owner = families[keys.transaction]?.account, !owner.utf8.elementsEqual(claim.account.utf8) {
+        if let owner = families[keys.transaction]?.account, !owner.hasSameBytes(as: claim.account) {
             return answer(.belongsToAnother, item)
         }
         if !policy.isForSale(item.productID) { return answer(.notForSale, item) }

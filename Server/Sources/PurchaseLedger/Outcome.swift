@@ -31,9 +31,6 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .tooEarly, .notForSale, .notYours, .undetermined: false
         }
     }
-
-    /// Whether a later request can have another outcome though nobody has done anything.
-    var isPassing: Bool { !mayFinish }
 }
 
 /// The outcome of one transaction of a request.

@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+import ServerText
 public import SpanASN1
 
 /// What an operator does to accounts.
@@ -23,7 +24,7 @@ extension PurchaseLedger {
             try LedgerText.check(text, name)
         }
         if let transactionID { try LedgerText.check(transactionID, "transaction_id") }
-        guard !account.utf8.elementsEqual(other.utf8) else {
+        guard !account.hasSameBytes(as: other) else {
             throw LedgerError(.invalidText, "to: the account itself")
         }
         return try store.write { (connection) throws(LedgerError) in
@@ -43,15 +44,15 @@ extension PurchaseLedger {
             var events: [LedgerEvent] = []
             for row in families {
                 let family = try row.integer(0)
-                _ = try connection.run(
+                try connection.run(
                     "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
-                _ = try connection.run(
+                try connection.run(
                     """
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                     VALUES ($1, $2, $3, $4, $5)
                     """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
-                for grant in try Grants(family, connection).all where grant.account.utf8.elementsEqual(account.utf8) {
-                    _ = try connection.run(
+                for grant in try Grants(family, connection).all where grant.account.hasSameBytes(as: account) {
+                    try connection.run(
                         """
                         UPDATE grants SET account = $4, changed_at = $5
                         WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
@@ -78,7 +79,7 @@ extension PurchaseLedger {
         let name = "forgotten-\(LedgerEvent.makeID())"
         return try store.write { (connection) throws(LedgerError) in
             // A purchase that the account brings at the same time keeps its owner in all tables, or loses it in all.
-            for statement in connection.dialect.snapshot { _ = try connection.run(statement) }
+            for statement in connection.dialect.snapshot { try connection.run(statement) }
             var isKnown = false
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",

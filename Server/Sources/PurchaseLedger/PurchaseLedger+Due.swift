@@ -4,7 +4,7 @@ public import SpanASN1
 extension SQLConnection {
     /// Records that a purchase of an owner begins later, so that it is granted then without a client.
     func remember(_ key: TransactionKey, beginning date: Instant) throws(LedgerError) {
-        _ = try run(
+        try run(
             """
             INSERT INTO beginnings VALUES ($1, $2, $3, $4)
             ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET begins_at = excluded.begins_at
@@ -38,7 +38,7 @@ extension PurchaseLedger {
                 // The evidence is known: this locks the family, and asks again what it means.
                 var transaction = try LedgerTransaction(
                     recording: [purchase], [], policy, connection, .beginning, at: now)
-                _ = try connection.run(
+                try connection.run(
                     "DELETE FROM beginnings WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
                     row.values)
                 try transaction.settle()

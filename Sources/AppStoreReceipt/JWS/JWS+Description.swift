@@ -43,10 +43,7 @@ extension AppStoreNotification: CustomStringConvertible {
     }
 }
 
-private func quoted(_ text: String?) -> String {
-    guard let text else { return "?" }
-    return Array(text.utf8.prefix(129))[...].quoted(limit: 128) ?? "\"\""
-}
+private func quoted(_ text: String?) -> String { text?.excerpt ?? "?" }
 
 extension Verified: CustomStringConvertible {
     /// A summary of the payload for logs.

@@ -51,23 +51,6 @@ struct JWSSubject {
     var environment: AppStoreEnvironment?
 }
 
-extension AppStoreEnvironment {
-    /// Creates the environment of a name in a payload; `nil` for an unknown name.
-    package init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
-
-    /// The name in a payload.
-    package var signedName: String {
-        switch self {
-        case .production: "Production"
-        case .sandbox: "Sandbox"
-        case .xcode: "Xcode"
-        case .localTesting: "LocalTesting"
-        }
-    }
-
-    private static let signedNames = allCases.map { ($0.signedName, $0) }
-}
-
 extension TransactionInfo: JWSClaims {
     var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {

@@ -3,40 +3,6 @@ public import SpanASN1
 import StrictText
 import Synchronization
 
-/// A point in time in whole milliseconds since 1970-01-01T00:00:00Z.
-public typealias Instant = SpanASN1.Instant
-
-/// The environments of the App Store in which evidence is signed.
-public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
-    /// `Production`, or `ProductionVPP` for volume purchases.
-    case production
-    /// `ProductionSandbox`, or `ProductionVPPSandbox` for volume purchases.
-    case sandbox
-    /// `Xcode`: StoreKit Testing. Its signature authenticates nobody.
-    case xcode
-    /// `LocalTesting`: local tests of StoreKit 2. Its signature authenticates nobody. Receipts do not have this environment.
-    case localTesting = "local-testing"
-
-    /// Creates the environment of a receipt's type [0]; `nil` for an unknown type.
-    public init?(receiptType: String) { self.init(name: receiptType.utf8Span.span, in: Self.receiptTypes) }
-
-    init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
-
-    private static let receiptTypes: [(String, AppStoreEnvironment)] = [
-        ("Production", .production), ("ProductionSandbox", .sandbox), ("ProductionVPP", .production),
-        ("ProductionVPPSandbox", .sandbox), ("Xcode", .xcode),
-    ]
-
-    /// Compares bytes, because an attacker can choose the name.
-    init?(name: Span<UInt8>, in names: [(String, AppStoreEnvironment)]) {
-        for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
-            self = environment
-            return
-        }
-        return nil
-    }
-}
-
 /// The contents of a receipt as a plain value, verified or not.
 ///
 /// It consists of the bytes of the payload and a table of their fields. Two receipts are equal if their payloads are equal byte for byte.

@@ -140,7 +140,6 @@ extension AppStoreEnvironment {
 extension TransactionReceipt: CustomStringConvertible {
     /// A summary for logs, such as `transaction receipt "1000" of "com.example.pro" in "com.example.app"`.
     public var description: String {
-        func quoted(_ text: String) -> String { Array(text.utf8.prefix(129))[...].quoted(limit: 128) ?? "\"\"" }
-        return "transaction receipt \(quoted(transactionID)) of \(quoted(productID)) in \(quoted(bundleID))"
+        "transaction receipt \(transactionID.excerpt) of \(productID.excerpt) in \(bundleID.excerpt)"
     }
 }

@@ -293,7 +293,7 @@ extension Filling {
 
     /// Each with the right length.
     @Sendable
-    private static func nestedSequences(_ n: Int) -> [UInt8] {
+    static func nestedSequences(_ n: Int) -> [UInt8] {
         var reversed: [UInt8] = []
         while reversed.count < n || reversed.isEmpty {
             var header: [UInt8] = [0x30]

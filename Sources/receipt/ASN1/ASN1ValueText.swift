@@ -74,6 +74,6 @@ enum ASN1ValueText {
 
     private static func hexadecimal(_ octets: Span<UInt8>) -> String {
         let shown = octets.extracting(first: maximumOctetCount)
-        return [UInt8](copying: shown).hexadecimal + (octets.count > shown.count ? "…" : "")
+        return Hexadecimal.text(shown) + (octets.count > shown.count ? "…" : "")
     }
 }

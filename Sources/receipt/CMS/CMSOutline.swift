@@ -74,7 +74,7 @@ extension CMSOutline.Certificate {
     init(_ certificate: SpanPKCS7.Certificate) throws(ASN1DecodingError) {
         subject = try certificate.subject.distinguishedName()
         issuer = try certificate.issuer.distinguishedName()
-        serialNumber = [UInt8](copying: certificate.serialNumber.content).hexadecimal
+        serialNumber = Hexadecimal.text(certificate.serialNumber.content)
         validity = try certificate.validity()
         key = try certificate.subjectPublicKeyInfo.text()
         do throws(SignatureTrustError) {
@@ -89,10 +89,10 @@ extension CMSOutline.Signer {
     fileprivate init(_ signer: SignerInfo) throws(ASN1DecodingError) {
         switch signer.signerIdentifier {
         case .issuerAndSerialNumber(let name):
-            let serialNumber = [UInt8](copying: name.serialNumber.content).hexadecimal
+            let serialNumber = Hexadecimal.text(name.serialNumber.content)
             identifier = "serial number \(serialNumber) of \(try name.issuer.distinguishedName())"
         case .subjectKeyIdentifier(let identifier):
-            self.identifier = "key identifier \([UInt8](copying: identifier.content).hexadecimal)"
+            self.identifier = "key identifier \(Hexadecimal.text(identifier.content))"
         }
         digestAlgorithm = try signer.digestAlgorithm.algorithm.objectIdentifier().text
         signatureAlgorithm = try signer.signatureAlgorithm.algorithm.objectIdentifier().text

@@ -174,8 +174,7 @@ extension CMSReport {
             writer.name("content")
             writer.beginObject()
             writer.member("type", message.contentType.text)
-            writer.name("bytes")
-            writer.integer(Int64(message.content.count))
+            writer.member("bytes", message.content.count)
             writer.endObject()
             writer.name("signers")
             writer.beginArray()
@@ -187,14 +186,8 @@ extension CMSReport {
             writer.beginObject()
             writer.member("code", error.code)
             writer.member("message", error.description)
-            if let offset = error.offset {
-                writer.name("offset")
-                writer.integer(Int64(offset))
-            }
-            if case .trust = error, let index = error.path.index {
-                writer.name("signer")
-                writer.integer(Int64(index))
-            }
+            if let offset = error.offset { writer.member("offset", offset) }
+            if case .trust = error, let index = error.path.index { writer.member("signer", index) }
             writer.endObject()
         case .unverified:
             writer.bool(false)
@@ -203,8 +196,7 @@ extension CMSReport {
                 writer.beginObject()
                 writer.member("code", error.kind.rawValue)
                 writer.member("message", error.description)
-                writer.name("offset")
-                writer.integer(Int64(error.offset))
+                writer.member("offset", error.offset)
                 writer.endObject()
             }
         }
@@ -223,6 +215,11 @@ extension JSONWriter {
         string(value)
     }
 
+    fileprivate mutating func member(_ name: StaticString, _ value: Int) {
+        self.name(name)
+        integer(Int64(value))
+    }
+
     fileprivate mutating func member(_ name: StaticString, _ values: [String]) {
         self.name(name)
         beginArray()
@@ -232,8 +229,7 @@ extension JSONWriter {
 
     fileprivate mutating func signer(_ signer: VerifiedSigner) {
         beginObject()
-        name("index")
-        integer(Int64(signer.index))
+        member("index", signer.index)
         member("fingerprint", signer.fingerprint.description)
         member("anchor", signer.anchorFingerprint.description)
         member("signature", signer.kind.rawValue)
@@ -247,15 +243,9 @@ extension JSONWriter {
     fileprivate mutating func outline(_ outline: CMSOutline) {
         beginObject()
         member("type", outline.type)
-        if let version = outline.version {
-            name("version")
-            integer(Int64(version))
-        }
+        if let version = outline.version { member("version", version) }
         if let type = outline.contentType { member("content_type", type) }
-        if let count = outline.contentByteCount {
-            name("content_bytes")
-            integer(Int64(count))
-        }
+        if let count = outline.contentByteCount { member("content_bytes", count) }
         name("signers")
         beginArray()
         for signer in outline.signers {

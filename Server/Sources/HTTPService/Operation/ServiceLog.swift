@@ -80,10 +80,10 @@ struct AnswerRecord: Sendable {
     /// The time from the end of the request until its answer was made.
     let nanoseconds: UInt64
 
-    var isProblem: Bool { status >= 400 || !code.utf8.elementsEqual("ok".utf8) }
+    var isProblem: Bool { status >= 400 || !code.hasSameBytes(as: "ok") }
 
     static func known(_ method: String) -> String {
         let known = ["GET", "POST", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]
-        return known.first { $0.utf8.elementsEqual(method.utf8) } ?? "other"
+        return known.first { $0.hasSameBytes(as: method) } ?? "other"
     }
 }

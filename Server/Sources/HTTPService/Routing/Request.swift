@@ -1,3 +1,5 @@
+import ServerText
+
 /// A request whose body has been received, or a part of one in a test.
 package struct Request: Sendable {
     /// The method, such as `POST`.
@@ -43,6 +45,6 @@ package struct Request: Sendable {
 
     private func value(of name: StaticString, in place: Field.Place) -> String? {
         let name = "\(name)"
-        return fields.first { $0.place == place && $0.name.utf8.elementsEqual(name.utf8) }?.value
+        return fields.first { $0.place == place && $0.name.hasSameBytes(as: name) }?.value
     }
 }

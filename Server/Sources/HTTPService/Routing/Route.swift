@@ -1,3 +1,5 @@
+import ServerText
+
 /// What answers requests of one method to one path.
 package struct Route: Sendable {
     package enum Methods: Sendable {
@@ -42,7 +44,7 @@ package struct Route: Sendable {
         switch methods {
         case .any: true
         case .only(let own):
-            own.utf8.elementsEqual((own == "GET" && method.utf8.elementsEqual("HEAD".utf8) ? "GET" : method).utf8)
+            own.hasSameBytes(as: method) || own.hasSameBytes(as: "GET") && method.hasSameBytes(as: "HEAD")
         }
     }
 }

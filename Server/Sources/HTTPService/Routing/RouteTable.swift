@@ -38,7 +38,7 @@ package struct RouteTable: Sendable {
             let route = routes[entry.index]
             if route.answers(method) { return .route(entry.index, parameters: parameters) }
             if case .only(let name) = route.methods {
-                allowed += name.utf8.elementsEqual("GET".utf8) ? ["GET", "HEAD"] : [name]
+                allowed += name.hasSameBytes(as: "GET") ? ["GET", "HEAD"] : [name]
             }
         }
         return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed)

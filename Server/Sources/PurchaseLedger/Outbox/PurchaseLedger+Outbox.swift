@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+import ServerText
 public import SpanASN1
 
 /// An event that could not be delivered, for an operator.
@@ -34,7 +35,7 @@ extension PurchaseLedger {
             var events: [OutgoingEvent] = []
             for row in rows {
                 let event = OutgoingEvent(id: try row.text(0), event: try row.text(1), attempts: try row.integer(2))
-                _ = try connection.run(
+                try connection.run(
                     "UPDATE outbox SET leased_until = $2 WHERE id = $1", [.text(event.id), SQLValue(now + lease)])
                 events.append(event)
             }
@@ -56,7 +57,7 @@ extension PurchaseLedger {
                 let state = failure == nil ? "delivered" : attempts < maximumAttempts ? "pending" : "dead"
                 // 1, 2, 4 … seconds, at most an hour.
                 let delay = Duration.seconds(min(3600, 1 << min(attempts - 1, 12)))
-                _ = try connection.run(
+                try connection.run(
                     """
                     UPDATE outbox SET state = $2, attempts = $3, due_at = $4, leased_until = 0, failure = $5
                     WHERE id = $1 AND state = 'pending'
@@ -103,7 +104,7 @@ extension PurchaseLedger {
                 "SELECT state, COUNT(*) FROM outbox WHERE state <> 'delivered' GROUP BY state")
             {
                 let count = Int(try row.integer(1))
-                if try row.text(0).utf8.elementsEqual("dead".utf8) {
+                if try row.text(0).hasSameBytes(as: "dead") {
                     counts.dead = count
                 } else {
                     counts.pending = count

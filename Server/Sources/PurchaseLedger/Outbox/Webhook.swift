@@ -1,4 +1,5 @@
 import CLibcurl
+import ServerText
 
 /// Where the backend is told of events.
 public struct Webhook: Sendable {
@@ -19,8 +20,8 @@ public struct Webhook: Sendable {
         guard !url.utf8.contains(0), let (scheme, host) = Self.parts(of: url) else {
             throw LedgerError(.invalidLocation, "the webhook is no URL")
         }
-        isLoopback = ["localhost", "127.0.0.1", "[::1]"].contains { $0.utf8.elementsEqual(host.utf8) }
-        guard scheme.utf8.elementsEqual("https".utf8) || (scheme.utf8.elementsEqual("http".utf8) && isLoopback) else {
+        isLoopback = ["localhost", "127.0.0.1", "[::1]"].contains { $0.hasSameBytes(as: host) }
+        guard scheme.hasSameBytes(as: "https") || (scheme.hasSameBytes(as: "http") && isLoopback) else {
             throw LedgerError(.invalidLocation, "the webhook must be an https: URL, or an http: URL of this machine")
         }
         self.url = url

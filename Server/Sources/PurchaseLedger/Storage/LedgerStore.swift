@@ -21,10 +21,12 @@ protocol SQLConnection: AnyObject {
     var dialect: SQLDialect { get }
 
     /// Runs one statement with its parameters, prepared once for each connection.
+    @discardableResult
     func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow]
 }
 
 extension SQLConnection {
+    @discardableResult
     func run(_ statement: String) throws(LedgerError) -> [SQLRow] { try run(statement, []) }
 }
 

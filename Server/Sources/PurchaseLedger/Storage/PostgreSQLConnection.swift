@@ -28,7 +28,7 @@ final class PostgreSQLConnection: SQLConnection {
             "SET idle_in_transaction_session_timeout = '30s'",
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         ] {
-            _ = try run(setting, [])
+            try run(setting)
         }
     }
 

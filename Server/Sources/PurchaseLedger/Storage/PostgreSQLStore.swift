@@ -45,7 +45,7 @@ struct PostgreSQLStore: LedgerStore {
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isUsable) { connection throws(LedgerError) in
             do throws(LedgerError) {
-                _ = try connection.run(begin)
+                try connection.run(begin)
             } catch {
                 // The connection was lost while it was idle, after a restart of the server for example. Nothing has been done yet.
                 guard !connection.isUsable else { throw error }
@@ -53,7 +53,7 @@ struct PostgreSQLStore: LedgerStore {
             }
             do throws(LedgerError) {
                 let result = try body(connection)
-                _ = try connection.run("COMMIT")
+                try connection.run("COMMIT")
                 return result
             } catch {
                 if connection.isUsable { _ = try? connection.run("ROLLBACK") }

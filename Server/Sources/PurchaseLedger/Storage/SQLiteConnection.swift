@@ -23,7 +23,7 @@ final class SQLiteConnection: SQLConnection {
         for pragma in [
             "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
         ] {
-            _ = try run(pragma, [])
+            try run(pragma)
         }
     }
 

@@ -41,10 +41,10 @@ struct SQLiteStore: LedgerStore {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-            _ = try connection.run(begin)
+            try connection.run(begin)
             do throws(LedgerError) {
                 let result = try body(connection)
-                _ = try connection.run("COMMIT")
+                try connection.run("COMMIT")
                 return result
             } catch {
                 // If this fails too, the connection is closed, which ends the transaction.

@@ -8,8 +8,8 @@ enum Schema {
     /// Makes or changes the tables, in one transaction.
     static func migrate(_ store: some LedgerStore) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
-            for statement in connection.dialect.migrationLock { _ = try connection.run(statement) }
-            _ = try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
+            for statement in connection.dialect.migrationLock { try connection.run(statement) }
+            try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
             let found = try connection.run("SELECT version FROM ledger_schema")
             let version = try found.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
             let versions = versions(connection.dialect)
@@ -18,8 +18,8 @@ enum Schema {
                     .newerSchema, "the tables have version \(version); this library knows \(versions.count)")
             }
             guard version < versions.count else { return }
-            for statement in versions[version...].joined() { _ = try connection.run(statement) }
-            _ = try connection.run(
+            for statement in versions[version...].joined() { try connection.run(statement) }
+            try connection.run(
                 found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
                 [.integer(Int64(versions.count))])
         }

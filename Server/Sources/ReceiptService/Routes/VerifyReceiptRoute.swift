@@ -1,10 +1,11 @@
 import AppStoreReceipt
 import HTTPService
+import ServerText
 
 /// Apple's endpoint: the HTTP status is 200, and `status` in the body says what is wrong, also for another method than `POST` (21000).
 func verifyReceiptRoute(_ path: String, _ responder: VerifyReceiptResponder) -> Route {
     Route(.any, path) { request in
-        guard request.method.utf8.elementsEqual("POST".utf8) else {
+        guard request.method.hasSameBytes(as: "POST") else {
             let status = VerifyReceiptStatus.unreadableRequest.rawValue
             return Response(body: Array("{\"status\":\(status)}".utf8), code: "not-post")
         }

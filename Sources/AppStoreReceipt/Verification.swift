@@ -1,0 +1,28 @@
+public import SignatureTrust
+public import SpanASN1
+
+/// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.
+public struct Verification: Hashable, Sendable {
+    /// The authorities that can sign evidence.
+    public enum Authority: String, Hashable, Sendable {
+        /// Apple: the chain ends in one of Apple's root certificates.
+        case apple
+        /// The owner of a root certificate that you chose with ``AppStoreTrust/roots(_:)``.
+        case customRoot = "custom-root"
+        /// StoreKit Testing in Xcode. Anyone who has Xcode can sign with its certificate, so it authenticates nobody.
+        case storeKitTesting = "storekit-testing"
+    }
+
+    /// The authority that signed the evidence.
+    public let authority: Authority
+    /// The SHA-256 of the trust anchor's certificate.
+    public let anchor: Fingerprint
+    /// The SHA-256 of the signer's certificate.
+    public let signer: Fingerprint
+    /// The date the signer's certificate expires.
+    public let signerExpirationDate: Instant
+    /// The digest algorithm of the signature. Apple uses SHA-1 or SHA-256.
+    public let digest: SignatureDigest
+    /// The date at which the certificate chain was validated.
+    public let validationDate: Instant
+}

@@ -1,0 +1,64 @@
+import SpanASN1
+import StrictText
+
+/// The reason a JSON text does not specify a receipt, and the place of the fault.
+public struct ReceiptSpecificationError: Error, Hashable, Sendable {
+    /// The kinds of faults. The raw values are stable; programs may compare them.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The text is not one JSON object.
+        case malformedJSON = "malformed-json"
+        /// A receipt does not have the key.
+        case unknownKey = "unknown-key"
+        /// The object has the key twice.
+        case repeatedKey = "repeated-key"
+        /// The value has the wrong type, a date is not RFC 3339, or digits are not hexadecimal.
+        case unexpectedValue = "unexpected-value"
+    }
+
+    /// The kind of fault.
+    public let kind: Kind
+    /// The position of the fault, in bytes from the start of the text.
+    public let offset: Int
+
+    /// Creates an error at an offset.
+    public init(kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
+}
+
+extension ReceiptSpecificationError: CustomStringConvertible {
+    public var description: String {
+        let reason =
+            switch kind {
+            case .malformedJSON: "the JSON is malformed"
+            case .unknownKey: "no receipt has this key"
+            case .repeatedKey: "a key that is repeated"
+            case .unexpectedValue: "a value that this key cannot have"
+            }
+        return "\(reason) at byte \(offset)"
+    }
+}
+
+extension ReceiptSpecificationError {
+    init(_ error: JSONError) {
+        kind =
+            switch error.kind {
+            case .duplicateMember: .repeatedKey
+            case .unexpectedType, .unexpectedValue, .numberOutOfRange, .missingMember: .unexpectedValue
+            default: .malformedJSON
+            }
+        offset = error.offset
+    }
+}
+
+extension JSONCursor {
+    /// Reads a date as outputs show it.
+    mutating func readRFC3339() throws(JSONError) -> Instant {
+        let string = try readString()
+        guard let date = Instant(rfc3339: string.value) else {
+            throw JSONError(.unexpectedValue, offset: string.offset)
+        }
+        return date
+    }
+}

@@ -1,0 +1,78 @@
+import AppStoreReceipt
+import StrictText
+
+/// The binary contents of a file, without the text around them.
+enum ASN1Input {
+    struct Part {
+        /// The form from which the bytes were decoded; `nil` if they are those of the file.
+        let form: String?
+        let bytes: [UInt8]
+    }
+
+    static func parts(of received: [UInt8]) throws(ASN1InputError) -> [Part] {
+        guard !received.isEmpty else { throw .empty }
+        do throws(PEMFileError) {
+            if let file = try PEMFile(received) { return file.blocks.map { Part(form: $0.label, bytes: $0.bytes) } }
+        } catch {
+            throw .pem(error)
+        }
+        if isBase64(received), let bytes = try? Base64.decode(received.span, as: .transported), !bytes.isEmpty {
+            return [Part(form: "base64", bytes: bytes)]
+        }
+        if received.first(where: { !isWhitespace($0) }) == UInt8(ascii: "{") {
+            do throws(InputError) {
+                let input = try ReceiptInput(received.span, maximumByteCount: received.count)
+                return [Part(form: "receipt-data in JSON", bytes: [UInt8](copying: input.binary(in: received.span)))]
+            } catch {
+                throw .json(error)
+            }
+        }
+        return [Part(form: nil, bytes: received)]
+    }
+
+    /// Returns whether the whole text is base64. A SEQUENCE or a SET begins with a digit of base64, but the base64 of one never does.
+    private static func isBase64(_ text: [UInt8]) -> Bool {
+        guard text[0] != 0x30, text[0] != 0x31 else { return false }
+        return text.allSatisfy { octet in
+            switch octet {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "="), UInt8(ascii: "\\"):
+                true
+            default: isWhitespace(octet)
+            }
+        }
+    }
+
+    private static func isWhitespace(_ octet: UInt8) -> Bool {
+        octet == 0x20 || 0x09...0x0D ~= octet
+    }
+}
+
+enum ASN1InputError: Error, Hashable {
+    case empty
+    case pem(PEMFileError)
+    case json(InputError)
+    /// A JWS without readable certificates.
+    case jws(VerificationError)
+}
+
+extension ASN1InputError: CustomStringConvertible {
+    var code: String {
+        switch self {
+        case .empty: InputError.Kind.emptyInput.rawValue
+        case .pem: InputError.Kind.invalidPEM.rawValue
+        case .json(let error): error.kind.rawValue
+        case .jws(let error): error.code
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .empty: InputError.Kind.emptyInput.explanation
+        case .pem(let error): error.description
+        case .json(let error): error.description
+        case .jws(let error): "\(error); 'receipt decode' shows the header and the payload"
+        }
+    }
+}
