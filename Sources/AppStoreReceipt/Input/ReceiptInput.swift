@@ -148,9 +148,7 @@ private struct TextInput: ~Escapable {
     init(_ text: Span<UInt8>) {
         self.text = text
         markEnd = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
-        var start = markEnd
-        while start < text.count, text[start].isWhitespace { start += 1 }
-        self.start = start
+        start = text.endOfWhitespace(from: markEnd)
     }
 
     var first: UInt8? { start < text.count ? text[start] : nil }
@@ -201,8 +199,7 @@ private struct TextInput: ~Escapable {
         guard label.hasSameBytes(as: "PKCS7".utf8Span.span) || label.hasSameBytes(as: "CMS".utf8Span.span) else {
             throw InputError(.invalidPEM, form: .pem, offset: block.label.lowerBound)
         }
-        var position = block.end
-        while position < text.count, text[position].isWhitespace { position += 1 }
+        let position = text.endOfWhitespace(from: block.end)
         guard position == text.count else { throw InputError(.invalidPEM, form: .pem, offset: position) }
         let (body, bodyStart) = (text.extracting(block.body), block.body.lowerBound)
         let decoded = try Self.decode(body, at: bodyStart, as: .pem, .pem, maximumByteCount)

@@ -1,4 +1,5 @@
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -63,7 +64,7 @@ import Testing
         (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID, purchase.itemID) = (true, "offer", "7")
         builder.purchases = [purchase]
         builder.writesEmptyAttributes = false
-        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: TestCertificateAuthority()))
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority))
         let json = receipt.receipt.json
         for row in Self.rows { #expect(json.contains("\"\(row.jsonKey)\":"), "\(row.jsonKey)") }
         #expect(receipt.unknownAttributes.isEmpty && receipt.inAppPurchases[0].unknownAttributes.isEmpty)
