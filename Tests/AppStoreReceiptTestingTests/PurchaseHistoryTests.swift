@@ -471,6 +471,15 @@ import Testing
         #expect(ends.map(\.signedDate) == [day(36), day(90)])
         #expect(history.notifications(through: day(89)).last?.type == .gracePeriodExpired)
     }
+
+    @Test mutating func `a product that is no longer for sale is the reason that its subscription expires`() throws {
+        let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
+        history.endSale(of: plan, at: day(10))
+        #expect(history.status(of: plan, at: day(29)) == .active)
+        #expect(try renewal(plan, at: day(30)).expirationIntent == .productUnavailable)
+        let end = history.notifications(through: day(30)).last
+        #expect(end?.type == .expired && end?.subtype == .productNotForSale && end?.signedDate == day(30))
+    }
 }
 
 /// SplitMix64, so that a seed names a history.
