@@ -115,7 +115,8 @@ public final class AppStoreVerifier: Sendable {
     ) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
             try verifyUncounted(evidence, binary: binary) { (start) throws(VerificationError) in
-                try EvidenceObject(evidence, from: start, keepsOtherMembers: false)
+                try EvidenceObject(
+                    evidence, from: start, maximumByteCount: policy.limits.maximumByteCount, keepsOtherMembers: false)
             }
         }
     }

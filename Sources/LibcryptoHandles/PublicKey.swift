@@ -50,15 +50,6 @@ package final class PublicKey: Sendable {
         self.key = key
     }
 
-    /// RSA's public exponent; `nil` for other keys, and if it needs more than 64 bits. A call of libcrypto for it takes 3 µs.
-    package var rsaExponent: UInt64? {
-        defer { ERR_clear_error() }
-        var exponent: OpaquePointer?
-        guard unsafe EVP_PKEY_get_bn_param(key.pointer, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return nil }
-        defer { unsafe BN_free(exponent) }
-        return unsafe BN_num_bits(exponent) <= UInt64.bitWidth ? UInt64(BN_get_word(exponent)) : nil
-    }
-
     /// The `SubjectPublicKeyInfo` (RFC 5280, 4.1).
     package func subjectPublicKeyInfo() throws(LibcryptoError) -> [UInt8] {
         let count = unsafe i2d_PUBKEY(key.pointer, nil)

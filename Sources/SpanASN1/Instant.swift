@@ -28,18 +28,30 @@ public struct Instant: Hashable, Comparable, Sendable {
     public init?(
         year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
     ) {
-        guard 0...9999 ~= year, 1...12 ~= month, 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute, 0...59 ~= second,
-            0...999 ~= millisecond
-        else { return nil }
+        guard 0...9999 ~= year else { return nil }
         let (century, yearOfCentury) = UInt(bitPattern: year).quotientAndRemainder(dividingBy: 100)
+        self.init(
+            century: century, yearOfCentury: yearOfCentury, month: month, day: day, hour: hour, minute: minute,
+            second: second, millisecond: millisecond)
+    }
+
+    /// Creates an instant from a calendar date whose year is written with four digits: two of the century, and two of the year.
+    @inlinable
+    package init?(
+        century: UInt, yearOfCentury: UInt, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int
+    ) {
+        guard century < 100, yearOfCentury < 100, 1...12 ~= month, 1...31 ~= day, 0...23 ~= hour, 0...59 ~= minute,
+            0...59 ~= second, 0...999 ~= millisecond
+        else { return nil }
         let isLeap = (yearOfCentury == 0 ? century : yearOfCentury) & 3 == 0
         guard day <= 28 || day <= Instant.days(inMonth: month, isLeap: isLeap) else { return nil }
-        // The leap days of years 1 to `year`, its own too, and the days before a month as if February had 30.
-        let leapDays = Int(24 &* century &+ century / 4 &+ yearOfCentury / 4)
+        // A year has 365 days. The leap days are those of years 1 to this one, its own too.
+        let daysOfYears = Int(36_524 &* century &+ century / 4 &+ 365 &* yearOfCentury &+ yearOfCentury / 4)
+        // The days before a month as if February had 30.
         let daysBeforeMonth = Int((367 &* UInt(bitPattern: month) &- 362) / 12)
         let excess = month > 2 ? 2 : isLeap ? 1 : 0
         // 719,528 days from the first of January of year 0.
-        let days = 365 &* year &+ leapDays &+ daysBeforeMonth &- excess &+ day &- 719_528
+        let days = daysOfYears &+ daysBeforeMonth &- excess &+ day &- 719_528
         let seconds = ((days &* 24 &+ hour) &* 60 &+ minute) &* 60 &+ second
         millisecondsSince1970 = Int64(seconds &* 1000 &+ millisecond)
     }

@@ -188,8 +188,8 @@ package enum Base64 {
 
     /// Decodes groups of four characters up to the first group that has one outside the alphabets.
     ///
-    /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function keeps the state of the loop in registers: 5.9 GB/s of text,
-    /// and 3.4 without.
+    /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function keeps the state of the loop in registers: 6.2 GB/s of text,
+    /// and 3.4 without. (The loads are what takes the time. Arithmetic on vectors of 16 bytes instead of the table is slower: 4.1 GB/s.)
     ///
     /// - Returns: The number of groups decoded into the start of `output`, and all flags of their characters.
     @inline(never)
@@ -209,22 +209,22 @@ package enum Base64 {
         var position = textPosition
         var count = resultCount
         var flags: UInt32 = 0
-        while text.count - position >= 16 {
-            let chunk = text.extracting(position..<position + 16)
-            let first = quantum(chunk, 0)
-            let second = quantum(chunk, 4)
-            let third = quantum(chunk, 8)
-            let fourth = quantum(chunk, 12)
-            let all = first | second | third | fourth
+        while text.count - position >= 32 {
+            let chunk = text.extracting(position..<position &+ 32)
+            var room = output._mutatingExtracting(count..<count &+ 26)
+            var all: UInt32 = 0
+            for pair in 0..<4 {
+                let first = quantum(chunk, 8 * pair)
+                let second = quantum(chunk, 8 * pair + 4)
+                all |= first | second
+                // The flags above the 24 bits of `first` are shifted out.
+                let both = UInt64(first) << 40 | UInt64(second & 0xFF_FFFF) << 16
+                room.storeBytes(of: both.bigEndian, toByteOffset: 6 * pair, as: UInt64.self)
+            }
             guard all < invalidFlag else { break }
             flags |= all
-            // The flags above the 24 bits of `first` and `third` are shifted out.
-            let upper = UInt64(first) << 40 | UInt64(second & 0xFF_FFFF) << 16
-            let lower = UInt64(third) << 40 | UInt64(fourth & 0xFF_FFFF) << 16
-            output.storeBytes(of: upper.bigEndian, toByteOffset: count, as: UInt64.self)
-            output.storeBytes(of: lower.bigEndian, toByteOffset: count &+ 6, as: UInt64.self)
-            position &+= 16
-            count &+= 12
+            position &+= 32
+            count &+= 24
         }
         while text.count - position >= 4 {
             let next = quantum(text.extracting(position..<position + 4), 0)

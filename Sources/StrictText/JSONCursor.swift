@@ -336,11 +336,7 @@ extension Span<UInt8> {
         func isPlain(_ chunk: Span<UInt8>) -> Bool {
             var word: UInt64 = 0
             for index in 0..<8 { word |= UInt64(chunk[index]) << UInt64(8 * index) }
-            let ones: UInt64 = 0x0101_0101_0101_0101
-            // A byte below n borrows from its highest bit when n is subtracted.
-            let borrows = (word &- ones * 0x20) | ((word ^ ones * 0x22) &- ones) | ((word ^ ones * 0x5C) &- ones)
-            // One more than 0x7F has the highest bit.
-            return (borrows | word | (word &+ ones)) & (ones * 0x80) == 0
+            return word.specialsOfJSON == 0
         }
         while count - position >= 8 {
             guard isPlain(extracting(position..<position + 8)) else { break }
@@ -350,5 +346,17 @@ extension Span<UInt8> {
         if count - start >= 8, count - position < 8, isPlain(extracting(count - 8..<count)) { return count }
         while position < count, special(self[position]) == 0 { position += 1 }
         return position
+    }
+}
+
+extension UInt64 {
+    /// Not zero if one of eight characters is not an ASCII character that stands for itself in a JSON string.
+    @inlinable
+    package var specialsOfJSON: UInt64 {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // A byte below n borrows from its highest bit when n is subtracted.
+        let borrows = (self &- ones &* 0x20) | ((self ^ ones &* 0x22) &- ones) | ((self ^ ones &* 0x5C) &- ones)
+        // One more than 0x7F has the highest bit.
+        return (borrows | self | (self &+ ones)) & (ones &* 0x80)
     }
 }

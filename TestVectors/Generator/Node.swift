@@ -222,7 +222,6 @@ enum Place: Sendable {
 /// The parts of a DER container.
 enum Path {
     static let contentType = [0]
-    static let explicitContent = [1]
     static let signedData = [1, 0]
     static let version = [1, 0, 0]
     static let digestAlgorithms = [1, 0, 1]

@@ -47,14 +47,6 @@ extension Step {
         }
     }
 
-    /// Changes what the issuer of the intermediate signs.
-    static func intermediateTBS(_ change: @escaping @Sendable (inout Node) throws -> Void) -> Step {
-        .authority { authority, _ in
-            let specification = TestCertificateAuthority.Shape().intermediate
-            authority.intermediate = try reissue(specification, authority.intermediate.key, by: authority.root, change)
-        }
-    }
-
     private static func reissue(
         _ specification: CertificateSpecification, _ key: SigningKey, by issuer: SigningIdentity,
         _ change: (inout Node) throws -> Void

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
 @Suite struct JWSBuilderTests {
@@ -9,7 +10,7 @@ import Testing
     private let date = Instant(millisecondsSince1970: 1_740_000_000_000)
 
     init() throws {
-        authority = try TestCertificateAuthority(.ellipticCurve)
+        authority = try Minted.ellipticAuthority
         verifier = try AppStoreVerifier(
             policy: VerificationPolicy(bundleIDs: ["com.example.app"], environments: [.production, .sandbox]),
             trust: .roots([authority.trustAnchor]))
@@ -163,7 +164,7 @@ import Testing
     func `the type of a product is written as its number, if it has one`(type: ProductType, read: String?) throws {
         let builder = ReceiptBuilder(
             bundleID: "a", purchases: [ReceiptBuilder.Purchase(productID: "b", transactionID: "1", productType: type)])
-        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: TestCertificateAuthority()))
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority))
         #expect(receipt.inAppPurchases.first?.productType?.rawValue == read)
     }
 }

@@ -1,29 +1,18 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import SpanASN1
+import TestSupport
 import Testing
 
-/// 2025-01-01, and so many days later.
-private func day(_ days: Double) -> Instant {
-    Instant(millisecondsSince1970: 1_735_689_600_000) + .milliseconds(Int64(days * 86_400_000))
-}
-
-private let bundleID = "com.example.app"
-
 @Suite struct PurchaseHistoryTests {
-    private static let authorities = Result {
-        (try TestCertificateAuthority(), try TestCertificateAuthority(.ellipticCurve))
-    }
     private let receipts: TestCertificateAuthority
     private let transactions: TestCertificateAuthority
     private let verifier: AppStoreVerifier
-    private var history = PurchaseHistory(bundleID: bundleID)
+    private var history = PurchaseHistory(bundleID: Minted.bundleID)
 
     init() throws {
-        (receipts, transactions) = try Self.authorities.get()
-        verifier = try AppStoreVerifier(
-            bundleID: bundleID, environments: [.production, .sandbox],
-            trust: .roots([receipts.trustAnchor, transactions.trustAnchor]))
+        (receipts, transactions) = (try Minted.authority, try Minted.ellipticAuthority)
+        verifier = try Minted.verifier()
     }
 
     private func receipt(_ history: PurchaseHistory? = nil, at date: Instant) throws -> VerifiedReceipt {
@@ -51,7 +40,8 @@ private let bundleID = "com.example.app"
     /// Everything that can happen, to one customer.
     private static func eventful(_ environment: ReceiptBuilder.ReceiptType = .production) -> PurchaseHistory {
         var history = PurchaseHistory(
-            bundleID: bundleID, environment: environment, appAccountToken: "00000000-0000-4000-8000-00000000000a")
+            bundleID: Minted.bundleID, environment: environment, appAccountToken: "00000000-0000-4000-8000-00000000000a"
+        )
         let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
         history.requestRefund(of: coins, at: day(1))
         history.declineRefund(of: coins, at: day(1.5))
@@ -134,7 +124,7 @@ private let bundleID = "com.example.app"
     @Test func `receipts, transactions and renewal information agree in random histories`() {
         for seed in 1...200 as ClosedRange<UInt64> {
             var generator = SeededOrder(seed: seed)
-            var history = PurchaseHistory(bundleID: bundleID)
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
             history.cancelsUpgradedPeriodsInReceipts = false
             let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
             var now = 0.0
@@ -181,7 +171,7 @@ private let bundleID = "com.example.app"
         var seen: Set<String> = []
         for customer in [1, 2, 499] {
             for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
-                var history = PurchaseHistory(bundleID: bundleID, environment: environment, customer: customer)
+                var history = PurchaseHistory(bundleID: Minted.bundleID, environment: environment, customer: customer)
                 let plan = history.subscribe(to: "a", in: "g", for: .week, at: day(0))
                 history.renew(plan)
                 for transaction in history.transactions {
@@ -398,7 +388,7 @@ private let bundleID = "com.example.app"
     }
 
     @Test func `a family member has ids of their own and no account token, and loses what is refunded`() throws {
-        var owner = PurchaseHistory(bundleID: bundleID, appAccountToken: "00000000-0000-4000-8000-000000000001")
+        var owner = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: "00000000-0000-4000-8000-000000000001")
         owner.buyConsumable("coins", at: day(0))
         let pro = owner.buyNonConsumable("pro", at: day(0))
         let plan = owner.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
@@ -480,6 +470,15 @@ private let bundleID = "com.example.app"
         #expect(ends.map(\.subtype) == [nil, .billingRetry])
         #expect(ends.map(\.signedDate) == [day(36), day(90)])
         #expect(history.notifications(through: day(89)).last?.type == .gracePeriodExpired)
+    }
+
+    @Test mutating func `a product that is no longer for sale is the reason that its subscription expires`() throws {
+        let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
+        history.endSale(of: plan, at: day(10))
+        #expect(history.status(of: plan, at: day(29)) == .active)
+        #expect(try renewal(plan, at: day(30)).expirationIntent == .productUnavailable)
+        let end = history.notifications(through: day(30)).last
+        #expect(end?.type == .expired && end?.subtype == .productNotForSale && end?.signedDate == day(30))
     }
 }
 

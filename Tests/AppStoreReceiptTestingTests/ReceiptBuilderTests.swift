@@ -18,7 +18,7 @@ func date(_ text: String) throws -> Instant { try #require(Instant(rfc3339: text
     }
 
     @Test func `an authority on elliptic curves signs receipts and transactions under one root`() throws {
-        let authority = try TestCertificateAuthority(.ellipticCurve)
+        let authority = try Minted.ellipticAuthority
         let verifier = try AppStoreVerifier(
             bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor]))
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: authority)

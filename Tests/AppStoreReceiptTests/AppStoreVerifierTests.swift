@@ -153,7 +153,7 @@ extension AppStoreVerifier {
         ),
         ("weak-algorithm", .chain, { try $0.reissue { $0.leaf.digest = .md5 } }),
         ("invalid-key-usage", .chain, { try $0.reissue { $0.leaf.replaceExtension(.keyUsage(.keyEncipherment)) } }),
-        ("untrusted-chain", .chain, { $0.authority = try TestCertificateAuthority() }),
+        ("untrusted-chain", .chain, { $0.authority = try Minted.stranger }),
         (
             "certificate-expired", .chain,
             { try $0.reissue { $0.leaf.notAfter = Instant(millisecondsSince1970: 1_700_000_000_000) } }

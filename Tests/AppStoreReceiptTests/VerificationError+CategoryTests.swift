@@ -37,7 +37,7 @@ struct VerificationErrorCategoryTests {
             ("cut off", receipt.dropLast(), .client, 400),
             ("of another app", try ReceiptBuilder(bundleID: "com.example.other").signed(by: authority), .client, 400),
             ("altered", altered, .forgery, 403),
-            ("of another authority", try builder.signed(by: TestCertificateAuthority()), .forgery, 403),
+            ("of another authority", try builder.signed(by: Minted.stranger), .forgery, 403),
             ("undated", try undated.signed(by: authority), .forgery, 403),
             ("genuine and unreadable", try unreadable.signed(by: authority), .host, 500),
         ]

@@ -263,8 +263,6 @@ import Testing
 
 /// PITFALLS 1: the caller's trust decides which checks apply, never the payload.
 @Suite struct StoreKitTestingTests {
-    private static let signer = Result { () throws(MintingError) in try StoreKitTestingSigner() }
-
     private func verifier(_ certificates: [TrustAnchor]) throws -> AppStoreVerifier {
         try AppStoreVerifier(bundleID: "com.example.app", environments: [.xcode], trust: .storeKitTesting(certificates))
     }
@@ -274,7 +272,7 @@ import Testing
     }
 
     @Test func `a receipt of StoreKit Testing verifies in a verifier made for nothing else, which says so`() throws {
-        let signer = try Self.signer.get()
+        let signer = try Minted.storeKit
         let receipt = try verifier([signer.trustAnchor]).verifyReceipt(builder().signed(by: signer))
         #expect(receipt.environment == .xcode && receipt.verification.authority == .storeKitTesting)
         #expect(try receipt.verification.signer == Fingerprint(of: signer.identity.certificate.span))
@@ -282,7 +280,7 @@ import Testing
     }
 
     @Test func `such a signer cannot sign for another environment, nor another signer for Xcode`() throws {
-        let signer = try Self.signer.get()
+        let signer = try Minted.storeKit
         let verifier = try verifier([signer.trustAnchor])
         for environment in ReceiptBuilder.ReceiptType.allCases where environment != .xcode {
             #expect(try verifier.code(builder(environment).signed(by: signer)) == "environment-mismatch")
@@ -296,7 +294,7 @@ import Testing
     }
 
     @Test func `a payload that says Xcode gets no easier checks elsewhere`() throws {
-        let signer = try Self.signer.get()
+        let signer = try Minted.storeKit
         let received = try builder().signed(by: signer)
         let all: Set<AppStoreEnvironment> = [.production, .sandbox]
         #expect(

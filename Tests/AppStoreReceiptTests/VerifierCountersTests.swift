@@ -16,7 +16,7 @@ struct VerifierCountersTests {
         for input in [[], receipt.dropLast(), receipt.dropLast()] { _ = try? verifier.verifyReceipt(Array(input)) }
         for text in ["?", "MII?"] { _ = try? verifier.verifyReceipt(text) }
         _ = try? verifier.verifyReceipt(receipt, applicationVersion: "none")
-        let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: TestCertificateAuthority())
+        let stranger = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.stranger)
         _ = try? verifier.verifyReceipt(stranger)
 
         let counts = verifier.counts

@@ -100,7 +100,7 @@ import Testing
     }
 
     private func countLimits() throws -> [CountLimit] {
-        let authority = try TestCertificateAuthority()
+        let authority = try Minted.authority
         let receipt = try ReceiptBuilder(
             bundleID: "com.example.app",
             purchases: (1...4).map { .consumable("coins", transactionID: "\($0)") }

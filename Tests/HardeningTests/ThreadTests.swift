@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import CMSTrust
 import SignatureTrust
+import TestSupport
 import Testing
 
 /// One verifier for all threads; to be run under ThreadSanitizer.
@@ -43,7 +44,7 @@ import Testing
 
     /// Verifiers of messages are shared as well.
     @Test func `eight tasks that share a verifier of messages get the verdicts of one`() async throws {
-        let authorities = try (0..<2).map { _ in try TestCertificateAuthority() }
+        let authorities = [try Minted.authority, try Minted.stranger]
         let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [authorities[0].trustAnchor]))
         let messages = try authorities.map { authority in
             var builder = ReceiptBuilder(bundleID: "com.example.app")

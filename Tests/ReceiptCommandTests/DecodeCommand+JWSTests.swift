@@ -16,9 +16,7 @@ import Testing
         authority = try Minted.ellipticAuthority
     }
 
-    private var transaction: JWSBuilder {
-        .transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
-    }
+    private var transaction: JWSBuilder { Minted.transaction }
 
     private func file(_ builder: JWSBuilder) throws -> String {
         try folder.write("\(UUID().uuidString).jws", builder.signed(by: authority) + "\n")

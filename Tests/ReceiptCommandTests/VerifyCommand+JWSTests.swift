@@ -17,9 +17,7 @@ import Testing
         root = try folder.write("root.der", authority.root.certificate)
     }
 
-    private var transaction: JWSBuilder {
-        .transaction(bundleID: "com.example.app", productID: "pro", transactionID: "1000")
-    }
+    private var transaction: JWSBuilder { Minted.transaction }
 
     private func file(_ builder: JWSBuilder) throws -> String {
         try folder.write("\(UUID().uuidString).jws", builder.signed(by: authority) + "\n")
@@ -116,7 +114,7 @@ import Testing
     }
 
     @Test func `a fault is placed in the part and in what it is a fault of`() throws {
-        let stranger = try TestCertificateAuthority(.ellipticCurve)
+        let stranger = try Minted.ellipticStranger
         let forged = try file(
             .notification(.refund, bundleID: "com.example.app", transaction: transaction.signed(by: stranger)))
         let text = run("verify", "--root", root, forged)

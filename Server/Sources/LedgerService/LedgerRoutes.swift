@@ -72,6 +72,8 @@ package struct LedgerRoutes: Sendable {
         writer.endArray()
         writer.name("repeated")
         writer.bool(redemption.isRepeated)
+        writer.name("sequence")
+        writer.integer(redemption.sequence)
         writer.endObject()
         return Response(body: writer.bytes)
     }
@@ -156,7 +158,7 @@ package struct LedgerRoutes: Sendable {
         case .storeUnavailable:
             log.write("ledger", error)
             return .busy("store-unavailable", "the ledger cannot record it at the moment; send the request again")
-        case .storeFailed, .newerSchema, .invalidLocation, .deadLetter:
+        case .storeFailed, .newerSchema, .invalidLocation, .deliveryFailed, .deadLetter:
             log.write("ledger", error)
             return Response(status: 500, errorCode: "store-failed", message: "the ledger failed; its log says why")
         case .invalidText: return Response(status: 400, errorCode: "invalid-text", message: error.detail)

@@ -8,6 +8,7 @@ package struct LedgerService: Sendable {
     private let ledger: PurchaseLedger
     private let tokens: AccessTokens
     private let delivery: EventDelivery
+    private let hasWebhook: Bool
     private let log: ServiceLog
 
     package static let options: [OptionTable.Option] = [
@@ -30,6 +31,12 @@ package struct LedgerService: Sendable {
             "--webhook-secret-file", "FILE",
             "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
     ]
+
+    /// Where the ledger is that options name, without the name of its file or database, which can have a password.
+    package static func kind(_ values: OptionTable.Values) -> String {
+        guard let location = values["--ledger"] else { return "none" }
+        return location.contains("://") ? "PostgreSQL" : "SQLite"
+    }
 
     /// Returns the ledger that options name; `nil` without `--ledger`.
     ///
@@ -57,8 +64,13 @@ package struct LedgerService: Sendable {
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
+        if ledger.wasCreated {
+            let message = "there was no ledger here, so nothing is spent: if there should be one, stop and look for it"
+            log.write(.warning, "ledger-created", [("message", .text(message))])
+        }
         let ledger = ledger
         delivery = EventDelivery(ledger, to: webhook)
+        hasWebhook = webhook != nil
         self.log = log
         routes = LedgerRoutes(ledger, verifier, tokens, log).routes
     }
@@ -91,11 +103,22 @@ package struct LedgerService: Sendable {
     ///
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
-        let (delivery, log) = (delivery, log)
-        let thread = Thread { delivery.run { log.write("delivery", $0) } }
+        let (ledger, delivery, log) = (ledger, delivery, log)
+        let thread = Thread {
+            var told: [LedgerError.Code: Instant] = [:]
+            delivery.run { error in
+                // What goes on failing is told once a minute, and each dead letter.
+                if let last = told[error.code], last + .seconds(60) > .now, error.code != .deadLetter { return }
+                told[error.code] = .now
+                log.write("delivery", error)
+            }
+        }
         guard thread != nil else { throw ConfigurationError("the system has no thread to give") }
         // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
-        return { delivery.stop() }
+        return {
+            delivery.stop()
+            do throws(LedgerError) { try ledger.completeFile() } catch { log.write("ledger", error) }
+        }
     }
 
     /// Reads the file of tokens again.
@@ -109,11 +132,23 @@ package struct LedgerService: Sendable {
     }
 
     package func metrics() -> [MetricFamily] {
-        guard let counts = try? ledger.outboxCounts() else { return [] }
-        var family = MetricFamily(
+        let counts = try? ledger.outboxCounts()
+        let isUp = MetricFamily(
+            .gauge, "receipt_server_ledger_up", "1 if the ledger's database answers, and 0 if it does not.",
+            value: counts == nil ? 0 : 1)
+        guard let counts else { return [isUp] }
+        var events = MetricFamily(
             .gauge, "receipt_server_ledger_events", "Events that are to be delivered, and those that could not be.")
-        family.add(UInt64(counts.pending), [("state", "pending")])
-        family.add(UInt64(counts.dead), [("state", "dead")])
-        return [family]
+        events.add(UInt64(counts.pending), [("state", "pending")])
+        events.add(UInt64(counts.dead), [("state", "dead")])
+        // Without a webhook, events wait for one, and their age means nothing.
+        guard hasWebhook else { return [isUp, events] }
+        let age = counts.oldestPending.map { max(0, (Instant.now - $0).components.seconds) } ?? 0
+        return [
+            isUp, events,
+            MetricFamily(
+                .gauge, "receipt_server_ledger_oldest_event_seconds",
+                "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age)),
+        ]
     }
 }

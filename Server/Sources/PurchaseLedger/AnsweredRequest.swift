@@ -2,6 +2,12 @@ import AppStoreReceipt
 import ServerText
 import SpanASN1
 
+/// What is recorded of an answer.
+private struct RecordedAnswer: Codable {
+    let outcomes: [TransactionOutcome]
+    let sequence: Int64
+}
+
 /// A request with an idempotency key.
 struct AnsweredRequest {
     private let account: String
@@ -27,7 +33,7 @@ struct AnsweredRequest {
     /// Returns the recorded answer; `nil` if there is none.
     ///
     /// - Throws: `idempotency-key-reused` if the key belongs to a request for something else.
-    func answer(_ connection: any SQLConnection) throws(LedgerError) -> [TransactionOutcome]? {
+    func answer(_ connection: any SQLConnection) throws(LedgerError) -> Redemption? {
         let rows = try connection.run(
             "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
             [.text(account), .text(key)])
@@ -35,17 +41,19 @@ struct AnsweredRequest {
         guard try row.text(0).hasSameBytes(as: digest) else {
             throw LedgerError(.idempotencyKeyReused, "")
         }
-        return try StoredJSON.decode(row.text(1))
+        let answer: RecordedAnswer = try StoredJSON.decode(row.text(1))
+        return Redemption(outcomes: answer.outcomes, sequence: answer.sequence, isRepeated: true)
     }
 
     /// Records an answer that cannot change for the better.
     func record(
-        _ outcomes: [TransactionOutcome], _ connection: any SQLConnection, at now: Instant
+        _ redemption: Redemption, _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
-        guard outcomes.allSatisfy(\.mayFinish) else { return }
+        guard redemption.outcomes.allSatisfy(\.mayFinish) else { return }
+        let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
         let rows = try connection.run(
             "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",
-            [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(outcomes)), SQLValue(now)])
+            [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(answer)), SQLValue(now)])
         // The same request is answered by another thread, whose answer is the one to give.
         if rows.isEmpty { throw .conflict }
     }

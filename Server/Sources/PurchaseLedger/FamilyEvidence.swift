@@ -1,6 +1,22 @@
 import AppStoreReceipt
 import SpanASN1
 
+/// A purchase, and who signed it.
+struct SignedPurchase {
+    let purchase: Purchase
+    /// The SHA-256 of the signer's certificate, in hexadecimal; `nil` for what the tables have already.
+    let signer: String?
+
+    init(_ purchase: Purchase, signer: String? = nil) {
+        self.purchase = purchase
+        self.signer = signer
+    }
+
+    init(_ verified: VerifiedPurchase) {
+        self.init(verified.purchase, signer: "\(verified.verification.signer)")
+    }
+}
+
 /// All that Apple has signed about some families, as it is stored.
 ///
 /// Of what differs in nothing but its dates of signing and expiry, the tables have one row with the later ones. That changes no decision, and a client that sends the same
@@ -53,7 +69,8 @@ struct FamilyEvidence {
     }
 
     /// Records a purchase. It changes nothing if the tables have the same, signed at the same time or later.
-    mutating func record(_ purchase: Purchase, _ key: TransactionKey) throws(LedgerError) {
+    mutating func record(_ signed: SignedPurchase, _ key: TransactionKey) throws(LedgerError) {
+        let purchase = signed.purchase
         var known = variants[key, default: []]
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.withLaterDates(of: purchase)
@@ -80,8 +97,10 @@ struct FamilyEvidence {
             let number = (known.map(\.number).max() ?? 0) + 1
             known.append((number, purchase))
             try connection.run(
-                "INSERT INTO evidence VALUES ($1, $2, $3, $4, $5, $6)",
-                key.columns + [.integer(number), SQLValue(purchase.signedDate), .text(json(purchase))])
+                "INSERT INTO evidence VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                key.columns + [
+                    .integer(number), SQLValue(purchase.signedDate), .text(json(purchase)), SQLValue(signed.signer),
+                ])
         }
         variants[key] = known
     }

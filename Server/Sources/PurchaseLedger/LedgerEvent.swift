@@ -25,7 +25,7 @@ struct LedgerEvent: Codable, Sendable {
     /// The same each time the event is delivered.
     let id: String
     let account: String
-    /// Counts the events of the account from 1, without gaps.
+    /// Counts the events of the account from 1, without gaps: what is told with a greater number is newer.
     var sequence: Int64 = 0
     let kind: Kind
     let cause: Cause
@@ -50,6 +50,25 @@ struct LedgerEvent: Codable, Sendable {
         case previousQuantity = "previous_quantity"
     }
 
+    /// Writes every member, also one without a value.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(account, forKey: .account)
+        try container.encode(sequence, forKey: .sequence)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(cause, forKey: .cause)
+        try container.encode(environment, forKey: .environment)
+        try container.encode(bundleID, forKey: .bundleID)
+        try container.encode(productID, forKey: .productID)
+        try container.encode(transactionID, forKey: .transactionID)
+        try container.encode(originalTransactionID, forKey: .originalTransactionID)
+        try container.encode(quantity, forKey: .quantity)
+        try container.encode(previousQuantity, forKey: .previousQuantity)
+        try container.encode(until, forKey: .until)
+        try container.encode(at, forKey: .at)
+    }
+
     /// 128 random bits: an id stays unique after a restored back-up.
     static func makeID() -> String {
         var generator = SystemRandomNumberGenerator()
@@ -61,6 +80,12 @@ struct LedgerEvent: Codable, Sendable {
 }
 
 extension SQLConnection {
+    /// The number of events that an account has had.
+    func eventCount(of account: String) throws(LedgerError) -> Int64 {
+        let rows = try run("SELECT events FROM accounts WHERE account = $1", [.text(account)])
+        return try rows.first?.integer(0) ?? 0
+    }
+
     /// Numbers events and writes them to the outbox, in the transaction that they are about.
     func post(_ events: [LedgerEvent], at now: Instant) throws(LedgerError) {
         let accounts = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }

@@ -35,14 +35,14 @@ struct LedgerTransaction {
 
     /// Records evidence.
     init(
-        recording purchases: [Purchase], _ renewals: [SubscriptionRenewal], _ policy: LedgerPolicy,
+        recording purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal], _ policy: LedgerPolicy,
         _ connection: any SQLConnection, _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
         self.policy = policy
         self.now = now
         self.cause = cause
         self.connection = connection
-        brought = purchases.map { ($0, PurchaseKeys($0)) }
+        brought = purchases.map { ($0.purchase, PurchaseKeys($0.purchase)) }
         families = try Families(of: brought.compactMap(\.keys), connection, at: now)
         evidence = FamilyEvidence(connection)
         grants = Grants(connection)
@@ -50,7 +50,7 @@ struct LedgerTransaction {
             families.add(try evidence.load(family.id), to: family.id)
             try grants.load(family.id)
         }
-        for (purchase, keys) in brought {
+        for (purchase, (_, keys)) in zip(purchases, brought) {
             guard let keys else { continue }
             try evidence.record(purchase, keys.transaction)
         }

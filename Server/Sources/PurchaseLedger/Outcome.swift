@@ -71,6 +71,10 @@ public struct TransactionOutcome: Sendable, Codable {
 public struct Redemption: Sendable {
     /// One outcome for each transaction, in the order of the evidence.
     public let outcomes: [TransactionOutcome]
+    /// The number of events that the account had when this was decided.
+    ///
+    /// A quantity replaces what was told with a smaller number, by another answer or an event, and never what was told with a greater one.
+    public let sequence: Int64
     /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
     public let isRepeated: Bool
 }

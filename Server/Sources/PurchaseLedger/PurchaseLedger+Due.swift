@@ -37,7 +37,7 @@ extension PurchaseLedger {
                 purchase.signedDate = try stored.date(0)
                 // The evidence is known: this locks the family, and asks again what it means.
                 var transaction = try LedgerTransaction(
-                    recording: [purchase], [], policy, connection, .beginning, at: now)
+                    recording: [SignedPurchase(purchase)], [], policy, connection, .beginning, at: now)
                 try connection.run(
                     "DELETE FROM beginnings WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
                     row.values)

@@ -10,6 +10,8 @@ public import SpanASN1
 public final class PurchaseLedger: Sendable {
     /// What the ledger grants.
     public let policy: LedgerPolicy
+    /// A Boolean value that indicates whether there was no ledger at the location, and an empty one was made.
+    public let wasCreated: Bool
     let store: any LedgerStore
 
     /// Opens a ledger, and makes or changes its tables where that is necessary.
@@ -24,8 +26,13 @@ public final class PurchaseLedger: Sendable {
     init(_ store: any LedgerStore, _ policy: LedgerPolicy) throws(LedgerError) {
         self.store = store
         self.policy = policy
-        try Schema.migrate(store)
+        wasCreated = try Schema.migrate(store)
     }
+
+    /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
+    ///
+    /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
+    public func completeFile() throws(LedgerError) { try store.completeFile() }
 
     /// Checks that the database answers.
     public func check() throws(LedgerError) {
@@ -52,19 +59,21 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
-        let purchases = evidence.purchases.map(\.purchase)
+        let purchases = evidence.purchases.map(SignedPurchase.init)
         let renewals = evidence.renewals.map(SubscriptionRenewal.init)
         let claim = LedgerTransaction.Claim(account: account, token: accountToken)
         let request = try idempotencyKey.map { (key) throws(LedgerError) in
-            try AnsweredRequest(key, account, accountToken, purchases)
+            try AnsweredRequest(key, account, accountToken, purchases.map(\.purchase))
         }
         return try store.write { (connection) throws(LedgerError) in
-            if let answer = try request?.answer(connection) { return Redemption(outcomes: answer, isRepeated: true) }
+            if let answer = try request?.answer(connection) { return answer }
             var transaction = try LedgerTransaction(
                 recording: purchases, renewals, policy, connection, .redeem, at: now)
-            let outcomes = try transaction.redeem(claim)
-            try request?.record(outcomes, connection, at: now)
-            return Redemption(outcomes: outcomes, isRepeated: false)
+            let redemption = Redemption(
+                outcomes: try transaction.redeem(claim), sequence: try connection.eventCount(of: account),
+                isRepeated: false)
+            try request?.record(redemption, connection, at: now)
+            return redemption
         }
     }
 
@@ -77,10 +86,10 @@ public final class PurchaseLedger: Sendable {
     ///   - now: The date it arrived.
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
         let evidence = VerifiedEvidence.notification(notification)
-        let purchases = evidence.purchases.map(\.purchase)
+        let purchases = evidence.purchases.map(SignedPurchase.init)
         let renewals = evidence.renewals.map(SubscriptionRenewal.init)
         try store.write { (connection) throws(LedgerError) in
-            guard try connection.isNew(notification, purchases.first, at: now) else { return }
+            guard try connection.isNew(notification, purchases.first?.purchase, at: now) else { return }
             var transaction = try LedgerTransaction(
                 recording: purchases, renewals, policy, connection, .notification, at: now)
             try transaction.settle()

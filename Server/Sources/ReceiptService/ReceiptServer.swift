@@ -75,6 +75,7 @@ package enum ReceiptServer {
                 service.reload = { ledger.reload() }
                 service.start = { () throws(ConfigurationError) in try ledger.start() }
             }
+            service.configuration = configuration.summary + [("ledger", .text(LedgerService.kind(values)))]
             warn(configuration, log)
             try service.run()
             return 0
@@ -93,23 +94,25 @@ package enum ReceiptServer {
     }
 
     private static func warn(_ configuration: ReceiptConfiguration, _ log: ServiceLog) {
+        func warn(_ event: StaticString, _ message: String) {
+            log.write(.warning, event, [("message", .text(message))])
+        }
         let environments = configuration.policy.environments
         if configuration.policy.bundleIDs == nil {
-            log.write(
-                .warning, "no-bundle-id",
-                [
-                    (
-                        "message",
-                        .text(
-                            "receipts of every app are accepted: compare the bundle id in each answer, or pass --bundle-id"
-                        )
-                    )
-                ])
+            warn(
+                "no-bundle-id",
+                "receipts of every app are accepted: compare the bundle id in each answer, or pass --bundle-id")
         }
         if environments.isSuperset(of: [.production, .sandbox]) {
-            log.write(
-                .warning, "both-environments",
-                [("message", .text("nobody pays in the sandbox: look at the environment in each answer"))])
+            warn("both-environments", "nobody pays in the sandbox: look at the environment in each answer")
+        }
+        if configuration.trust != .apple {
+            warn(
+                "not-apple", "other roots are trusted than Apple's: whoever has their keys decides what is granted")
+        }
+        let unknown = options.unknownVariables(among: System.environmentNames)
+        if !unknown.isEmpty {
+            warn("unknown-variables", "no option has these variables: \(unknown.joined(separator: ", "))")
         }
     }
 }

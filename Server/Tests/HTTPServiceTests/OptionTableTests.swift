@@ -84,4 +84,9 @@ struct OptionTableTests {
             }
         }
     }
+
+    @Test func `a variable of the service that belongs to no option is named`() {
+        let names = ["HOME", "RECEIPT_SERVER_LISTEN", "RECEIPT_SERVER_LISTEM", "XRECEIPT_SERVER_A", "RECEIPT_SERVER_"]
+        #expect(table.unknownVariables(among: names) == ["RECEIPT_SERVER_", "RECEIPT_SERVER_LISTEM"])
+    }
 }

@@ -53,6 +53,36 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `what a signer whose key leaked was first to sign is found`(_ place: Place) throws {
+        let statement = try #require(statements("A signing key leaks").first)
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("com.example.coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            let signer = try #require(evidence.purchases.first).verification.signer
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(0)) == [.granted])
+            let parts = statement.split(separator: "'", omittingEmptySubsequences: false)
+            #expect(parts.count == 3 && parts[1].utf8.count == 64)
+            #expect(try run(statement, ledger).isEmpty)
+            let rows = try run("\(parts[0])'\(signer)'\(parts[2])", ledger)
+            #expect(try rows.map { try $0.text(0) } == ["anna"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `after a restore, what is told is newer than before`(_ place: Place) throws {
+        let statement = try #require(statements("Back-up").first)
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let transactions = [history.buyConsumable("coins", at: day(0)), history.buyConsumable("coins", at: day(0))]
+            let evidence = try transactions.map { try history.evidence($0, signedAt: day(0)) }
+            #expect(try ledger.redeem(evidence[0], for: "anna", at: day(0)).sequence == 1)
+            _ = try run(statement, ledger)
+            #expect(try ledger.redeem(evidence[1], for: "anna", at: day(0)).sequence > 1_000_000)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `transactions that were spent before are spent`(_ place: Place) throws {
         let statements = try statements("Coming from a table of verifyReceipt answers")
         try #require(statements.count == 4)
@@ -77,24 +107,30 @@ import Testing
         let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
         let body = try #require(history.transaction(coins, signedAt: day(0))).signed(by: Minted.authority.get())
         var delivered: [String] = []
-        func setBalance(of transaction: String, _ product: String, to quantity: Int64) {
-            delivered.append("\(transaction) \(product) \(quantity)")
+        func told(
+            _ account: String, _ environment: AppStoreEnvironment?, _ transaction: String, _ product: String,
+            _ quantity: Int64, _ sequence: Int64
+        ) {
+            delivered.append("\(account) \(environment?.rawValue ?? "") \(product) \(quantity) \(sequence)")
         }
         func redeem(_ path: String, for account: String) throws {
             let ledger = try PurchaseLedger(path)
             let redemption = try ledger.redeem(verifier.verify(body), for: account)
-            for outcome in redemption.outcomes where outcome.quantity > 0 {
-                setBalance(of: outcome.transactionID, outcome.productID, to: outcome.quantity)
+            for outcome in redemption.outcomes {
+                told(
+                    account, outcome.environment, outcome.transactionID, outcome.productID, outcome.quantity,
+                    redemption.sequence)
             }
         }
         for account in ["anna", "anna", "ben"] { try redeem(folder.path + "/ledger.db", for: account) }
         // The second request of the owner says the same, and the other account has nothing.
-        #expect(delivered == Array(repeating: "\(coins.transactionID) coins 3", count: 2))
+        #expect(delivered == ["anna production coins 3 1", "anna production coins 3 1", "ben production coins 0 0"])
         let lines = [
             "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
-            "for outcome in redemption.outcomes where outcome.quantity > 0 {",
-            "    // Not \"add\": the same purchase may be told again.",
-            "    setBalance(of: outcome.transactionID, outcome.productID, to: outcome.quantity)",
+            "for outcome in redemption.outcomes {",
+            "    told(",
+            "        account, outcome.environment, outcome.transactionID, outcome.productID, outcome.quantity,",
+            "        redemption.sequence)",
         ]
         #expect(text.contains(lines.joined(separator: "\n")))
     }

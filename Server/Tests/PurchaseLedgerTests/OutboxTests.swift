@@ -18,18 +18,20 @@ import Testing
         }
     }
 
-    /// Delivers until a condition holds, at most 20 seconds.
-    private func deliver(
+    /// Delivers until a condition holds, at most 20 seconds, and returns what was told of failures.
+    @discardableResult private func deliver(
         _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, until isDone: () throws -> Bool
-    ) throws {
+    ) throws -> [LedgerError.Code] {
+        let failures = Guarded([LedgerError.Code]())
         let webhook = try Webhook(url: receiver.url, secret: Self.secret)
         let delivery = EventDelivery(ledger, to: webhook, maximumAttempts: attempts, lease: .seconds(2))
-        let thread = Thread { delivery.run { _ in } }
+        let thread = Thread { delivery.run { error in failures.withLock { $0.append(error.code) } } }
         thread.start()
         let deadline = ContinuousClock.now + .seconds(20)
         while try !isDone(), ContinuousClock.now < deadline { usleep(20_000) }
         delivery.stop()
         while !thread.isFinished { usleep(10_000) }
+        return failures.withLock { $0 }
     }
 
     @Test(arguments: Place.available)
@@ -40,6 +42,8 @@ import Testing
             try deliver(ledger, to: receiver) { try ledger.outboxCounts().pending == 0 }
             let received = receiver.received
             #expect(received.map(\.id).sorted() == (try ledger.events().map(\.id).sorted()))
+            // A member without a value is there.
+            #expect(received.allSatisfy { $0.body.contains(#","until":null}"#) })
             let events: [LedgerEvent] = try received.map { try StoredJSON.decode($0.body) }
             for (_, events) in Dictionary(grouping: events, by: \.account) {
                 #expect(events.map(\.sequence) == Array(1...10))
@@ -86,14 +90,15 @@ import Testing
                 id == first && isBroken.load(ordering: .relaxed) ? 307 : 200
             }
             // A redirect is no delivery, and is not followed.
-            try deliver(ledger, to: receiver, attempts: 2) { try ledger.outboxCounts() == (0, 1) }
+            let failures = try deliver(ledger, to: receiver, attempts: 2) { try ledger.outboxCounts() == (0, nil, 1) }
+            #expect(failures == [.deliveryFailed, .deadLetter])
             let letters = try ledger.deadLetters()
             #expect(letters.map(\.id) == [first] && letters.map(\.failure) == ["status 307"])
             // The account's next event was delivered.
             #expect(receiver.received.map(\.id).contains(try ledger.events()[1].id))
             isBroken.store(false, ordering: .relaxed)
             try ledger.sendAgain(eventID: first)
-            try deliver(ledger, to: receiver) { try ledger.outboxCounts() == (0, 0) }
+            try deliver(ledger, to: receiver) { try ledger.outboxCounts() == (0, nil, 0) }
             #expect(try ledger.deadLetters().isEmpty && receiver.received.last?.id == first)
             let error = #expect(throws: LedgerError.self) { try ledger.sendAgain(eventID: "none") }
             #expect(error?.code == .notFound)
@@ -144,7 +149,7 @@ import Testing
             let events = try ledger.takeEvents(limit: 1, lease: .seconds(1), at: day(1))
             try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: day(1))
             try ledger.removeHistory(before: day(2))
-            #expect(try ledger.events().count == 2 && ledger.outboxCounts() == (2, 0))
+            #expect(try ledger.events().count == 2 && ledger.outboxCounts() == (2, day(1), 0))
             let answers = try ledger.store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT idempotency_key FROM answers")
             }

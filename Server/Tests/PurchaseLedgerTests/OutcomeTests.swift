@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Foundation
 import PurchaseLedger
 import Testing
 
@@ -130,6 +131,43 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
             #expect(try ledger.outcomes(third, for: "ben", at: day(32)) == [.belongsToAnother])
             #expect(try ledger.outcomes(third, for: "anna", at: day(32)) == [.alreadyYours])
         }
+    }
+
+    @Test(arguments: Place.available)
+    func `an answer has the number by which it is older or newer than an event`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            func redeem(_ key: String?) throws -> Redemption {
+                try ledger.redeem(evidence, for: "anna", idempotencyKey: key, at: day(1))
+            }
+            let first = try redeem("key")
+            #expect(first.sequence == 1 && first.outcomes.map(\.quantity) == [3])
+            history.refund(coins, at: day(0.5))
+            for notification in try history.verifiedNotifications(through: day(1)) { try ledger.record(notification) }
+            #expect(try ledger.events().count == 2)
+            // The recorded answer has the old quantity, and says so.
+            let repeated = try redeem("key")
+            #expect(repeated.isRepeated && repeated.sequence == 1 && repeated.outcomes.map(\.quantity) == [3])
+            let today = try redeem(nil)
+            #expect(today.sequence == 2 && today.outcomes.map(\.quantity) == [0])
+        }
+    }
+
+    @Test func `when the program has ended, the file of SQLite is the whole ledger`() throws {
+        let folder = try TemporaryFolder()
+        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
+        #expect(ledger.wasCreated)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(0))
+        #expect(try ledger.outcomes(evidence, for: "anna", at: day(0)) == [.granted])
+        try ledger.completeFile()
+        try FileManager.default.copyItem(atPath: folder.path + "/ledger.db", toPath: folder.path + "/copy.db")
+        let copy = try PurchaseLedger(folder.path + "/copy.db")
+        #expect(!copy.wasCreated)
+        #expect(try copy.outcomes(evidence, for: "ben", at: day(0)) == [.belongsToAnother])
     }
 
     @Test(arguments: Place.available)

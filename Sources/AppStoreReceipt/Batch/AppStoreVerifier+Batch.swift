@@ -87,7 +87,8 @@ extension AppStoreVerifier {
         let result = Result { () throws(VerificationError) in
             try counters.counting { () throws(VerificationError) -> VerifiedEvidence in
                 try verifyUncounted(piece, binary: bytes) { (start) throws(VerificationError) in
-                    let object = try EvidenceObject(piece, from: start, keepsOtherMembers: true)
+                    let object = try EvidenceObject(
+                        piece, from: start, maximumByteCount: policy.limits.maximumByteCount, keepsOtherMembers: true)
                     otherMembers = object.otherMembers
                     return object
                 }

@@ -2,8 +2,15 @@ import StrictText
 
 /// A JSON object that contains one piece of evidence, and other members of its sender.
 struct EvidenceObject {
-    /// Where in the text is the string that is the evidence, and whether it has escapes.
-    let evidence: (content: Range<Int>, hasEscapes: Bool)?
+    enum Evidence {
+        /// A string that begins as a receipt, decoded: the binary receipt, or the reason the string has none.
+        case receipt(Result<[UInt8], InputError>)
+        /// Any other string: where its content is in the text, and whether it has escapes.
+        case other(content: Range<Int>, hasEscapes: Bool)
+    }
+
+    /// The evidence; `nil` if the object has none.
+    let evidence: Evidence?
     /// All other members, as an object; empty where there are none.
     let otherMembers: [UInt8]
     /// Where Apple puts evidence: requests to verifyReceipt, notifications, and answers of the App Store Server API.
@@ -15,20 +22,24 @@ struct EvidenceObject {
 
     /// - Parameters:
     ///   - start: where the object begins.
+    ///   - maximumByteCount: the maximum size of a binary receipt, in bytes.
     ///   - keepsOtherMembers: whether ``otherMembers`` is wanted, which is a copy of most of the text where there is little evidence in it.
     /// - Throws: `invalid-json`, also for evidence that is no string, and for a second piece.
     init(
-        _ text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool
+        _ text: Span<UInt8>, from start: Int, maximumByteCount: Int, keepsOtherMembers: Bool
     ) throws(VerificationError) {
         do throws(JSONError) {
-            try self.init(decoding: text, from: start, keepsOtherMembers: keepsOtherMembers)
+            try self.init(
+                decoding: text, from: start, maximumByteCount: maximumByteCount, keepsOtherMembers: keepsOtherMembers)
         } catch {
             throw .input(InputError(.invalidJSON, form: .json, offset: error.offset))
         }
     }
 
-    private init(decoding text: Span<UInt8>, from start: Int, keepsOtherMembers: Bool) throws(JSONError) {
-        var evidence: (Range<Int>, Bool)?
+    private init(
+        decoding text: Span<UInt8>, from start: Int, maximumByteCount: Int, keepsOtherMembers: Bool
+    ) throws(JSONError) {
+        var evidence: Evidence?
         var others = JSONWriter()
         others.beginObject()
         try JSONCursor.decode(text, from: start) { (cursor) throws(JSONError) in
@@ -40,13 +51,25 @@ struct EvidenceObject {
                     return
                 }
                 guard evidence == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
-                let string = try cursor.readString()
-                evidence = (string.range, string.hasEscapes)
+                evidence = try Self.readEvidence(&cursor, maximumByteCount: maximumByteCount)
             }
         }
         others.endObject()
-        self.evidence = evidence.map { ($0.lowerBound + 1..<$0.upperBound - 1, $1) }
+        self.evidence = evidence
         otherMembers = others.bytes.count > 2 ? others.bytes : []
+    }
+
+    private static func readEvidence(
+        _ cursor: inout JSONCursor, maximumByteCount: Int
+    ) throws(JSONError) -> Evidence {
+        let text = try cursor.startOfString()
+        // The base64 of a receipt begins with M, and that of nothing else.
+        guard text.isEmpty || text[0] != UInt8(ascii: "M") else {
+            return .receipt(try ReceiptInput.readReceiptData(&cursor, maximumByteCount: maximumByteCount))
+        }
+        let string = try cursor.readString()
+        return .other(
+            content: string.range.lowerBound + 1..<string.range.upperBound - 1, hasEscapes: string.hasEscapes)
     }
 }
 
@@ -55,9 +78,27 @@ extension AppStoreVerifier {
     func verifyUncounted(
         _ object: EvidenceObject, in text: Span<UInt8>, from start: Int
     ) throws(VerificationError) -> VerifiedEvidence {
-        guard let (content, hasEscapes) = object.evidence else {
-            throw .input(InputError(.missingReceiptData, form: .json, offset: start))
+        switch object.evidence {
+        case nil: throw .input(InputError(.missingReceiptData, form: .json, offset: start))
+        case .receipt(let receipt): return .receipt(try verifyUncounted(receipt: receipt))
+        case .other(let content, let hasEscapes):
+            return try verifyUncounted(string: content, hasEscapes: hasEscapes, in: text)
         }
+    }
+
+    private func verifyUncounted(receipt: Result<[UInt8], InputError>) throws(VerificationError) -> VerifiedReceipt {
+        let binary: [UInt8]
+        do throws(InputError) {
+            binary = try receipt.get()
+        } catch {
+            throw .input(error)
+        }
+        return try verifyUncounted(receipt: binary)
+    }
+
+    private func verifyUncounted(
+        string content: Range<Int>, hasEscapes: Bool, in text: Span<UInt8>
+    ) throws(VerificationError) -> VerifiedEvidence {
         let string = JSONString(text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
         let decoded = string.hasEscapes ? string.bytes : []
         let evidence = string.hasEscapes ? decoded.span : string.raw
@@ -65,12 +106,8 @@ extension AppStoreVerifier {
         if TransactionReceiptInput.isTransactionReceipt(evidence) {
             return .transactionReceipt(try verifyUncounted(transactionReceipt: evidence))
         }
-        let binary: [UInt8]
-        do throws(InputError) {
-            binary = try ReceiptInput(receiptData: string, maximumByteCount: policy.limits.maximumByteCount).decoded
-        } catch {
-            throw .input(error)
-        }
-        return .receipt(try verifyUncounted(receipt: binary))
+        return .receipt(
+            try verifyUncounted(
+                receipt: ReceiptInput.decode(string, maximumByteCount: policy.limits.maximumByteCount)))
     }
 }

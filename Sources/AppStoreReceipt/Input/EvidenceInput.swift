@@ -39,15 +39,12 @@ enum EvidenceInput {
     ///
     /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with `M`, and PEM with `-`; these are not searched for dots.
     static func isJWS(_ input: Span<UInt8>) -> Bool {
-        var start = 0
-        var end = input.count
-        while start < end, input[start].isWhitespace { start += 1 }
-        while start < end, input[end - 1].isWhitespace { end -= 1 }
-        guard start < end else { return false }
-        return switch input[start] {
+        let trimmed = input.trimmedRange
+        guard !trimmed.isEmpty else { return false }
+        return switch input[trimmed.lowerBound] {
         case UInt8(ascii: "e"): !TransactionReceiptInput.isBase64(input)
         case UInt8(ascii: "M"), UInt8(ascii: "-"): false
-        default: hasTwoDots(input.extracting(start..<end))
+        default: hasTwoDots(input.extracting(trimmed))
         }
     }
 

@@ -61,13 +61,13 @@ package struct ReceiptInput: Sendable {
     }
 
     /// Decodes the member `receipt-data` of a JSON text.
-    init(receiptData string: borrowing JSONString, maximumByteCount: Int) throws(InputError) {
-        let limit = Self.maximumTextByteCount(maximumByteCount)
-        guard string.raw.count <= limit else {
-            throw InputError(.inputTooLarge, form: .json, offset: string.offset + 1 + limit)
-        }
-        var beginning = Base64.Beginning(of: string.raw)
-        self.init(form: .json, decoded: try TextInput.decode(string, after: &beginning, maximumByteCount))
+    ///
+    /// - Returns: the binary receipt, or the reason the string has none.
+    static func decode(
+        _ receiptData: borrowing JSONString, maximumByteCount: Int
+    ) -> Result<[UInt8], InputError> {
+        var beginning = Base64.Beginning(of: receiptData.raw)
+        return decode(receiptData, after: &beginning, maximumByteCount)
     }
 
     /// Reads the member `receipt-data` of a JSON text, decoding the string while its end is searched, because a large one does not fit in the processor's caches.
@@ -78,8 +78,18 @@ package struct ReceiptInput: Sendable {
     ) throws(JSONError) -> Result<[UInt8], InputError> {
         var beginning = Base64.Beginning(of: try cursor.startOfString())
         let string = try cursor.readString(afterPlain: beginning.characterCount)
+        return decode(string, after: &beginning, maximumByteCount)
+    }
+
+    private static func decode(
+        _ receiptData: borrowing JSONString, after beginning: inout Base64.Beginning, _ maximumByteCount: Int
+    ) -> Result<[UInt8], InputError> {
+        let limit = maximumTextByteCount(maximumByteCount)
+        guard receiptData.raw.count <= limit else {
+            return .failure(InputError(.inputTooLarge, form: .json, offset: receiptData.offset + 1 + limit))
+        }
         do throws(InputError) {
-            return .success(try TextInput.decode(string, after: &beginning, maximumByteCount))
+            return .success(try TextInput.decode(receiptData, after: &beginning, maximumByteCount))
         } catch {
             return .failure(error)
         }
@@ -148,9 +158,7 @@ private struct TextInput: ~Escapable {
     init(_ text: Span<UInt8>) {
         self.text = text
         markEnd = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
-        var start = markEnd
-        while start < text.count, text[start].isWhitespace { start += 1 }
-        self.start = start
+        start = text.endOfWhitespace(from: markEnd)
     }
 
     var first: UInt8? { start < text.count ? text[start] : nil }
@@ -201,8 +209,7 @@ private struct TextInput: ~Escapable {
         guard label.hasSameBytes(as: "PKCS7".utf8Span.span) || label.hasSameBytes(as: "CMS".utf8Span.span) else {
             throw InputError(.invalidPEM, form: .pem, offset: block.label.lowerBound)
         }
-        var position = block.end
-        while position < text.count, text[position].isWhitespace { position += 1 }
+        let position = text.endOfWhitespace(from: block.end)
         guard position == text.count else { throw InputError(.invalidPEM, form: .pem, offset: position) }
         let (body, bodyStart) = (text.extracting(block.body), block.body.lowerBound)
         let decoded = try Self.decode(body, at: bodyStart, as: .pem, .pem, maximumByteCount)

@@ -41,12 +41,9 @@ struct CompactJWS {
         guard text.count <= maximumByteCount else {
             throw VerificationError(.form(.inputTooLarge, offset: maximumByteCount))
         }
-        var start = 0
-        var end = text.count
-        while start < end, text[start].isWhitespace { start += 1 }
-        while start < end, text[end - 1].isWhitespace { end -= 1 }
-        guard start < end else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
-        return try split(text.extracting(0..<end), from: start)
+        let trimmed = text.trimmedRange
+        guard !trimmed.isEmpty else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
+        return try split(text.extracting(0..<trimmed.upperBound), from: trimmed.lowerBound)
     }
 
     private static func split(

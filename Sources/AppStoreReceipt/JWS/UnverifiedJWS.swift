@@ -59,8 +59,9 @@ public struct UnverifiedJWS: Sendable {
         case .receipt, .transactionReceipt: return nil
         case .jws: return input
         case .object(let start):
-            let object = try EvidenceObject(span, from: start, keepsOtherMembers: false)
-            guard let (content, hasEscapes) = object.evidence else { return nil }
+            let object = try EvidenceObject(
+                span, from: start, maximumByteCount: VerificationLimits().maximumByteCount, keepsOtherMembers: false)
+            guard case .other(let content, let hasEscapes) = object.evidence else { return nil }
             let text = JSONString(
                 span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes
             ).bytes

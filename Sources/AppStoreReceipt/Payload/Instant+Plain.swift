@@ -15,9 +15,9 @@ extension Instant {
         // Ten times each digit plus the next one: the first byte of each pair then has its value.
         let (firstPairs, secondPairs, thirdPairs) = (first.digitPairs, second.digitPairs, UInt64(third).digitPairs)
         self.init(
-            year: firstPairs.byte(0) &* 100 &+ firstPairs.byte(2), month: firstPairs.byte(5),
-            day: secondPairs.byte(0), hour: secondPairs.byte(3), minute: secondPairs.byte(6),
-            second: thirdPairs.byte(1))
+            century: UInt(bitPattern: firstPairs.byte(0)), yearOfCentury: UInt(bitPattern: firstPairs.byte(2)),
+            month: firstPairs.byte(5), day: secondPairs.byte(0), hour: secondPairs.byte(3),
+            minute: secondPairs.byte(6), second: thirdPairs.byte(1), millisecond: 0)
     }
 }
 

@@ -35,10 +35,10 @@ struct PurchaseDecoder: ~Escapable {
         let bytes = bytes
         var position = start
         var seen = allSeen
-        var present: UInt32 = 0
+        /// Those of `seen` that have no value.
+        var empty: UInt32 = allSeen
         // The header has 13 octets. The next one is the first of the value, or follows it.
-        let lastPosition = min(end &- 1, bytes.count &- 24)
-        attributes: while position <= lastPosition {
+        attributes: while position < end, bytes.count &- position >= 24 {
             let words = bytes.load(at: position, as: AttributeWords.self)
             let count = words.head >> 8 & 0xFF
             // Zero if everything is valid. A length above 127 sets bit 15, a length below 11 the upper half.
@@ -58,10 +58,12 @@ struct PurchaseDecoder: ~Escapable {
                 position = next
                 continue attributes
             case .integer:
-                guard tag == 0x02, let value = words.value.minimalInteger(octetCount: valueCount),
-                    value <= field.maximum
+                guard tag == 0x02, let value = words.value.minimalInteger(octetCount: valueCount)
                 else { break attributes }
                 entry[field] = value
+            case .flag:
+                guard tag == 0x02, valueCount == 1, words.value & 0xFF <= 1 else { break attributes }
+                entry[field] = words.value & 0xFF
             case .string:
                 guard tag == 0x0C, valueCount > 0,
                     bytes.isASCII(position &+ 13, Int(truncatingIfNeeded: valueCount), startingWith: words.value)
@@ -70,21 +72,19 @@ struct PurchaseDecoder: ~Escapable {
             case .date:
                 guard tag == 0x16 else { break attributes }
                 if valueCount == 0 {
-                    seen |= field.bit
-                    position = next
-                    continue attributes
+                    empty |= field.bit
+                } else {
+                    guard valueCount == 20,
+                        let date = Instant(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
+                    else { break attributes }
+                    entry[field] = UInt64(bitPattern: date.millisecondsSince1970)
                 }
-                guard valueCount == 20,
-                    let date = Instant(plain: bytes.load(at: position &+ 13, as: PlainDateWords.self))
-                else { break attributes }
-                entry[field] = UInt64(bitPattern: date.millisecondsSince1970)
             }
             seen |= field.bit
-            present |= field.bit
             position = next
         }
         allSeen = seen
-        entry.present |= present
+        entry.present |= seen & ~empty
         return position
     }
 

@@ -123,7 +123,7 @@ struct PropertyList: Sendable {
 extension Span<UInt8> {
     /// Skips whitespace and returns the next byte, if there is one.
     fileprivate func skipWhitespace(_ position: inout Int) throws(PropertyListError) -> UInt8? {
-        while position < count, self[position].isWhitespace { position += 1 }
+        position = endOfWhitespace(from: position)
         guard position < count else { return nil }
         if self[position] == .slash, position + 1 < count,
             self[position + 1] == .slash || self[position + 1] == .asterisk

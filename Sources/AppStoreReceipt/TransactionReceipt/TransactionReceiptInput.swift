@@ -6,7 +6,7 @@ package enum TransactionReceiptInput {
     static func isPropertyList(_ text: Span<UInt8>) -> Bool {
         var position = 0
         func skipWhitespace() -> UInt8? {
-            while position < text.count, text[position].isWhitespace { position += 1 }
+            position = text.endOfWhitespace(from: position)
             return position < text.count ? text[position] : nil
         }
         guard skipWhitespace() == .openingBrace else { return false }
@@ -23,8 +23,7 @@ package enum TransactionReceiptInput {
 
     /// Returns whether a text is the base64 of a text that begins like a property list. The base64 of JSON, with which a JWS begins, also begins with `e`.
     static func isBase64(_ text: Span<UInt8>) -> Bool {
-        var position = 0
-        while position < text.count, text[position].isWhitespace { position += 1 }
+        var position = text.endOfWhitespace()
         guard position < text.count, text[position] == UInt8(ascii: "e") else { return false }
         // Four times as long as the longest known key.
         var characters: [UInt8] = []
@@ -51,8 +50,7 @@ package enum TransactionReceiptInput {
         } catch {
             throw .input(error)
         }
-        var start = 0
-        while start < text.count, text[start].isWhitespace { start += 1 }
+        let start = text.endOfWhitespace()
         if start < text.count, text[start] == .openingBrace {
             guard text.count <= limit else {
                 throw .input(InputError(.inputTooLarge, form: .propertyList, offset: limit))

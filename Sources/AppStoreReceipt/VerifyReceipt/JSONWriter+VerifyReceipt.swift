@@ -53,7 +53,7 @@ extension JSONWriter {
     private mutating func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ dates: VerifyReceiptDates) {
         guard let value else { return }
         raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
-            dates.append(value, name, to: &output)
+            output.write { text in dates.append(value, name, to: &text) }
             output.removeLast(1)
         }
     }
@@ -71,7 +71,10 @@ extension JSONWriter {
         for position in 0..<count {
             let entry = storage.table.purchases[indices?[position] ?? position]
             raw(capacity: entry.maximumVerifyReceiptByteCount) { output in
-                output.append(entry, bytes.span.extracting(payload), dates)
+                output.write { text in text.append(entry, bytes.span.extracting(payload), dates) }
+                // Each member ends with a comma. The brace replaces the last one.
+                if output[output.count - 1] == UInt8(ascii: ",") { output.removeLast(1) }
+                output.append(UInt8(ascii: "}"))
             }
         }
         endArray()
@@ -90,8 +93,8 @@ extension PurchaseEntry {
 }
 
 // An answer can have 10,000 purchases. They are copied from the receipt's bytes without intermediate values.
-extension OutputSpan<UInt8> {
-    /// One purchase. Each member ends with a comma. The brace replaces the last comma.
+extension TextWriter {
+    /// One purchase without the brace at the end. Each member ends with a comma.
     fileprivate mutating func append(
         _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: VerifyReceiptDates
     ) {
@@ -122,8 +125,6 @@ extension OutputSpan<UInt8> {
         if let value = entry.bytes(.promotionalOfferID) {
             append("\"promotional_offer_id\":\"", payload.extracting(value.range))
         }
-        if self[count - 1] == UInt8(ascii: ",") { removeLast(1) }
-        append("}")
     }
 
     /// A member: all text up to the first digit, and a number as a string.
@@ -138,7 +139,7 @@ extension OutputSpan<UInt8> {
     @inline(__always)
     private mutating func append(_ start: StaticString, _ value: Span<UInt8>) {
         append(start)
-        if value.endOfPlainASCII(from: 0) == value.count { append(value) } else { appendEscaped(value) }
+        if !appendIfPlain(value) { appendEscaped(value) }
         append("\",")
     }
 

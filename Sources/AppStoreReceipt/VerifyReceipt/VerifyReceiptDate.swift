@@ -4,33 +4,39 @@ import SpanASN1
 ///
 /// `"x":"2020-04-01 04:07:39 Etc/GMT","x_ms":"1585714059000","x_pst":"2020-03-31 21:07:39 America/Los_Angeles",`
 struct VerifyReceiptDateName {
-    /// The text before each of the three values.
-    let utc, milliseconds, pacific: StaticString
+    /// The text before the milliseconds, and the text after them. The dates, which replace the zeros, have a constant size.
+    let start, end: StaticString
+
+    /// The number of characters in `start` from the date on: the name occurs twice, with 40 characters around it, and 36 of them are there.
+    var utcCount: Int { (start.utf8CodeUnitCount &- 40) >> 1 &+ 36 }
+
+    /// The number of characters in `end` from the date on.
+    static let pacificCount = 41
 
     static let receiptCreation = VerifyReceiptDateName(
-        utc: "\"receipt_creation_date\":\"", milliseconds: " Etc/GMT\",\"receipt_creation_date_ms\":\"",
-        pacific: "\",\"receipt_creation_date_pst\":\"")
+        start: "\"receipt_creation_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"receipt_creation_date_ms\":\"",
+        end: "\",\"receipt_creation_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let request = VerifyReceiptDateName(
-        utc: "\"request_date\":\"", milliseconds: " Etc/GMT\",\"request_date_ms\":\"",
-        pacific: "\",\"request_date_pst\":\"")
+        start: "\"request_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"request_date_ms\":\"",
+        end: "\",\"request_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let originalPurchase = VerifyReceiptDateName(
-        utc: "\"original_purchase_date\":\"", milliseconds: " Etc/GMT\",\"original_purchase_date_ms\":\"",
-        pacific: "\",\"original_purchase_date_pst\":\"")
+        start: "\"original_purchase_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"original_purchase_date_ms\":\"",
+        end: "\",\"original_purchase_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let preorder = VerifyReceiptDateName(
-        utc: "\"preorder_date\":\"", milliseconds: " Etc/GMT\",\"preorder_date_ms\":\"",
-        pacific: "\",\"preorder_date_pst\":\"")
+        start: "\"preorder_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"preorder_date_ms\":\"",
+        end: "\",\"preorder_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let expiration = VerifyReceiptDateName(
-        utc: "\"expiration_date\":\"", milliseconds: " Etc/GMT\",\"expiration_date_ms\":\"",
-        pacific: "\",\"expiration_date_pst\":\"")
+        start: "\"expiration_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"expiration_date_ms\":\"",
+        end: "\",\"expiration_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let purchase = VerifyReceiptDateName(
-        utc: "\"purchase_date\":\"", milliseconds: " Etc/GMT\",\"purchase_date_ms\":\"",
-        pacific: "\",\"purchase_date_pst\":\"")
+        start: "\"purchase_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"purchase_date_ms\":\"",
+        end: "\",\"purchase_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let expires = VerifyReceiptDateName(
-        utc: "\"expires_date\":\"", milliseconds: " Etc/GMT\",\"expires_date_ms\":\"",
-        pacific: "\",\"expires_date_pst\":\"")
+        start: "\"expires_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"expires_date_ms\":\"",
+        end: "\",\"expires_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
     static let cancellation = VerifyReceiptDateName(
-        utc: "\"cancellation_date\":\"", milliseconds: " Etc/GMT\",\"cancellation_date_ms\":\"",
-        pacific: "\",\"cancellation_date_pst\":\"")
+        start: "\"cancellation_date\":\"0000-00-00 00:00:00 Etc/GMT\",\"cancellation_date_ms\":\"",
+        end: "\",\"cancellation_date_pst\":\"0000-00-00 00:00:00 America/Los_Angeles\",")
 }
 
 /// Writes dates in verifyReceipt's three forms.
@@ -42,22 +48,22 @@ struct VerifyReceiptDates {
     static let maximumByteCount = 256
 
     /// Appends the three members and a comma.
-    func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to output: inout OutputSpan<UInt8>) {
+    func append(_ milliseconds: Int64, _ name: VerifyReceiptDateName, to text: inout TextWriter) {
         // An offset from UTC can move a date out of the years with four digits.
         let seconds = max(
             -62_167_219_200, min(Instant(millisecondsSince1970: milliseconds).secondsSince1970, 253_402_300_799))
         let days = Int((seconds + 86_400 * 1_000_000) / 86_400 - 1_000_000)
         let date = calendar.date(days)
-        let time = TimeText(secondOfDay: Int(seconds) - days * 86_400)
-        output.append(name.utc)
-        output.append(date, hour: time.hour, time)
-        output.append(name.milliseconds)
-        output.appendDigits(of: milliseconds)
-        output.append(name.pacific)
+        var time = TimeOfDay(second: UInt32(truncatingIfNeeded: Int(seconds) - days * 86_400))
+        text.append(name.start)
+        text.replace(name.utcCount, with: date, time)
+        text.appendDigits(of: milliseconds)
+        text.append(name.end)
         // The time zones differ by whole hours, so the minutes are the same.
-        let hour = time.hour + pacific.offset(atSecondsSince1970: seconds, inYear: date.year) / 3600
-        output.append(hour >= 0 ? date : calendar.date(days - 1), hour: hour >= 0 ? hour : hour + 24, time)
-        output.append(" America/Los_Angeles\",")
+        let hours = Int(time.hour) + pacific.offset(atSecondsSince1970: seconds, inYear: date.year) / 3600
+        time.hour = UInt32(truncatingIfNeeded: hours >= 0 ? hours : hours + 24)
+        text.replace(
+            VerifyReceiptDateName.pacificCount, with: hours >= 0 ? date : calendar.date(days - 1), time)
     }
 }
 
@@ -86,58 +92,78 @@ struct DateText {
 
 /// The months of the years in which receipts have dates.
 struct MonthTable {
+    private struct Month {
+        /// In days since 1970.
+        let firstDay: Int
+        let text: UInt64
+    }
+
     private static let years = 2000..<2050
     static let shared = MonthTable()
 
-    /// The first day of each month and of the month after the last, in days since 1970.
-    private let firstDays: [Int]
-    private let texts: [UInt64]
+    /// The months, and the month after the last.
+    private let months: [Month]
 
     private init() {
-        let months = Self.years.flatMap { year in (1...12).map { (year, $0) } }
-        let end = [(Self.years.upperBound, 1)]
-        firstDays = (months + end).compactMap { year, month in
-            Instant(year: year, month: month, day: 1).map { Int($0.secondsSince1970 / 86_400) }
+        let all = Self.years.flatMap { year in (1...12).map { (year, $0) } } + [(Self.years.upperBound, 1)]
+        months = all.compactMap { year, month in
+            Instant(year: year, month: month, day: 1).map {
+                Month(
+                    firstDay: Int($0.secondsSince1970 / 86_400),
+                    text: DateText(year: year, month: month, day: 1).month)
+            }
         }
-        texts = months.map { DateText(year: $0, month: $1, day: 1).month }
     }
 
     /// The date of a day, in days since 1970. Dates that are not in the table need calendar arithmetic, which takes several times as long.
-    func date(_ day: Int) -> DateText {
-        guard firstDays[0]..<firstDays[texts.count] ~= day else {
-            let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
-            return DateText(year: max(date.year, 0), month: date.month, day: date.day)
-        }
-        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536. The result is off by one month at most.
-        var month = min(((day - firstDays[0]) * 2153) >> 16, texts.count - 1)
-        if firstDays[month] > day { month -= 1 } else if firstDays[month + 1] <= day { month += 1 }
-        return DateText(year: Self.years.lowerBound + month / 12, month: texts[month], day: day - firstDays[month] + 1)
-    }
-}
-
-/// A time of day, with its minutes and seconds as text.
-private struct TimeText {
-    let hour: Int
-    /// `mm` and `ss`, the first character in the lowest byte.
-    let minutes, seconds: UInt64
-
-    init(secondOfDay: Int) {
-        hour = secondOfDay / 3600
-        let minute = secondOfDay / 60
-        minutes = pair(minute - hour * 60)
-        seconds = pair(secondOfDay - minute * 60)
-    }
-}
-
-extension OutputSpan<UInt8> {
-    /// `YYYY-MM-DD hh:mm:ss`
     @inline(__always)
-    fileprivate mutating func append(_ date: DateText, hour: Int, _ time: TimeText) {
-        append(characters: date.month, count: 8)
-        // 00 00:00
-        let dayAndTime: UInt64 = 0x3030_3A30_3020_3030
-        append(characters: dayAndTime + pair(date.day) + pair(hour) << 24 + time.minutes << 48, count: 8)
-        append(characters: 0x30_303A + time.seconds << 8, count: 3)
+    func date(_ day: Int) -> DateText {
+        let first = months[0].firstDay
+        guard first..<months[months.count &- 1].firstDay ~= day else { return Self.calendarDate(day) }
+        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536. With three days more, the result is the month or the next one.
+        var index = Int(UInt(bitPattern: (day &- first &+ 3) &* 2153) >> 16)
+        if months[index].firstDay > day { index &-= 1 }
+        let month = months[index]
+        return DateText(
+            year: Self.years.lowerBound &+ Int(UInt(bitPattern: index) / 12), month: month.text,
+            day: day &- month.firstDay &+ 1)
+    }
+
+    @inline(never)
+    private static func calendarDate(_ day: Int) -> DateText {
+        let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
+        return DateText(year: max(date.year, 0), month: date.month, day: date.day)
+    }
+}
+
+/// A time of day.
+private struct TimeOfDay {
+    var hour: UInt32
+    private let minute, second: UInt32
+
+    init(second secondOfDay: UInt32) {
+        let minuteOfDay = secondOfDay / 60
+        hour = minuteOfDay / 60
+        minute = minuteOfDay &- hour &* 60
+        second = secondOfDay &- minuteOfDay &* 60
+    }
+
+    /// `hh:mm:ss`, the first character in the lowest byte.
+    var text: UInt64 {
+        // Divided by 10 at once, each in the place of its first digit.
+        let values = UInt64(hour) | UInt64(minute) << 24 | UInt64(second) << 48
+        let tens = (values &* 103) >> 10 & 0x000F_0000_0F00_000F
+        return (tens | (values &- tens &* 10) << 8) &+ 0x3030_3A30_303A_3030
+    }
+}
+
+extension TextWriter {
+    /// Writes `YYYY-MM-DD hh:mm:ss` over characters that begin `distance` before the end. The space stays.
+    @inline(__always)
+    fileprivate mutating func replace(_ distance: Int, with date: DateText, _ time: TimeOfDay) {
+        replace(distance, with: date.month)
+        replace(distance &- 8, with: UInt16(truncatingIfNeeded: pair(date.day) &+ 0x3030))
+        replace(distance &- 11, with: time.text)
     }
 }
 
@@ -145,6 +171,6 @@ extension OutputSpan<UInt8> {
 @inline(__always)
 private func pair(_ value: Int) -> UInt64 {
     let value = UInt64(truncatingIfNeeded: value)
-    let tens = (value * 103) >> 10
-    return tens | (value - tens * 10) << 8
+    let tens = (value &* 103) >> 10
+    return tens | (value &- tens &* 10) << 8
 }

@@ -249,6 +249,7 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
             #expect(item.appAccountToken == AppAccountToken("9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00"))
             #expect(item.isUpgraded == false && item.isRevoked == false && item.signedDate == day(2))
             #expect(item.offer == PurchaseOffer(type: .introductory, discountType: .freeTrial))
+            #expect(item.offer?.isFreeTrial == true && item.offer?.isIntroductory == true)
             #expect(item.verification == evidence.first { $0 == receipt }?.purchases[0].verification)
         }
     }

@@ -2,6 +2,7 @@ import AppStoreReceiptTesting
 import SignatureTrust
 import SpanASN1
 import StrictText
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -52,7 +53,7 @@ import Testing
             .init(AttributeType(rawValue: 99), version: 7, value: [0xDE, 0xAD]),
             .utf8String(AttributeType(rawValue: 1702), "x"),
         ]
-        return try UnverifiedReceipt(decoding: try builder.signed(by: TestCertificateAuthority()))
+        return try UnverifiedReceipt(decoding: try builder.signed(by: Minted.authority))
     }
 
     @Test func `every field has its key and nothing is lost`() throws {
@@ -82,7 +83,7 @@ import Testing
         builder.applicationVersion = nil
         builder.opaqueValue = nil
         builder.expirationDate = nil
-        let receipt = try UnverifiedReceipt(decoding: try builder.signed(by: StoreKitTestingSigner()))
+        let receipt = try UnverifiedReceipt(decoding: try builder.signed(by: Minted.storeKit))
         #expect(
             receipt.receipt.json
                 == #"{"receipt_type":"Xcode","bundle_id":"b","receipt_creation_date":"2025-06-15T12:00:00Z","in_app":[]}"#
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func `a verified receipt says by what it was verified`() throws {
-        let authority = try TestCertificateAuthority()
+        let authority = try Minted.authority
         let verifier = try AppStoreVerifier(
             bundleID: "b", environments: [.production], trust: .roots([authority.trustAnchor]))
         let receipt = try verifier.verifyReceipt(try ReceiptBuilder(bundleID: "b").signed(by: authority))

@@ -1,4 +1,5 @@
 import SpanASN1
+import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
@@ -34,13 +35,13 @@ import Testing
             let expected: PurchaseField.Form =
                 switch form {
                 case nil: .none
-                case .integer, .boolean: .integer
+                case .integer: .integer
+                case .boolean: .flag
                 case .utf8String: .string
                 case .date: .date
                 case .ia5String, .octets, .purchase: .none
                 }
             #expect(field.form == expected, "\(1701 + Int(index))")
-            #expect((field.maximum == 1) == (form == .boolean), "\(1701 + Int(index))")
         }
         #expect(
             AttributeType.purchaseRows.allSatisfy { PurchaseField($0.type) != nil },
@@ -63,7 +64,7 @@ import Testing
         (purchase.isInIntroOfferPeriod, purchase.promotionalOfferID, purchase.itemID) = (true, "offer", "7")
         builder.purchases = [purchase]
         builder.writesEmptyAttributes = false
-        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: TestCertificateAuthority()))
+        let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority))
         let json = receipt.receipt.json
         for row in Self.rows { #expect(json.contains("\"\(row.jsonKey)\":"), "\(row.jsonKey)") }
         #expect(receipt.unknownAttributes.isEmpty && receipt.inAppPurchases[0].unknownAttributes.isEmpty)

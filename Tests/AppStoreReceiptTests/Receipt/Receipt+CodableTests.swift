@@ -57,7 +57,7 @@ struct ReceiptCodableTests {
 
     @Test func `the fingerprint is that of the content, and not of what is around it`() throws {
         let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: Self.purchases)
-        let other = try TestCertificateAuthority()
+        let other = try Minted.stranger
         let first = try Minted.verified(builder)
         let verifier = try AppStoreVerifier(
             policy: VerificationPolicy(bundleIDs: nil, environments: [.production]), trust: .roots([other.trustAnchor]))

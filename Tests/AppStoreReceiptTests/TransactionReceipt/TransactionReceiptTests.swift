@@ -395,8 +395,7 @@ struct TransactionReceiptTests {
     }
 
     @Test func `what is decoded is not verified`() throws {
-        let authority = try TestCertificateAuthority()
-        let text = try Self.builder().signed(by: authority)
+        let text = try Self.builder().signed(by: Minted.stranger)
         #expect(Self.failure(text, try Self.verifier())?.code == "untrusted-chain")
         let decoded = try UnverifiedTransactionReceipt(decoding: text)
         #expect(decoded.transactionReceipt.productID == "pro")

@@ -60,7 +60,7 @@ struct VerifyReceiptDateTests {
             numbers += [power - 1, power, power + 1, power / 9 * 8]
         }
         for number in numbers {
-            let digits = [UInt8](capacity: 64) { $0.appendDigits(of: number) }
+            let digits = [UInt8](capacity: 64) { $0.write { $0.appendDigits(of: number) } }
             #expect(String(decoding: digits, as: UTF8.self) == String(number))
         }
     }
@@ -68,7 +68,7 @@ struct VerifyReceiptDateTests {
     static func text(_ milliseconds: Int64) -> String {
         let dates = VerifyReceiptDates()
         let bytes = [UInt8](capacity: VerifyReceiptDates.maximumByteCount) {
-            dates.append(milliseconds, .expires, to: &$0)
+            $0.write { dates.append(milliseconds, .expires, to: &$0) }
         }
         return String(decoding: bytes, as: UTF8.self)
     }

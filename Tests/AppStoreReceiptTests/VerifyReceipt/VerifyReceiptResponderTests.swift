@@ -196,7 +196,7 @@ struct VerifyReceiptResponderTests {
 
     @Test func `a receipt that another signed, or that was altered, is not authenticated`() throws {
         let responder = try Self.responder(.production)
-        let stranger = try Self.builder().signed(by: TestCertificateAuthority())
+        let stranger = try Self.builder().signed(by: Minted.stranger)
         #expect(responder.answer(to: Self.request(stranger)).status == .notAuthenticated)
         var altered = try Self.builder().signed(by: Minted.authority)
         let place = try #require(altered.firstRange(of: Array("com.example.pro".utf8)))
@@ -292,7 +292,7 @@ struct VerifyReceiptResponderTests {
     }
 
     @Test func `receipts of StoreKit Testing are answered only where they are asked for`() throws {
-        let signer = try StoreKitTestingSigner()
+        let signer = try Minted.storeKit
         var builder = ReceiptBuilder(bundleID: "com.example.app", environment: .xcode)
         builder.encoding = .ber()
         let request = Self.request(try builder.signed(by: signer))

@@ -7,6 +7,7 @@ package struct OptionTable: Sendable {
         package let value: String
         package let help: String
         package let isRepeatable: Bool
+        static let prefix = "RECEIPT_SERVER_"
 
         package init(_ name: String, _ value: String, isRepeatable: Bool = false, _ help: String) {
             self.name = name
@@ -17,7 +18,7 @@ package struct OptionTable: Sendable {
 
         /// The variable, such as `RECEIPT_SERVER_BUNDLE_ID`.
         package var variable: String {
-            "RECEIPT_SERVER_"
+            Self.prefix
                 + String(
                     decoding: name.dropFirst(2).utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0 },
                     as: UTF8.self
@@ -83,6 +84,13 @@ package struct OptionTable: Sendable {
             }
         }
         return values
+    }
+
+    /// The variables with the prefix of this service that are none of an option, such as a misspelt one.
+    package func unknownVariables(among names: [String]) -> [String] {
+        names.filter { name in
+            name.utf8.starts(with: Option.prefix.utf8) && !options.contains { $0.variable == name }
+        }.sorted()
     }
 
     /// One paragraph for each option, with its variable.

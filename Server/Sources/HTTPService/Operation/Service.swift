@@ -19,6 +19,8 @@ package struct Service {
     package var log: ServiceLog
     package var state: ServiceState
     package var routes: RouteTable
+    /// What the log says about the routes when the service starts.
+    package var configuration: [(StaticString, ServiceLog.Value)] = []
     /// What the routes count.
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
     /// What SIGHUP does.
@@ -95,7 +97,7 @@ package struct Service {
         }
         var members: [(StaticString, ServiceLog.Value)] = [("listen", .text(daemon.address.description))]
         if let metricsDaemon { members.append(("metrics", .text(metricsDaemon.address.description))) }
-        log.write(.info, "start", members)
+        log.write(.info, "start", members + configuration)
         while true {
             let signal = signals.wait(.milliseconds(250))
             daemon.closeLateConnections()

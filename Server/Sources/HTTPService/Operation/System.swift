@@ -32,6 +32,18 @@ package enum System {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
+    /// The names of the variables of the environment.
+    package static var environmentNames: [String] {
+        var names: [String] = []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            let text = unsafe String(cString: entry)
+            names.append(String(text.prefix { $0 != "=" }))
+            unsafe next += 1
+        }
+        return names
+    }
+
     package static func explanation(of code: CInt) -> String { unsafe String(cString: strerror(code)) }
 
     /// Raises the number of files that the process may open.

@@ -49,7 +49,7 @@ public final class EventDelivery: Sendable {
 
     /// Delivers events until ``stop()`` is called. Call it on a thread of its own.
     ///
-    /// - Parameter onError: Is told when the database fails, and of each event that is dead.
+    /// - Parameter onError: Is told each time the database or a delivery fails, and of each event that is dead.
     public func run(onError: (LedgerError) -> Void) {
         let client = webhook.map(WebhookClient.init)
         var nextCleaning = ContinuousClock.now
@@ -86,8 +86,9 @@ public final class EventDelivery: Sendable {
         for event in events where !isStopped.load(ordering: .relaxed) {
             let failure = client.send(event.event, id: event.id)
             results.append((event, failure))
-            if let failure, event.attempts + 1 >= maximumAttempts {
-                onError(LedgerError(.deadLetter, "event \(event.id): \(failure)"))
+            if let failure {
+                let isDead = event.attempts + 1 >= maximumAttempts
+                onError(LedgerError(isDead ? .deadLetter : .deliveryFailed, "event \(event.id): \(failure)"))
             }
         }
         if !results.isEmpty { try ledger.record(results, maximumAttempts: maximumAttempts, at: .now) }

@@ -96,18 +96,19 @@ extension PurchaseLedger {
         }
     }
 
-    /// The number of events that are to be delivered, and of those that could not be.
-    public func outboxCounts() throws(LedgerError) -> (pending: Int, dead: Int) {
+    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not be.
+    public func outboxCounts() throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
         try store.read { (connection) throws(LedgerError) in
-            var counts = (pending: 0, dead: 0)
+            var counts: (pending: Int, oldestPending: Instant?, dead: Int) = (0, nil, 0)
             for row in try connection.run(
-                "SELECT state, COUNT(*) FROM outbox WHERE state <> 'delivered' GROUP BY state")
+                "SELECT state, COUNT(*), MIN(made_at) FROM outbox WHERE state <> 'delivered' GROUP BY state")
             {
                 let count = Int(try row.integer(1))
                 if try row.text(0).hasSameBytes(as: "dead") {
                     counts.dead = count
                 } else {
                     counts.pending = count
+                    counts.oldestPending = Instant(millisecondsSince1970: try row.integer(2))
                 }
             }
             return counts

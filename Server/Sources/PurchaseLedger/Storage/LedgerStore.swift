@@ -14,6 +14,9 @@ protocol LedgerStore: Sendable {
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
+
+    /// Moves what a database keeps beside its file into the file.
+    func completeFile() throws(LedgerError)
 }
 
 /// A connection to a database, within a transaction.

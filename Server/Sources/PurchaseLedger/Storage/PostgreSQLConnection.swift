@@ -26,6 +26,8 @@ final class PostgreSQLConnection: SQLConnection {
         for setting in [
             "SET statement_timeout = '10s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
+            // libpq would print what is no error, such as that a table exists already.
+            "SET client_min_messages = 'warning'",
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         ] {
             try run(setting)

@@ -20,6 +20,9 @@ struct PostgreSQLStore: LedgerStore {
         try repeating("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", body)
     }
 
+    /// Its server keeps its files.
+    func completeFile() {}
+
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {

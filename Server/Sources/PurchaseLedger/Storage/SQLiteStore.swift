@@ -36,6 +36,12 @@ struct SQLiteStore: LedgerStore {
         try transaction(readers, "BEGIN", body)
     }
 
+    func completeFile() throws(LedgerError) {
+        try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
+            _ = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+    }
+
     private func transaction<Result>(
         _ pool: ConnectionPool<SQLiteConnection>, _ begin: String,
         _ body: (any SQLConnection) throws(LedgerError) -> Result

@@ -6,7 +6,9 @@ enum Schema {
     static func versions(_ dialect: SQLDialect) -> [[String]] { [first(dialect)] }
 
     /// Makes or changes the tables, in one transaction.
-    static func migrate(_ store: some LedgerStore) throws(LedgerError) {
+    ///
+    /// - Returns: Whether there were none.
+    static func migrate(_ store: some LedgerStore) throws(LedgerError) -> Bool {
         try store.write { (connection) throws(LedgerError) in
             for statement in connection.dialect.migrationLock { try connection.run(statement) }
             try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
@@ -17,11 +19,12 @@ enum Schema {
                 throw LedgerError(
                     .newerSchema, "the tables have version \(version); this library knows \(versions.count)")
             }
-            guard version < versions.count else { return }
+            guard version < versions.count else { return false }
             for statement in versions[version...].joined() { try connection.run(statement) }
             try connection.run(
                 found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
                 [.integer(Int64(versions.count))])
+            return found.isEmpty
         }
     }
 
@@ -40,10 +43,10 @@ enum Schema {
             CREATE TABLE identifiers (\(transaction), family_id BIGINT NOT NULL REFERENCES families (id), \(key)))
             """,
             "CREATE INDEX identifiers_of_family ON identifiers (family_id)",
-            // What Apple has signed about a transaction: a row for each different content, with the date it was signed last.
+            // What Apple has signed about a transaction: a row for each different content, with the date it was signed last and the signer who was first.
             """
             CREATE TABLE evidence (\(transaction), variant BIGINT NOT NULL, signed_date BIGINT NOT NULL,
-                purchase \(text) NOT NULL, \(key), variant))
+                purchase \(text) NOT NULL, signer \(text), \(key), variant))
             """,
             // What Apple signed last about the renewal of a subscription. It names no app.
             """

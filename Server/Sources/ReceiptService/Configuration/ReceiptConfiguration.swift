@@ -47,6 +47,20 @@ package struct ReceiptConfiguration: Sendable {
             "Answer /verifyReceipt with a 'latest_receipt_info' that has what the receipt says, which may be old."),
     ]
 
+    /// What the log says when the service starts.
+    var summary: [(StaticString, ServiceLog.Value)] {
+        let roots =
+            switch trust {
+            case .apple: "Apple's"
+            default: "not Apple's"
+            }
+        return [
+            ("bundle_ids", .text(policy.bundleIDs?.sorted().joined(separator: " ") ?? "every app")),
+            ("environments", .text(policy.environments.map(\.rawValue).sorted().joined(separator: " "))),
+            ("roots", .text(roots)),
+        ]
+    }
+
     /// Reads the configuration that options name, with the files among them.
     package init(_ values: OptionTable.Values) throws(ConfigurationError) {
         var environments: Set<AppStoreEnvironment> = []
