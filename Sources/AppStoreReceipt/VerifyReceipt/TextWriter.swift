@@ -79,11 +79,17 @@ struct TextWriter: ~Copyable {
     /// The decimal digits of a number, and a sign before them if it is negative. There must be room for 24 characters.
     @inline(__always)
     mutating func appendDigits(of value: Int64) {
+        // Most quantities have one digit.
+        if 0..<10 ~= value {
+            requireRoom(1)
+            unsafe next.storeBytes(of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: value), as: UInt8.self)
+            unsafe next += 1
+            return
+        }
         guard 0..<10_000_000_000_000_000 ~= value else { return append(String(value).utf8Span.span) }
         let (high, low) = UInt64(truncatingIfNeeded: value).quotientAndRemainder(dividingBy: 100_000_000)
         let digits = UInt128(_low: .decimalDigits(high), _high: .decimalDigits(low))
-        // Keep the last digit, even if it is 0.
-        let leading = min(digits.trailingZeroBitCount / 8, 15)
+        let leading = digits.trailingZeroBitCount / 8
         let zeros = UInt128(_low: 0x3030_3030_3030_3030, _high: 0x3030_3030_3030_3030)
         requireRoom(16)
         let characters = (digits | zeros) &>> UInt128(truncatingIfNeeded: 8 &* leading)
