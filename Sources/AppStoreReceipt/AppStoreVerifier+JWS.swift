@@ -79,7 +79,7 @@ extension AppStoreVerifier {
 
     /// Verifies a server notification and its signed parts, which must be for the same app and environment.
     ///
-    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified notification with its verified parts.
     /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part`` names it. The code for a JWS of
     ///   another kind is `missing-member`.
@@ -87,9 +87,9 @@ extension AppStoreVerifier {
         try verifyNotification(jws.utf8Span.span)
     }
 
-    /// Verifies a server notification and its signed parts, from the bytes of its JWS.
+    /// Verifies a server notification and its signed parts, from bytes.
     ///
-    /// - Parameter jws: The JWS in its compact form.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified notification with its verified parts.
     /// - Throws: What the method for a string throws.
     public func verifyNotification(_ jws: [UInt8]) throws(VerificationError) -> VerifiedNotification {
@@ -100,7 +100,7 @@ extension AppStoreVerifier {
     ///
     /// Such a request has no bundle id. Only the app's Apple id shows which app it is for.
     ///
-    /// - Parameter jws: The `signedPayload` of the request that Apple sends.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified request.
     /// - Throws: The reason the request was refused. The code is `no-app-apple-id` if the policy has bundle ids but no ``VerificationPolicy/appAppleID``,
     ///   and `missing-member` for a JWS of another kind.
@@ -108,9 +108,9 @@ extension AppStoreVerifier {
         try verifyRealtimeRequest(jws.utf8Span.span)
     }
 
-    /// Verifies a request for a retention message, from the bytes of its JWS.
+    /// Verifies a request for a retention message, from bytes.
     ///
-    /// - Parameter jws: The JWS in its compact form.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified request.
     /// - Throws: What the method for a string throws.
     public func verifyRealtimeRequest(_ jws: [UInt8]) throws(VerificationError) -> Verified<RealtimeRequest> {
@@ -125,7 +125,9 @@ extension AppStoreVerifier {
     }
 
     package func verifyNotification(_ jws: Span<UInt8>) throws(VerificationError) -> VerifiedNotification {
-        try counters.counting { () throws(VerificationError) in try self.jws.verifyNotification(jws) }
+        try counters.counting { () throws(VerificationError) in
+            try withJWS(in: jws) { (jws) throws(VerificationError) in try self.jws.verifyNotification(jws) }
+        }
     }
 
     package func verifyTransaction(_ jws: Span<UInt8>) throws(VerificationError) -> Verified<TransactionInfo> {
@@ -141,7 +143,9 @@ extension AppStoreVerifier {
     }
 
     package func verifyRealtimeRequest(_ jws: Span<UInt8>) throws(VerificationError) -> Verified<RealtimeRequest> {
-        try verify(jws)
+        try counters.counting { () throws(VerificationError) in
+            try withJWS(in: jws) { (jws) throws(VerificationError) in try self.jws.verify(jws) }
+        }
     }
 
     private func verify<Payload: JWSClaims>(_ jws: Span<UInt8>) throws(VerificationError) -> Verified<Payload> {

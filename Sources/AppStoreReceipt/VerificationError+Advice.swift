@@ -11,7 +11,11 @@ extension VerificationError {
             case .inputTooLarge: "If you expect receipts of this size, raise `VerificationLimits.maximumByteCount`."
             case .missingReceiptData:
                 "Send the evidence by itself, or as the member `receipt-data` or `signedPayload` of a JSON object."
-            default: "Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`."
+            case .emptyInput:
+                "Check that the client sends evidence, and that your server passes on the field or the body that has it."
+            case .invalidJSON: "Send one JSON object, which has the evidence as one string."
+            case .unrecognizedForm, .invalidBase64, .invalidPEM:
+                "Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`."
             }
         case .container(let error) where error.kind == .inputTooLarge || error.kind == .tooManyElements:
             "Apple's receipts are far below the limits. If you expect larger ones, raise `VerificationLimits`."
@@ -19,7 +23,10 @@ extension VerificationError {
             "The receipt was damaged or cut off in transit, or is not a receipt. Have the app refresh its receipt and send it again."
         case .form(.inputTooLarge, _):
             "If you expect a JWS of this size, raise `VerificationLimits.maximumJWSByteCount`."
-        case .form: "Have the client send `jwsRepresentation` unchanged."
+        case .form(.emptyInput, _):
+            "Check that the client sends a JWS, and that your server passes on the field or the body that has it."
+        case .form(.partCount, _), .form(.invalidBase64URL, _):
+            "Pass what StoreKit or Apple's server gave as a JWS, such as `jwsRepresentation` or `signedPayload`, unchanged."
         case .headerSyntax, .header:
             "Apple does not send such a header. Refuse the evidence, and log who sent it. For a JWS from StoreKit Testing in Xcode, use `AppStoreTrust.storeKitTesting`."
         case .propertyList(let error, .propertyList):

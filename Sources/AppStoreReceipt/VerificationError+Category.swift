@@ -31,7 +31,7 @@ extension VerificationError {
         case .signatureBlob: .client
         case .signature, .date, .chain:
             part != nil ? .host : stage == .container ? .client : .forgery
-        case .members(let error): part == nil && error.kind == .missingMember ? .client : .host
+        case .members(let error, _): part == nil && error.kind == .missingMember ? .client : .host
         case .payload, .configuration, .host: .host
         }
     }

@@ -23,7 +23,7 @@ extension VerificationError: CustomStringConvertible {
         case .input(let error): error.kind.explanation
         case .container(let error), .payload(let error): error.kind.explanation
         case .form(let fault, _): fault.explanation
-        case .headerSyntax(let error), .members(let error): error.kind.explanation
+        case .headerSyntax(let error), .members(let error, _): error.kind.explanation
         case .header(_, _, let count?):
             "the JWS header must have \(count.expected) certificates in `x5c`, but has \(count.found)"
         case .header(let fault, _, nil): fault.explanation

@@ -102,8 +102,8 @@ extension VerificationError {
         case chain(SignatureTrustError, SignedForm)
         /// The payload of a receipt is malformed. The path of the error has the attribute and the purchase.
         case payload(ASN1DecodingError)
-        /// The payload of a JWS is malformed, or is of another kind than the method accepts.
-        case members(JSONError)
+        /// The payload of a JWS is malformed, or is of another kind than the one that the method accepts.
+        case members(JSONError, expected: JWSPart.Kind? = nil)
         /// The evidence is genuine, but the policy does not accept it.
         case policy(PolicyViolation, found: UTF8Bytes?, expected: UTF8Bytes?)
         /// The configuration of the verifier does not allow the request.
@@ -302,7 +302,7 @@ extension VerificationError {
         case .input(let error): error.kind.rawValue
         case .container(let error), .payload(let error): error.kind.rawValue
         case .form(let fault, _): fault.rawValue
-        case .headerSyntax(let error), .members(let error): error.kind.rawValue
+        case .headerSyntax(let error), .members(let error, _): error.kind.rawValue
         case .header(let fault, _, _): fault.rawValue
         case .propertyList(let error, _): error.kind.rawValue
         case .signatureBlob(let fault, _): fault.rawValue
@@ -342,7 +342,7 @@ extension VerificationError {
         case .container(let error), .payload(let error): error.offset
         case .form(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
         case .propertyList(let error, _): error.offset
-        case .headerSyntax(let error), .members(let error): error.offset
+        case .headerSyntax(let error), .members(let error, _): error.offset
         case .signature(let error, _), .chain(let error, _): error.offset
         case .date(_, let offset): offset
         case .policy, .configuration, .host: nil
@@ -423,8 +423,12 @@ extension VerificationError {
         }
     }
 
-    /// The value that the policy accepts instead of ``found``.
+    /// The value that the policy accepts instead of ``found``, or the kind of JWS that the method verifies, such as `notification`.
     public var expected: String? {
-        if case .policy(_, _, let expected) = reason { expected?.string } else { nil }
+        switch reason {
+        case .policy(_, _, let expected): expected?.string
+        case .members(_, let kind): kind?.rawValue
+        default: nil
+        }
     }
 }

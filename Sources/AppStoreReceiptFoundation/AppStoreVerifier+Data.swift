@@ -78,18 +78,18 @@ extension AppStoreVerifier {
         try verifyAppTransaction(jws.span)
     }
 
-    /// Verifies a server notification and its signed parts, from the bytes of its JWS.
+    /// Verifies a server notification and its signed parts.
     ///
-    /// - Parameter jws: The JWS in its compact form.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified notification with its verified parts.
     /// - Throws: The reason the notification was refused.
     public func verifyNotification(_ jws: Data) throws(VerificationError) -> VerifiedNotification {
         try verifyNotification(jws.span)
     }
 
-    /// Verifies a request for a retention message, from the bytes of its JWS.
+    /// Verifies a request for a retention message.
     ///
-    /// - Parameter jws: The JWS in its compact form.
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified request.
     /// - Throws: The reason the request was refused.
     public func verifyRealtimeRequest(_ jws: Data) throws(VerificationError) -> Verified<RealtimeRequest> {

@@ -10,6 +10,29 @@ enum BuilderField<Root>: Sendable {
     case date(any WritableKeyPath<Root, Instant?> & Sendable)
     case octets(any WritableKeyPath<Root, [UInt8]?> & Sendable)
     case flag(any WritableKeyPath<Root, Bool?> & Sendable)
+    /// A product type, which is a number in the attribute.
+    case productType(any WritableKeyPath<Root, ProductType?> & Sendable)
+
+    /// What a specification can have for it.
+    var expectation: String {
+        switch self {
+        case .text: "a string"
+        case .integer, .identifier: "an integer"
+        case .date: Instant.specifiedForms
+        case .octets: "a string of hexadecimal digits"
+        case .flag: "true or false"
+        case .productType:
+            "an integer, or " + ProductType.specified.map { "\"\($0.word)\"" }.joined(separator: ", ")
+        }
+    }
+}
+
+extension ProductType {
+    /// The words that a specification can have in place of Apple's numbers.
+    static let specified: [(word: String, type: ProductType)] = [
+        ("consumable", .consumable), ("non-consumable", .nonConsumable),
+        ("auto-renewable", .autoRenewableSubscription), ("non-renewing", .nonRenewingSubscription),
+    ]
 }
 
 extension ReceiptBuilder {
@@ -32,7 +55,7 @@ extension ReceiptBuilder.Purchase {
     static let fields: [AttributeType: BuilderField<ReceiptBuilder.Purchase>] = [
         .quantity: .integer(\.quantityNumber), .productID: .text(\.productID), .transactionID: .text(\.transactionID),
         .purchaseDate: .date(\.purchaseDate), .originalTransactionID: .text(\.originalTransactionID),
-        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .integer(\.productTypeNumber),
+        .purchaseOriginalPurchaseDate: .date(\.originalPurchaseDate), .productType: .productType(\.productType),
         .expiresDate: .date(\.expiresDate), .itemID: .identifier(\.itemID),
         .webOrderLineItemID: .identifier(\.webOrderLineItemID), .revocationDate: .date(\.revocationDate),
         .isTrialPeriod: .flag(\.isTrialPeriod), .isInIntroOfferPeriod: .flag(\.isInIntroOfferPeriod),
@@ -62,6 +85,7 @@ extension RecordWriter {
                     try Int64(text).orElse { () throws(MintingError) in throw .inexpressibleValue }
                 })
         case .flag(let path): addInteger(row.type, root[keyPath: path].map { $0 ? 1 : 0 })
+        case .productType(let path): addInteger(row.type, root[keyPath: path]?.receiptNumber)
         case .octets(let path): addOctets(row.type, version: version, root[keyPath: path])
         case .date(let path): addDate(row.type, root[keyPath: path], isWrittenEmpty: isWrittenEmpty)
         case nil: break

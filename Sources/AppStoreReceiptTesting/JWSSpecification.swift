@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import SignatureTrust
 import SpanASN1
 import StrictText
 
@@ -6,12 +7,15 @@ import StrictText
 /// `{"notification":{…},"transaction":{…},"renewal_info":{…}}`.
 ///
 /// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id, environment and signing date of one object are the defaults of
-/// the others, because Apple's agree.
+/// the others, because Apple's agree. A specification without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed before a refund
+/// says nothing of it, and not before ``JWSBuilder/defaultDate``. A notification without a UUID has one that is made from the specification.
 package struct JWSSpecification: Sendable {
     private let kind: JWSPart.Kind
     private let objects: [JWSPart.Kind: [JWSSpecifiedMember]]
     /// The members that Apple does not document. They are written as they are.
     package let unknownMembers: [(name: String, offset: Int)]
+    /// The text of the specification.
+    private let json: [UInt8]
     /// The bundle id to write instead of the specified one.
     package var bundleID: String?
 
@@ -23,7 +27,7 @@ package struct JWSSpecification: Sendable {
     /// - Returns: `nil` for a JSON object that specifies no JWS.
     package init?(json: [UInt8]) throws(ReceiptSpecificationError) {
         var objects: [JWSPart.Kind: [JWSSpecifiedMember]] = [:]
-        var unknownMembers: [(name: String, offset: Int)] = []
+        var notes = JWSSpecificationNotes()
         var places: [(kind: JWSPart.Kind, offset: Int)] = []
         var unknownNameOffset: Int?
         do throws(JSONError) {
@@ -36,7 +40,7 @@ package struct JWSSpecification: Sendable {
                     }
                     guard objects[kind] == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
                     places.append((kind, name.offset))
-                    objects[kind] = try kind.readMembers(&cursor, of: json, unknown: &unknownMembers)
+                    objects[kind] = try kind.readMembers(&cursor, of: json, &notes)
                 }
             }
             guard let first = places.first else { return nil }
@@ -52,10 +56,11 @@ package struct JWSSpecification: Sendable {
             if let offset = unknownNameOffset, error.offset == offset {
                 throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
             }
-            throw ReceiptSpecificationError(error)
+            throw ReceiptSpecificationError(error, expected: notes.expected)
         }
         self.objects = objects
-        self.unknownMembers = unknownMembers
+        unknownMembers = notes.unknownMembers
+        self.json = json
     }
 
     /// Returns the JWS in its compact form.
@@ -76,7 +81,7 @@ package struct JWSSpecification: Sendable {
         // The members of the specification come after: a name that is unknown stands where it was written.
         let environment =
             (text("environment") ?? text("receiptType")).flatMap(AppStoreEnvironment.init(signedName:)) ?? .production
-        let date = date ?? JWSBuilder.defaultDate
+        let date = specifiedDate ?? JWSBuilder.defaultDate
         var builder: JWSBuilder
         switch kind {
         case .transaction:
@@ -100,6 +105,11 @@ package struct JWSSpecification: Sendable {
             let about = subject ?? (objects[.appTransaction] == nil ? "data" : "appData")
             builder = .notification(.test, about: about, standard.payload["data"] ?? .object([]), signedDate: date)
         }
+        if specifiedDate == nil, let latestDate, latestDate > date {
+            let name = kind == .appTransaction ? "receiptCreationDate" : "signedDate"
+            builder.payload[name] = .integer(latestDate.millisecondsSince1970)
+        }
+        if kind == .notification { builder.payload["notificationUUID"] = .string(try notificationUUID) }
         builder.payload.overlay(members)
         if let bundleID = self.bundleID { builder.payload.replaceBundleID(with: bundleID) }
         guard kind == .notification else { return builder }
@@ -118,12 +128,34 @@ package struct JWSSpecification: Sendable {
     // MARK: Values in the specification
 
     /// The date at which everything is signed, if the specification has one.
-    private var date: Instant? {
+    private var specifiedDate: Instant? {
         let texts = [
             objects[kind].flatMap { value("signedDate", in: $0) }, value("signedDate"), value("receiptCreationDate"),
         ]
-        return texts.lazy.compactMap { $0.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } }.first.map {
-            Instant(millisecondsSince1970: $0)
+        return texts.lazy.compactMap { $0.flatMap(Self.date) }.first
+    }
+
+    /// The latest date in the specification at which something has happened that was signed afterwards.
+    private var latestDate: Instant? {
+        objects.values.flatMap { members in
+            ["purchaseDate", "originalPurchaseDate", "revocationDate"].compactMap { name in
+                value(name, in: members).flatMap(Self.date)
+            }
+        }.max()
+    }
+
+    private static func date(_ milliseconds: [UInt8]) -> Instant? {
+        Int64(String(decoding: milliseconds, as: UTF8.self)).map { Instant(millisecondsSince1970: $0) }
+    }
+
+    /// A UUID that other specifications do not have, and the same one does (RFC 9562, 5.8).
+    private var notificationUUID: String {
+        get throws(MintingError) {
+            var bytes = Array(try SignatureDigest.sha256.digest(of: json).prefix(16))
+            bytes[6] = bytes[6] & 0x0F | 0x80
+            bytes[8] = bytes[8] & 0x3F | 0x80
+            return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.text(bytes[$0].span) }
+                .joined(separator: "-")
         }
     }
 

@@ -10,15 +10,23 @@ extension ReceiptBuilder {
     /// ```
     ///
     /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that is missing or `null` is not written, except that
-    /// the type is `Production` and the creation date is ``defaultCreationDate`` by default. Purchases and unknown attributes keep their order.
+    /// the type is `Production`, and the creation date is the latest date of a purchase or a cancellation, and not before ``defaultCreationDate``. A product type is a
+    /// number or a word such as `consumable`. Purchases and unknown attributes keep their order.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.
-    public init(json: [UInt8]) throws(ReceiptSpecificationError) {
+    public init(json: [UInt8]) throws(ReceiptSpecificationError) { try self.init(json: json, defaultBundleID: nil) }
+
+    /// Creates a builder from JSON.
+    ///
+    /// - Parameters:
+    ///   - json: The JSON text.
+    ///   - defaultBundleID: The bundle id for a text without the key `bundle_id`.
+    package init(json: [UInt8], defaultBundleID: String?) throws(ReceiptSpecificationError) {
         self.init(bundleID: "", environment: .xcode)
         (appItemID, bundleID, applicationVersion, opaqueValue) = (nil, nil, nil, nil)
         (deviceIdentifier, expirationDate) = (nil, nil)
-        receiptType = ReceiptType.production.rawValue
+        (receiptType, creationDate) = (ReceiptType.production.rawValue, nil)
         encoding = .der
 
         var reader = SpecificationReader(receipt: self)
@@ -32,15 +40,24 @@ extension ReceiptBuilder {
             if let offset = reader.unknownKeyOffset {
                 throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
             }
-            throw ReceiptSpecificationError(error)
+            throw ReceiptSpecificationError(error, expected: reader.expected)
         }
         self = reader.receipt
+        if !reader.hasBundleID { bundleID = defaultBundleID }
+        creationDate =
+            creationDate
+            ?? purchases.flatMap { purchase in
+                [purchase.purchaseDate, purchase.originalPurchaseDate, purchase.revocationDate].compactMap(\.self)
+            }.reduce(Self.defaultCreationDate, max)
     }
 }
 
 private struct SpecificationReader {
     var receipt: ReceiptBuilder
     var unknownKeyOffset: Int?
+    /// What the value that is being read must be; `nil` outside of the value of a field.
+    var expected: String?
+    var hasBundleID = false
 
     private static let receiptRows = byKey(AttributeType.receiptRows)
     private static let purchaseRows = byKey(AttributeType.purchaseRows)
@@ -66,13 +83,16 @@ private struct SpecificationReader {
             &cursor, into: &receipt, Self.receiptRows, ReceiptBuilder.fields,
             unknown: \.additionalAttributes
         ) { (reader, cursor, receipt) throws(JSONError) in
+            reader.expected = "an array of objects"
             try cursor.readArray { (cursor) throws(JSONError) in
                 var purchase = ReceiptBuilder.Purchase()
                 try reader.read(
                     &cursor, into: &purchase, Self.purchaseRows, ReceiptBuilder.Purchase.fields,
                     unknown: \.additionalAttributes)
                 receipt.purchases.append(purchase)
+                reader.expected = "an array of objects"
             }
+            reader.expected = nil
         }
         self.receipt = receipt
     }
@@ -95,9 +115,13 @@ private struct SpecificationReader {
                 unknownKeyOffset = name.offset
                 throw JSONError(.unexpectedValue, offset: name.offset)
             }
+            if type == .bundleID { hasBundleID = true }
             if try cursor.readIfNull() { return }
             if type == .inAppPurchase { return try purchases(&self, &cursor, &root) }
-            if let field = fields[type] { try Self.read(&cursor, field, into: &root) }
+            guard let field = fields[type] else { return }
+            expected = field.expectation
+            try Self.read(&cursor, field, into: &root)
+            expected = nil
         }
     }
 
@@ -111,7 +135,18 @@ private struct SpecificationReader {
         case .flag(let path): root[keyPath: path] = try cursor.readBool()
         case .octets(let path): root[keyPath: path] = try octets(&cursor)
         case .date(let path): root[keyPath: path] = try cursor.readRFC3339()
+        case .productType(let path): root[keyPath: path] = try productType(&cursor)
         }
+    }
+
+    /// A number of Apple's, or a word.
+    private static func productType(_ cursor: inout JSONCursor) throws(JSONError) -> ProductType {
+        guard try cursor.peekType() == .string else { return ProductType(receiptNumber: try cursor.readInt64()) }
+        let word = try cursor.readString()
+        guard let type = ProductType.specified.first(where: { word == $0.word })?.type else {
+            throw JSONError(.unexpectedValue, offset: word.offset)
+        }
+        return type
     }
 
     private static func octets(_ cursor: inout JSONCursor) throws(JSONError) -> [UInt8] {

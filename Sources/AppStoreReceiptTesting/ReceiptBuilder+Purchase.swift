@@ -42,11 +42,6 @@ extension ReceiptBuilder {
             get { quantity.map(Int64.init) }
             set { quantity = newValue.map { Int(clamping: $0) } }
         }
-        /// ``productType`` as the attribute has it.
-        var productTypeNumber: Int64? {
-            get { productType?.receiptNumber }
-            set { productType = newValue.map(ProductType.init(receiptNumber:)) }
-        }
         /// ``revocationReason`` as the attribute has it.
         var revocationReasonNumber: Int64? {
             get { revocationReason?.rawValue }

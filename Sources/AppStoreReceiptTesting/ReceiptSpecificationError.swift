@@ -19,11 +19,14 @@ public struct ReceiptSpecificationError: Error, Hashable, Sendable {
     public let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
     public let offset: Int
+    /// What an unexpected value must be, such as `an integer`; `nil` if it is not known.
+    public let expected: String?
 
     /// Creates an error at an offset.
-    public init(kind: Kind, offset: Int) {
+    public init(kind: Kind, offset: Int, expected: String? = nil) {
         self.kind = kind
         self.offset = offset
+        self.expected = expected
     }
 }
 
@@ -34,14 +37,15 @@ extension ReceiptSpecificationError: CustomStringConvertible {
             case .malformedJSON: "the JSON is malformed"
             case .unknownKey: "no receipt has this key"
             case .repeatedKey: "a key that is repeated"
-            case .unexpectedValue: "a value that this key cannot have"
+            case .unexpectedValue: "a value that this key cannot have" + (expected.map { " (it must be \($0))" } ?? "")
             }
         return "\(reason) at byte \(offset)"
     }
 }
 
 extension ReceiptSpecificationError {
-    init(_ error: JSONError) {
+    /// - Parameter expected: What the value that was being read must be.
+    init(_ error: JSONError, expected: String? = nil) {
         kind =
             switch error.kind {
             case .duplicateMember: .repeatedKey
@@ -49,14 +53,15 @@ extension ReceiptSpecificationError {
             default: .malformedJSON
             }
         offset = error.offset
+        self.expected = kind == .unexpectedValue ? expected : nil
     }
 }
 
 extension JSONCursor {
-    /// Reads a date as outputs show it.
+    /// Reads a date as outputs show it, or a day.
     mutating func readRFC3339() throws(JSONError) -> Instant {
         let string = try readString()
-        guard let date = Instant(rfc3339: string.value) else {
+        guard let date = Instant(specified: string.value) else {
             throw JSONError(.unexpectedValue, offset: string.offset)
         }
         return date

@@ -15,12 +15,20 @@ extension TransactionReceiptBuilder {
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.
-    public init(json: [UInt8]) throws(ReceiptSpecificationError) {
+    public init(json: [UInt8]) throws(ReceiptSpecificationError) { try self.init(json: json, defaultBundleID: nil) }
+
+    /// Creates a builder from JSON.
+    ///
+    /// - Parameters:
+    ///   - json: The JSON text.
+    ///   - defaultBundleID: The bundle id for a text without the key `bundle_id`.
+    package init(json: [UInt8], defaultBundleID: String?) throws(ReceiptSpecificationError) {
         self.init(bundleID: "", productID: "", transactionID: "")
-        (bundleID, applicationVersion, productID, itemID) = (nil, nil, nil, nil)
+        (bundleID, applicationVersion, productID, itemID) = (defaultBundleID, nil, nil, nil)
         (transactionID, originalTransactionID, originalPurchaseDate, uniqueIdentifier) = (nil, nil, nil, nil)
         var builder = self
         var unknownKeyOffset: Int?
+        var expected: String?
         do throws(JSONError) {
             let start = try Self.offset(json.span) ?? 0
             try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
@@ -32,12 +40,17 @@ extension TransactionReceiptBuilder {
                     throw JSONError(.unexpectedValue, offset: name.offset)
                 }
                 guard seen.insert(member).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
-                guard try !cursor.readIfNull() else { return }
+                guard try !cursor.readIfNull() else {
+                    if member == .bundleID { builder.bundleID = nil }
+                    return
+                }
+                expected = member.expectation
                 try builder.read(member, &cursor)
+                expected = nil
             }
         } catch {
             if let unknownKeyOffset { throw ReceiptSpecificationError(kind: .unknownKey, offset: unknownKeyOffset) }
-            throw ReceiptSpecificationError(error)
+            throw ReceiptSpecificationError(error, expected: expected)
         }
         self = builder
         originalTransactionID = originalTransactionID ?? transactionID
@@ -81,6 +94,21 @@ extension TransactionReceiptBuilder {
         case uniqueIdentifier = "unique_identifier"
         case uniqueVendorIdentifier = "unique_vendor_identifier"
         case unknownKeys = "unknown_keys"
+
+        /// What a specification can have for it.
+        var expectation: String {
+            switch self {
+            case .version: "2, 3 or 4"
+            case .quantity: "an integer"
+            case .purchaseDate, .originalPurchaseDate, .expiresDate: Instant.specifiedForms
+            case .isTrialPeriod, .isInIntroOfferPeriod: "true or false"
+            case .unknownKeys: "an object of strings"
+            case .environment, .environmentIsInferred, .bundleID, .applicationVersion, .appItemID,
+                .versionExternalIdentifier, .productID, .itemID, .transactionID, .originalTransactionID,
+                .webOrderLineItemID, .subscriptionGroupID, .ownershipType, .uniqueIdentifier, .uniqueVendorIdentifier:
+                "a string"
+            }
+        }
     }
 
     private static let members = JSONMembers<Member>()

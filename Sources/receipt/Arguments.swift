@@ -124,7 +124,7 @@ extension Instant {
     ///
     /// - Parameter words: The words that the option takes instead of a date, for the error.
     init(option: String, _ text: String, orOneOf words: [String]) throws(UsageError) {
-        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
+        guard let date = Instant(specified: text) else {
             let instead = words.isEmpty ? "" : words.joined(separator: ", ") + ", or "
             throw .invalidValue(
                 option: option, value: text,

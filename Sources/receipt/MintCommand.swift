@@ -37,14 +37,32 @@ struct MintCommand: Command {
             is an error. On a terminal, a receipt with one purchase is minted.
 
             SPEC.json has the keys of 'receipt decode --format json', whose output can be edited and minted
-            again. Small examples:
-              {"bundle_id":"com.example.app","in_app":[{"product_id":"pro","transaction_id":"1"}]}
+            again. A receipt with products of all types, for 'receipt entitlements --root':
+              {"in_app":[
+                {"product_id":"coins","transaction_id":"1","product_type":"consumable","quantity":2,
+                 "purchase_date":"2025-06-15"},
+                {"product_id":"pro","transaction_id":"2","product_type":"non-consumable","quantity":1,
+                 "purchase_date":"2025-06-15"},
+                {"product_id":"monthly","transaction_id":"3","product_type":"auto-renewable","quantity":1,
+                 "purchase_date":"2025-06-15","expires_date":"2035-06-15"},
+                {"product_id":"pass","transaction_id":"4","product_type":"non-renewing","quantity":1,
+                 "purchase_date":"2025-06-15"}]}
+
+            A purchase without one of these keys grants nothing, except for expires_date.
+
+            Small examples of the others:
               {"transaction":{"productId":"pro","transactionId":"1"}}
               {"notification":{"notificationType":"REFUND"},"transaction":{"revocationDate":"2025-06-15T12:00:00Z"}}
               {"transaction_receipt":{"bundle_id":"com.example.app","product_id":"pro","transaction_id":"10000000000001"}}
-            The others are "renewal_info", "app_transaction" and "realtime_request". A missing member of a
+            There are also "renewal_info", "app_transaction" and "realtime_request". A missing member of a
             JWS has a default, and one that is null is not written. A JWS needs an authority that
             'receipt ca --key ec' made.
+
+            A date is written as 2025-06-15T12:00:00Z, or as 2025-06-15. Without a signing date (signedDate,
+            receipt_creation_date), evidence is signed at its latest date of a purchase or a revocation, and at
+            2025-06-15T12:00:00Z at the earliest. If it is about a purchase that other evidence is about, too,
+            what was signed later counts. A notification without a notificationUUID has one that is made from
+            SPEC.json.
 
             The same authority and specification of a receipt always produce the same bytes, if its keys
             are RSA keys.
@@ -71,6 +89,7 @@ struct MintCommand: Command {
 
     /// The number that a verifier accepts by default.
     private static let maximumPurchaseCount = VerificationLimits().maximumPurchaseCount
+    static let defaultBundleID = "com.example.app"
 
     init(_ arguments: Arguments) throws(UsageError) {
         let operand = arguments.operands.first
@@ -130,7 +149,7 @@ struct MintCommand: Command {
         case .purchases(let count):
             return .receipt(
                 ReceiptBuilder(
-                    bundleID: bundleID ?? "com.example.app",
+                    bundleID: bundleID ?? Self.defaultBundleID,
                     purchases: (0..<count).map { index in
                         let product = "com.example.app.product.\(index % 10)"
                         return .consumable(product, transactionID: String(200_000_000_000_001 + index))
@@ -199,14 +218,14 @@ struct MintCommand: Command {
 extension MintCommand.Specification {
     init(json text: [UInt8], bundleID: String?) throws(ReceiptSpecificationError) {
         if TransactionReceiptBuilder.isSpecified(by: text) {
-            var builder = try TransactionReceiptBuilder(json: text)
+            var builder = try TransactionReceiptBuilder(json: text, defaultBundleID: MintCommand.defaultBundleID)
             if let bundleID { builder.bundleID = bundleID }
             self = .transactionReceipt(builder)
         } else if var jws = try JWSSpecification(json: text) {
             jws.bundleID = bundleID
             self = .jws(jws)
         } else {
-            var builder = try ReceiptBuilder(json: text)
+            var builder = try ReceiptBuilder(json: text, defaultBundleID: MintCommand.defaultBundleID)
             if let bundleID { builder.bundleID = bundleID }
             self = .receipt(builder)
         }
@@ -234,6 +253,8 @@ extension ReceiptSpecificationError {
     func description(in text: [UInt8]) -> String {
         let rest = text.dropFirst(offset)
         let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
-        return "\(self)" + (place.map { ": \($0)" } ?? "")
+        let isObject = text.first { !$0.isWhitespace } == UInt8(ascii: "{")
+        let fault = isObject ? "\(self)" : "the specification is not a JSON object at byte \(offset)"
+        return fault + (place.map { ": \($0)" } ?? "")
     }
 }

@@ -35,6 +35,15 @@ struct PEMFile {
         guard !blocks.isEmpty else { return nil }
         self.blocks = blocks
     }
+
+    /// Returns a block, without a line feed at its end (RFC 7468, 2).
+    static func text(of bytes: [UInt8], label: String) -> String {
+        let base64 = Array(Base64.encode(bytes.span).utf8)
+        let lines = stride(from: 0, to: base64.count, by: 64).map { start in
+            String(decoding: base64[start..<min(start + 64, base64.count)], as: UTF8.self)
+        }
+        return (["-----BEGIN \(label)-----"] + lines + ["-----END \(label)-----"]).joined(separator: "\n")
+    }
 }
 
 /// The reason a text is not PEM, and the place of the fault.

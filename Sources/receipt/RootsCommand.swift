@@ -10,21 +10,37 @@ struct RootsCommand: Command {
         name: "roots",
         summary: "Lists the root certificates that are trusted by default, or compares them with Apple's",
         operands: "[FILE]...",
-        options: [],
+        options: [
+            .init(name: "--pem", value: "", help: "Print the certificates in PEM, for a file to pass with --root.")
+        ],
         notes: """
             Each line has the SHA-256 fingerprint, the date the certificate expires, and its subject.
             A FILE is a bundle of certificates, in PEM, such as Debian's testssl.sh has of Apple's:
               receipt roots /etc/testssl/Apple.pem
+
+            --root replaces the roots that are trusted by default. To trust another one beside them:
+              receipt roots --pem > roots.pem
+              cat another.pem >> roots.pem
+              receipt verify --root roots.pem receipt.der
 
             Exit status: 1 if a FILE has a root certificate of Apple that has not expired and is not
             trusted by default, 2 if it has none of Apple's at all.
             """)
 
     private let files: [CertificateFile]
+    private let printsPEM: Bool
 
-    init(_ arguments: Arguments) { files = arguments.operands.map { CertificateFile(name: $0) } }
+    init(_ arguments: Arguments) throws(UsageError) {
+        files = arguments.operands.map { CertificateFile(name: $0) }
+        printsPEM = arguments["--pem"] != nil
+        if printsPEM, !files.isEmpty { throw .conflictingOptions("--pem", "FILE") }
+    }
 
     func run(_ console: inout Console) -> ExitStatus {
+        if printsPEM {
+            for root in TrustAnchor.appleRoots { console.print(PEMFile.text(of: root.der, label: "CERTIFICATE")) }
+            return .passed
+        }
         do throws(CertificateFileError) {
             let trusted = try TrustAnchor.appleRoots.map { (root) throws(CertificateFileError) in
                 try Root(root, in: "the roots of this program")

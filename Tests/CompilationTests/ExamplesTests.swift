@@ -4,7 +4,8 @@ import Testing
 /// Every example of the README and of the modules' front pages compiles as it stands, without a warning, and every manifest on any page. One that imports nothing is
 /// compiled with the modules of its page imported.
 ///
-/// (The code of the other articles is part of the tests, word for word.)
+/// The code of the other articles is part of the tests, word for word. Here, that of each article of `AppStoreReceipt` is compiled as its reader has it: with that module imported, and
+/// those that the article names.
 @Suite struct ExamplesTests {
     struct Example: CustomTestStringConvertible, Sendable {
         let document: String
@@ -43,7 +44,7 @@ import Testing
     private static let manifests = examples(in: ["README.md"] + articles.map { "Sources/" + $0 }).filter(\.isManifest)
 
     @Test func `the README and every front page have an example`() {
-        #expect(Self.documents.count == 7)
+        #expect(Self.documents.count == 7 && Self.articlesWithCode.count == 8)
         for document in Self.documents { #expect(Self.examples.contains { $0.document == document }, "\(document)") }
         #expect(Self.manifests.map(\.document) == ["README.md", Self.gettingStarted])
     }
@@ -56,6 +57,28 @@ import Testing
                 example.code.contains("import ")
                 ? "" : "import CMSTrust; import SignatureTrust; import SpanASN1; import SpanPKCS7; "
             try (imports + example.code).write(to: file, atomically: true, encoding: .utf8)
+            let outcome = try Compiler.compile(file)
+            #expect(outcome.status == 0 && outcome.output == "", "\(outcome.output)")
+        }
+    }
+
+    private static let articlesWithCode = articles.filter {
+        $0.hasPrefix("AppStoreReceipt/") && $0 != "AppStoreReceipt/AppStoreReceipt.docc/AppStoreReceipt.md"
+    }.map { "Sources/" + $0 }.filter { document in examples(in: [document]).contains { !$0.isManifest } }
+
+    @Test(arguments: articlesWithCode)
+    func `the code of an article compiles with the modules that the article names`(document: String) throws {
+        let text = try String(contentsOf: Compiler.package.appending(path: document), encoding: .utf8)
+        let imports = text.matches(of: /`(import \w+)`/).map { String($0.output.1) }
+        let code = Self.examples(in: [document]).map(\.code).filter { code in
+            // Vapor and Hummingbird are not here: the tests of that article have types of the same shape.
+            !["// swift-tools-version", "_ app: Application", "Router<"].contains { code.contains($0) }
+        }
+        try #require(!code.isEmpty)
+        try withTemporaryFolder { folder in
+            let file = folder.appending(path: "main.swift")
+            let lines = ["import AppStoreReceipt"] + imports + code
+            try lines.joined(separator: "\n").write(to: file, atomically: true, encoding: .utf8)
             let outcome = try Compiler.compile(file)
             #expect(outcome.status == 0 && outcome.output == "", "\(outcome.output)")
         }

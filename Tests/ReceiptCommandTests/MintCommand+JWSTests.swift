@@ -99,6 +99,45 @@ import Testing
         _ = try minted(run("verify", "--format", "json", "--root", root, file).output)
     }
 
+    @Test func `evidence is signed after what it says has happened, unless it says when`() throws {
+        func dates(_ specification: String) throws -> [String?] {
+            let object = try verified(minted(specification))
+            return ["transaction", "notification", "app_transaction"].map { name in
+                let part = object[name] as? NSDictionary
+                return (part?["signedDate"] ?? part?["receiptCreationDate"]) as? String
+            }
+        }
+        let refund = #"{"notification":{"notificationType":"REFUND"},"transaction":{"revocationDate":"2025-07-01"}}"#
+        #expect(try dates(refund) == ["2025-07-01T00:00:00Z", "2025-07-01T00:00:00Z", nil])
+        let period = #"{"transaction":{"purchaseDate":"2020-01-01","expiresDate":"2030-01-01"}}"#
+        #expect(try dates(period) == ["2025-06-15T12:00:00Z", nil, nil])
+        let said = #"{"transaction":{"revocationDate":"2025-07-01","signedDate":"2025-06-20"}}"#
+        #expect(try dates(said) == ["2025-06-20T00:00:00Z", nil, nil])
+        #expect(try dates(#"{"app_transaction":{"originalPurchaseDate":"2025-07-01"}}"#)[2] == "2025-07-01T00:00:00Z")
+    }
+
+    @Test func `a minted refund takes back what was minted before it`() throws {
+        let bought = try minted(#"{"transaction":{"transactionId":"7"}}"#)
+        let refund = try minted(
+            #"{"notification":{"notificationType":"REFUND"},"transaction":{"transactionId":"7","revocationDate":"2025-07-01"}}"#
+        )
+        let result = run("entitlements", "--root", root, "--at", "2026-01-01", "--format", "json", refund, bought)
+        let items = try result.objects().first?["items"] as? [NSDictionary]
+        #expect(items?.map { $0["access"] as? String } == ["revoked"])
+    }
+
+    @Test func `each notification has a UUID of its own, and the same one each time`() throws {
+        func uuid(_ specification: String) throws -> String? {
+            (try verified(minted(specification))["notification"] as? NSDictionary)?["notificationUUID"] as? String
+        }
+        let test = #"{"notification":{}}"#
+        let first = try #require(try uuid(test))
+        #expect(UUID(uuidString: first) != nil && first.utf8.count == 36)
+        #expect(try uuid(test) == first)
+        #expect(try uuid(#"{"notification":{"notificationType":"REFUND"}}"#) != first)
+        #expect(try uuid(#"{"notification":{"notificationUUID":"x"}}"#) == "x")
+    }
+
     @Test func `a bundle id replaces that of every part`() throws {
         let file = try minted(
             #"{"notification":{"data":{"bundleId":"a.b"}},"transaction":{"bundleId":"c.d"}}"#, "--bundle-id", "x.y")
@@ -119,14 +158,17 @@ import Testing
     }
 
     @Test(arguments: [
-        (#"{"transaction":{"productId":1}}"#, "a value that this key cannot have at byte 28: 1}}"),
-        (#"{"transaction":{"purchaseDate":"yesterday"}}"#, "a value that this key cannot have at byte 31"),
-        (#"{"transaction":{"quantity":"1"}}"#, "a value that this key cannot have at byte 27"),
+        (
+            #"{"transaction":{"productId":1}}"#,
+            "a value that this key cannot have (it must be a string) at byte 28: 1}}"
+        ),
+        (#"{"transaction":{"purchaseDate":"yesterday"}}"#, "at byte 31"),
+        (#"{"transaction":{"quantity":"1"}}"#, "at byte 27"),
         (#"{"transaction":{"price":1,"price":2}}"#, "a key that is repeated at byte 26"),
         (#"{"transaction":{},"transaction":{}}"#, "a key that is repeated at byte 18"),
         (#"{"transaction":{},"renewal_info":{}}"#, "a value that this key cannot have at byte 18"),
         (#"{"transaction":{},"renewel_info":{}}"#, "no receipt has this key at byte 18"),
-        (#"{"transaction":[]}"#, "a value that this key cannot have at byte 15"),
+        (#"{"transaction":[]}"#, "at byte 15"),
         (#"{"transaction":{}"#, "the JSON is malformed at byte 17"),
         ("", "the specification is empty"), (" \n", "the specification is empty"),
     ])

@@ -106,7 +106,73 @@ import Testing
     @Test func `a specification that is not text is shown in hexadecimal`() throws {
         let file = try folder.write("spec", [0x30, 0x82, 0x00, 0x01])
         let result = run("mint", file)
-        #expect(result.status == 2 && result.errorOutput.hasSuffix("at byte 0: 30 82 00 01\n"))
+        #expect(result.status == 2)
+        #expect(result.errorOutput.hasSuffix("the specification is not a JSON object at byte 0: 30 82 00 01\n"))
+        let text = run("mint", try folder.write("text", "pro"))
+        #expect(text.errorOutput.hasSuffix("the specification is not a JSON object at byte 0: pro\n"))
+    }
+
+    /// The specification that the help shows.
+    private var example: String {
+        get throws {
+            let lines = MintCommand.syntax.notes.split(separator: "\n")
+            let start = try #require(lines.firstIndex { $0 == #"  {"in_app":["# })
+            let end = try #require(lines[start...].firstIndex { $0.hasSuffix("]}") })
+            return lines[start...end].joined(separator: "\n")
+        }
+    }
+
+    @Test func `the specification in the help mints a receipt with products of all types`() throws {
+        let file = try folder.write("spec.json", example)
+        #expect(run("mint", "--ca", authority, "--out", path("receipt"), file).status == 0)
+        let result = run(
+            "entitlements", "--root", path("authority/root.der"), "--bundle-id", "com.example.app", "--at",
+            "2026-01-01",
+            "--format", "json", path("receipt"))
+        #expect(result.status == 0, "\(result.errorOutput)")
+        let items = try #require(try result.objects().first?["items"] as? [[String: Any]])
+        let access = items.map { ["\($0["product_id"] ?? "")", "\($0["access"] ?? "")"] }
+        #expect(
+            Set(access) == [
+                ["coins", "consumable"], ["pro", "owned"], ["monthly", "active"], ["pass", "length-unknown"],
+            ])
+    }
+
+    @Test(arguments: [
+        (#"{"in_app":[{"product_type":"coin"}]}"#, #"must be an integer, or "consumable", "non-consumable""#),
+        (#"{"bundle_id":1}"#, "must be a string"), (#"{"app_item_id":"1"}"#, "must be an integer"),
+        (#"{"receipt_creation_date":"1 June"}"#, #"must be a date such as "2025-06-15T12:00:00Z" or "2025-06-15""#),
+        (#"{"in_app":{}}"#, "must be an array of objects"), (#"{"in_app":[{"is_trial_period":0}]}"#, "true or false"),
+        (#"{"opaque_value":"x"}"#, "must be a string of hexadecimal digits"),
+        (#"{"transaction_receipt":{"quantity":"1"}}"#, "must be an integer"),
+        (#"{"transaction":{"quantity":"1"}}"#, "must be an integer"),
+        (#"{"transaction":[]}"#, "must be an object"),
+        (#"{"notification":{"data":{"status":true}}}"#, "must be an integer"),
+    ])
+    func `a value that a key cannot have is refused with what it can have`(_ specification: String, _ expected: String)
+        throws
+    {
+        let result = run("mint", try folder.write("spec.json", specification))
+        #expect(result.status == 2)
+        #expect(result.errorOutput.contains("a value that this key cannot have (it "), "\(result.errorOutput)")
+        #expect(result.errorOutput.contains(expected), "\(result.errorOutput)")
+    }
+
+    @Test func `a specification without a bundle id has that of the help, and one with null has none`() throws {
+        for (text, expected) in [("{}", "com.example.app"), (#"{"bundle_id":null}"#, nil)] as [(String, String?)] {
+            let name = expected ?? "none"
+            let file = try folder.write("spec.json", text)
+            #expect(run("mint", "--ca", authority, "--out", path(name), file).status == 0)
+            #expect(try UnverifiedReceipt(decoding: contents(name)).bundleID == expected)
+        }
+    }
+
+    @Test func `a receipt is signed after what it says has happened`() throws {
+        let text =
+            #"{"in_app":[{"purchase_date":"2025-07-01","cancellation_date":"2025-08-01","expires_date":"2030-01-01"}]}"#
+        _ = run("mint", "--ca", authority, "--out", path("receipt"), try folder.write("spec.json", text))
+        let receipt = try UnverifiedReceipt(decoding: contents("receipt"))
+        #expect(receipt.creationDate == Instant(rfc3339: "2025-08-01T00:00:00Z"))
     }
 
     @Test func `what is wrong is said with its place`() throws {

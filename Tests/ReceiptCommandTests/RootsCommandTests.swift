@@ -46,6 +46,17 @@ import Testing
         #expect(stranger.status == 0 && !stranger.output.contains("CN=Apple,"))
     }
 
+    @Test func `the roots are printed in PEM, as --root takes them`() throws {
+        let printed = run("roots", "--pem")
+        #expect(printed.status == 0)
+        #expect(printed.output == TrustAnchor.appleRoots.map { pem("CERTIFICATE", $0.der) }.joined())
+        let own = try pem("CERTIFICATE", Minted.authority.root.certificate)
+        let both = try folder.write("roots.pem", printed.output + own)
+        let receipt = try folder.write("receipt", ReceiptBuilder(bundleID: "a.b").signed(by: Minted.authority))
+        #expect(run("verify", "--root", both, receipt).status == 0)
+        #expect(run("roots", "--pem", both).errorOutput.contains("--pem and FILE exclude each other"))
+    }
+
     @Test func `a bundle without Apple's roots, or that is none, is unusable`() throws {
         let stranger = try folder.write("other.pem", pem("CERTIFICATE", Minted.authority.root.certificate))
         for file in [stranger, try folder.write("empty.pem", ""), "/nowhere/at/all.pem"] {

@@ -74,6 +74,24 @@ struct EvidenceObject {
 }
 
 extension AppStoreVerifier {
+    /// Passes on a JWS: the text itself, or the one in the JSON object that it is, which is what Apple's server posts.
+    func withJWS<Success>(
+        in text: Span<UInt8>, _ body: (Span<UInt8>) throws(VerificationError) -> Success
+    ) throws(VerificationError) -> Success {
+        guard text.count <= policy.limits.maximumJWSByteCount, let start = ReceiptInput.startOfObject(in: text) else {
+            return try body(text)
+        }
+        let object = try EvidenceObject(
+            text, from: start, maximumByteCount: policy.limits.maximumByteCount, keepsOtherMembers: false)
+        switch object.evidence {
+        case nil: throw .input(InputError(.missingReceiptData, form: .json, offset: start))
+        case .receipt: throw VerificationError(.form(.partCount, offset: start))
+        case .other(let content, let hasEscapes):
+            let string = JSONString(text.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes)
+            return try string.hasEscapes ? body(string.bytes.span) : body(string.raw)
+        }
+    }
+
     /// Verifies the evidence that an object has.
     func verifyUncounted(
         _ object: EvidenceObject, in text: Span<UInt8>, from start: Int

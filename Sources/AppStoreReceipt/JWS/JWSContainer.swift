@@ -32,7 +32,13 @@ struct JWSContainer: Sendable {
     /// Verifies a JWS that must be of one kind.
     func verify<Payload: JWSClaims>(_ text: Span<UInt8>) throws(VerificationError) -> Verified<Payload> {
         let jws = try read(text)
-        return try verify(Result { () throws(JSONError) in try Payload(decoding: jws.payload) }, of: jws, text)
+        let payload = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
+        do throws(VerificationError) {
+            return try verify(payload, of: jws, text)
+        } catch {
+            guard case .members(let error, _) = error.reason, error.kind == .missingMember else { throw error }
+            throw VerificationError(.members(error, expected: Payload.kind))
+        }
     }
 
     func verifyNotification(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedNotification {

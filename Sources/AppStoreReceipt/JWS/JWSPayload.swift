@@ -28,6 +28,7 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
 
 /// The properties of a payload that a verifier uses.
 protocol JWSClaims: JWSPayload, JWSRecord {
+    static var kind: JWSPart.Kind { get }
     /// The members that every payload of this kind has. No kind has all required members of another, so the members determine the kind.
     static var required: [Member] { get }
     /// The member with the signing date.

@@ -25,66 +25,99 @@ package struct JWSSpecifiedMember: Sendable {
     }
 }
 
+/// What is noted while a specification is read.
+package struct JWSSpecificationNotes: Sendable {
+    /// The names that Apple does not document, and their places. Their values are as they are in the text.
+    package var unknownMembers: [(name: String, offset: Int)] = []
+    /// What the value that is being read must be; `nil` outside of such a value.
+    package var expected: String?
+
+    package init() {}
+}
+
 extension JWSPart.Kind {
     /// Reads the members of a payload of this kind. Each must have the type that Apple gives it.
-    ///
-    /// - Parameter unknown: The names that Apple does not document, and their places. Their values are as they are in the text.
     package func readMembers(
-        _ cursor: inout JSONCursor, of text: [UInt8], unknown: inout [(name: String, offset: Int)]
+        _ cursor: inout JSONCursor, of text: [UInt8], _ notes: inout JWSSpecificationNotes
     ) throws(JSONError) -> [JWSSpecifiedMember] {
         switch self {
-        case .transaction: try TransactionInfo.readMembers(&cursor, of: text, &unknown)
-        case .renewalInfo: try RenewalInfo.readMembers(&cursor, of: text, &unknown)
-        case .appTransaction: try AppTransaction.readMembers(&cursor, of: text, &unknown)
-        case .notification: try AppStoreNotification.readMembers(&cursor, of: text, &unknown)
-        case .realtimeRequest: try RealtimeRequest.readMembers(&cursor, of: text, &unknown)
+        case .transaction: try TransactionInfo.readMembers(&cursor, of: text, &notes)
+        case .renewalInfo: try RenewalInfo.readMembers(&cursor, of: text, &notes)
+        case .appTransaction: try AppTransaction.readMembers(&cursor, of: text, &notes)
+        case .notification: try AppStoreNotification.readMembers(&cursor, of: text, &notes)
+        case .realtimeRequest: try RealtimeRequest.readMembers(&cursor, of: text, &notes)
         }
+    }
+}
+
+extension JWSForm {
+    /// What a specification can have for it.
+    fileprivate var expectation: String {
+        switch self {
+        case .string, .jws: "a string"
+        case .integer: "an integer"
+        case .boolean: "true or false"
+        case .date: Instant.specifiedForms + " or milliseconds since 1970"
+        case .strings: "an array of strings"
+        case .object: "an object"
+        case .objects: "an array of objects"
+        }
+    }
+}
+
+extension Instant {
+    /// The forms that ``init(specified:)`` takes.
+    package static let specifiedForms = "a date such as \"2025-06-15T12:00:00Z\" or \"2025-06-15\""
+
+    /// Creates an instant from a date as people write it: RFC 3339, or a day, which begins at midnight UTC.
+    package init?(specified text: String) {
+        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else { return nil }
+        self = date
     }
 }
 
 extension JWSRecord {
     fileprivate static func readMembers(
-        _ cursor: inout JSONCursor, of text: [UInt8], _ unknown: inout [(name: String, offset: Int)]
+        _ cursor: inout JSONCursor, of text: [UInt8], _ notes: inout JWSSpecificationNotes
     ) throws(JSONError) -> [JWSSpecifiedMember] {
         var members: [JWSSpecifiedMember] = []
         var seen: Set<UTF8Bytes> = []
-        var others = unknown
+        notes.expected = JWSForm.object(Self.self).expectation
         try cursor.readObject { (cursor, name) throws(JSONError) in
             guard seen.insert(UTF8Bytes(name.bytes[...])).inserted else {
                 throw JSONError(.duplicateMember, offset: name.offset)
             }
             let form = Member.names.member(of: name)?.form
-            if form == nil { others.append((name.value, name.offset)) }
+            if form == nil { notes.unknownMembers.append((name.value, name.offset)) }
             let name = name.value
+            notes.expected = form?.expectation
             let value: JWSSpecifiedMember.Value =
-                try cursor.readIfNull() ? .null : try readValue(&cursor, of: text, form, &others)
+                try cursor.readIfNull() ? .null : try readValue(&cursor, of: text, form, &notes)
             members.append(JWSSpecifiedMember(name: name, value: value))
         }
-        unknown = others
+        notes.expected = nil
         return members
     }
 
     private static func readValue(
-        _ cursor: inout JSONCursor, of text: [UInt8], _ form: JWSForm?, _ unknown: inout [(name: String, offset: Int)]
+        _ cursor: inout JSONCursor, of text: [UInt8], _ form: JWSForm?, _ notes: inout JWSSpecificationNotes
     ) throws(JSONError) -> JWSSpecifiedMember.Value {
         switch form {
-        case .object(let type): return .object(try type.readMembers(&cursor, of: text, &unknown))
+        case .object(let type): return .object(try type.readMembers(&cursor, of: text, &notes))
         case .objects(let type):
             var writer = JSONWriter()
-            var others = unknown
             writer.beginArray()
             try cursor.readArray { (cursor) throws(JSONError) in
                 writer.beginObject()
-                for member in try type.readMembers(&cursor, of: text, &others) { member.write(to: &writer) }
+                for member in try type.readMembers(&cursor, of: text, &notes) { member.write(to: &writer) }
                 writer.endObject()
             }
             writer.endArray()
-            unknown = others
             return .json(writer.bytes)
         case .date:
             guard try cursor.peekType() == .string else { break }
             let string = try cursor.readString()
-            guard let date = Instant(rfc3339: string.value) else {
+            guard let date = Instant(specified: string.value) else {
                 throw JSONError(.unexpectedValue, offset: string.offset)
             }
             return .json(Array(String(date.millisecondsSince1970).utf8))

@@ -74,6 +74,7 @@ public struct RenewalInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
 
+    static let kind = JWSPart.Kind.renewalInfo
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
     static let dateMember = Member.signedDate
 }

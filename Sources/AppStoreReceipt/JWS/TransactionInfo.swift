@@ -114,6 +114,7 @@ public struct TransactionInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases.
     public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
 
+    static let kind = JWSPart.Kind.transaction
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
     static let dateMember = Member.signedDate
 }

@@ -30,17 +30,18 @@ struct PurchaseEndpoint {
 
     /// Records what a server notification says: refunds, reversals, renewals and grace periods.
     ///
-    /// - Parameter signedPayload: The member of that name in the body of the notification.
+    /// - Parameter body: What Apple's server posts, `{"signedPayload":"…"}`.
     /// - Returns: The accounts for which to decide again.
-    mutating func receive(signedPayload: String) throws(VerificationError) -> Set<String> {
-        let notification = VerifiedEvidence.notification(try verifier.verifyNotification(signedPayload))
-        return ledger.record(notification)
+    mutating func receive(_ body: String) throws(VerificationError) -> Set<String> {
+        ledger.record(.notification(try verifier.verifyNotification(body)))
     }
 }
 
 /// What the client is told about a transaction.
-enum Outcome: String {
-    case granted, alreadyYours, belongsToAnother, notYours, tooEarly, expired, revoked, notGrantable
+enum Outcome: Equatable {
+    /// What the transaction gives now. It replaces what the transaction gave before: set the quantity, and do not add it.
+    case granted(Entitlements.Access), alreadyYours(Entitlements.Access)
+    case belongsToAnother, notYours, tooEarly, expired, revoked, notGrantable
 
     /// Whether the app may finish the transaction. StoreKit delivers an unfinished transaction again.
     var mayFinish: Bool { ![.notYours, .tooEarly, .notGrantable].contains(self) }
@@ -55,8 +56,8 @@ struct Ledger {
     /// Everything that was ever signed about the purchases of an original transaction, without copies.
     private var purchases: [String: Set<Purchase>] = [:]
     private var renewals: [String: Set<SubscriptionRenewal>] = [:]
-    /// The transactions that were granted.
-    private var granted: Set<String> = []
+    /// The transactions that were granted, with what each gave when it was last decided.
+    private var granted: [String: Entitlements.Access] = [:]
 
     init(catalog: [String: Duration?]) { self.catalog = catalog }
 
@@ -64,19 +65,41 @@ struct Ledger {
     mutating func redeem(_ purchase: Purchase, for account: String, at now: Instant) -> Outcome {
         let original = purchase.originalTransactionID
         guard catalog.keys.contains(purchase.productID) else { return .notGrantable }
-        // If the app named the account when it bought, the purchase belongs to that account.
-        if let token = purchase.appAccountToken, token != AppAccountToken(account) { return .notYours }
+        guard isPurchase(purchase, for: account) else { return .notYours }
         guard owners[original, default: account] == account else { return .belongsToAnother }
         owners[original] = account
         let items = entitlements([original], at: now).items
-        switch items.first(where: { $0.transactionID == purchase.transactionID })?.access {
+        guard let access = items.first(where: { $0.transactionID == purchase.transactionID })?.access else {
+            return .notGrantable
+        }
+        switch access {
         case .active, .owned, .consumable: break
         case .notYet: return .tooEarly
         case .expired, .upgraded: return .expired
         case .revoked: return .revoked
-        case .lengthUnknown, .undetermined, nil: return .notGrantable
+        case .lengthUnknown, .undetermined: return .notGrantable
         }
-        return granted.insert(purchase.transactionID).inserted ? .granted : .alreadyYours
+        let isNew = granted.updateValue(access, forKey: purchase.transactionID) == nil
+        return isNew ? .granted(access) : .alreadyYours(access)
+    }
+
+    /// Decides again for an account.
+    ///
+    /// - Returns: What has changed, by transaction id: what the transaction gives now. Take it back if it is not grantable.
+    mutating func update(_ account: String, at now: Instant) -> [String: Entitlements.Access] {
+        var changes: [String: Entitlements.Access] = [:]
+        for item in entitlements(of: account, at: now).items where granted[item.transactionID] != item.access {
+            let isSold = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
+            guard granted[item.transactionID] != nil || (item.access.isGrantable && isSold) else { continue }
+            granted[item.transactionID] = item.access
+            changes[item.transactionID] = item.access
+        }
+        return changes
+    }
+
+    /// If the app named an account when it bought, the purchase is for that account only.
+    private func isPurchase(_ purchase: Purchase, for account: String) -> Bool {
+        purchase.appAccountToken.map { $0 == AppAccountToken(account) } ?? true
     }
 
     /// Records purchases, also those that no client has brought yet: evidence signed before a refund can arrive after it.
@@ -108,6 +131,20 @@ struct Ledger {
             endOfNonRenewing: { purchase in
                 catalog[purchase.productID]?.map { purchase.purchaseDate + $0 }
             })
+    }
+}
+
+extension PurchaseEndpoint {
+    /// Follows a notification: records it, and decides again for the accounts that it is about.
+    ///
+    /// - Parameter body: What Apple's server posts, `{"signedPayload":"…"}`.
+    /// - Returns: What has changed, by account and transaction id.
+    mutating func follow(
+        _ body: String, at now: Instant = .now
+    ) throws(VerificationError) -> [String: [String: Entitlements.Access]] {
+        var changes: [String: [String: Entitlements.Access]] = [:]
+        for account in try receive(body) { changes[account] = ledger.update(account, at: now) }
+        return changes
     }
 }
 
@@ -148,18 +185,21 @@ struct Ledger {
         let (jws, receipt) = try (
             jws("1000"), receipt(.nonConsumable("pro", transactionID: "1000"), .consumable("coins", transactionID: "1"))
         )
-        #expect(try endpoint.redeem(jws, account: "a") == ["1000": .granted])
-        #expect(try endpoint.redeem(jws, account: "a") == ["1000": .alreadyYours])
-        #expect(try endpoint.redeem(receipt, account: "a") == ["1000": .alreadyYours, "1": .granted])
+        #expect(try endpoint.redeem(jws, account: "a") == ["1000": .granted(.owned)])
+        #expect(try endpoint.redeem(jws, account: "a") == ["1000": .alreadyYours(.owned)])
+        #expect(
+            try endpoint.redeem(receipt, account: "a") == [
+                "1000": .alreadyYours(.owned), "1": .granted(.consumable(quantity: 1)),
+            ])
         #expect(try endpoint.redeem(receipt, account: "b") == ["1000": .belongsToAnother, "1": .belongsToAnother])
         #expect(endpoint.ledger.entitlements(of: "a", at: .now).activeProductIDs == ["pro"])
         #expect(endpoint.ledger.entitlements(of: "b", at: .now).items.isEmpty)
     }
 
     @Test mutating func `a restored or renewed transaction does not unlock for a second account`() throws {
-        #expect(try endpoint.redeem(jws("1"), account: "a") == ["1": .granted])
+        #expect(try endpoint.redeem(jws("1"), account: "a") == ["1": .granted(.owned)])
         #expect(try endpoint.redeem(jws("2", ("originalTransactionId", "1")), account: "b") == ["2": .belongsToAnother])
-        #expect(try endpoint.redeem(jws("2", ("originalTransactionId", "1")), account: "a") == ["2": .granted])
+        #expect(try endpoint.redeem(jws("2", ("originalTransactionId", "1")), account: "a") == ["2": .granted(.owned)])
     }
 
     @Test mutating func `a token that the app wrote in uppercase is the one that Apple writes in lowercase`() throws {
@@ -167,14 +207,17 @@ struct Ledger {
         let jws = try jws("1", ("appAccountToken", .string(token)))
         #expect(try endpoint.redeem(jws, account: "a") == ["1": .notYours])
         #expect(!Outcome.notYours.mayFinish && Outcome.belongsToAnother.mayFinish)
-        #expect(try endpoint.redeem(jws, account: token.uppercased()) == ["1": .granted])
+        #expect(try endpoint.redeem(jws, account: token.uppercased()) == ["1": .granted(.owned)])
     }
 
     @Test mutating func `a product that is not sold is not granted, and a non-renewing subscription ends`() throws {
         #expect(try endpoint.redeem(jws("1", ("productId", "other")), account: "a") == ["1": .notGrantable])
         let month = try jws("2", ("productId", "month"), ("type", "Non-Renewing Subscription"))
         let bought = Self.signed - .seconds(1)
-        #expect(try endpoint.redeem(month, account: "a", at: bought + .seconds(86_400)) == ["2": .granted])
+        #expect(
+            try endpoint.redeem(month, account: "a", at: bought + .seconds(86_400)) == [
+                "2": .granted(.active(until: bought + .seconds(30 * 86_400)))
+            ])
         #expect(try endpoint.redeem(month, account: "a", at: bought + .seconds(31 * 86_400)) == ["2": .expired])
     }
 
@@ -188,7 +231,7 @@ struct Ledger {
         let lapsed = try period("1", 1_700_000_000_000, 1_710_000_000_000)
         #expect(try endpoint.redeem(lapsed, account: "a", at: now) == ["1": .expired])
         let renewed = try notification(.didRenew, period("2", 1_749_000_000_000, 1_751_000_000_000))
-        #expect(try endpoint.receive(signedPayload: renewed) == ["a"])
+        #expect(try endpoint.receive(renewed) == ["a"])
         #expect(endpoint.ledger.entitlements(of: "a", at: now).activeProductIDs == ["pro"])
     }
 
@@ -202,11 +245,11 @@ struct Ledger {
     @Test mutating func `a refund holds against older evidence, whichever comes first`() throws {
         let old = try jws("1000")
         let refund = try refund("1000", signed: Self.signed + .seconds(60))
-        #expect(try endpoint.redeem(old, account: "a") == ["1000": .granted])
-        #expect(try endpoint.receive(signedPayload: refund) == ["a"])
+        #expect(try endpoint.redeem(old, account: "a") == ["1000": .granted(.owned)])
+        #expect(try endpoint.receive(refund) == ["a"])
         #expect(try endpoint.redeem(old, account: "a") == ["1000": .revoked])
         #expect(endpoint.ledger.entitlements(of: "a", at: .now).activeProductIDs == [])
-        _ = try endpoint.receive(signedPayload: self.refund("7", signed: Self.signed + .seconds(60)))
+        _ = try endpoint.receive(self.refund("7", signed: Self.signed + .seconds(60)))
         #expect(try endpoint.redeem(jws("7"), account: "a") == ["7": .revoked])
         #expect(
             try endpoint.redeem(receipt(.nonConsumable("pro", transactionID: "7")), account: "a") == ["7": .revoked])
@@ -221,10 +264,43 @@ struct Ledger {
             try notification(.refundReversed, jws("1000", signed: Self.signed + .seconds(120))),
         ]
         if isReversedFirst { notifications.reverse() }
-        for notification in notifications { _ = try endpoint.receive(signedPayload: notification) }
+        for notification in notifications { _ = try endpoint.receive(notification) }
         #expect(endpoint.ledger.entitlements(of: "a", at: .now).activeProductIDs == ["pro"])
-        #expect(try endpoint.redeem(jws("1000"), account: "a") == ["1000": .alreadyYours])
+        #expect(try endpoint.redeem(jws("1000"), account: "a") == ["1000": .alreadyYours(.owned)])
         #expect(try endpoint.redeem(jws("1000"), account: "b") == ["1000": .belongsToAnother])
+    }
+
+    @Test mutating func `what a notification changes is set, taken back or granted`() throws {
+        func coins(_ id: String, _ seconds: Int64, _ members: (String, JSONValue)...) throws -> String {
+            var builder = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: "coins", transactionID: id,
+                signedDate: Self.signed + .seconds(seconds))
+            builder.payload["type"] = "Consumable"
+            builder.payload["quantity"] = 4
+            builder.payload["purchaseDate"] = 1_749_988_799_000
+            for (name, value) in members { builder.payload[name] = value }
+            return try builder.signed(by: Minted.ellipticAuthority)
+        }
+        #expect(try endpoint.redeem(coins("1", 0), account: "a") == ["1": .granted(.consumable(quantity: 4))])
+        let prorated: [(String, JSONValue)] = [
+            ("revocationDate", 1_749_988_860_000), ("revocationType", "REFUND_PRORATED"),
+            ("revocationPercentage", 50_000),
+        ]
+        let half = try notification(.refund, coins("1", 60, prorated[0], prorated[1], prorated[2]))
+        let body = #"{"signedPayload":"\#(half)"}"#
+        #expect(try endpoint.follow(body) == ["a": ["1": .consumable(quantity: 2)]])
+        #expect(try endpoint.follow(body) == ["a": [:]])
+        let whole = try notification(
+            .refund, coins("1", 120, ("revocationDate", 1_749_988_920_000), ("revocationType", "REFUND_FULL")))
+        let revoked = try endpoint.follow(whole)["a"]?["1"]
+        #expect(revoked?.isGrantable == false)
+        let reversed = try notification(.refundReversed, coins("1", 180))
+        #expect(try endpoint.follow(reversed) == ["a": ["1": .consumable(quantity: 4)]])
+        // A renewal is a new transaction of the owner; a product that is not sold is no change.
+        let next = try notification(.didRenew, jws("2", ("originalTransactionId", "1")))
+        #expect(try endpoint.follow(next) == ["a": ["2": .owned]])
+        let unsold = try notification(.didRenew, jws("3", ("originalTransactionId", "1"), ("productId", "other")))
+        #expect(try endpoint.follow(unsold) == ["a": [:]])
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {
@@ -236,7 +312,6 @@ struct Ledger {
     @Test func `the article on granting purchases shows this code`() throws {
         let article = try Article("GrantingPurchases")
         #expect(article.code.count == 3)
-        // The first is one line of the README's.
-        #expect(try article.codeMissing(in: #filePath) == ["let entitlements = Entitlements([evidence], at: .now)"])
+        #expect(try article.codeMissing(in: #filePath) == [])
     }
 }

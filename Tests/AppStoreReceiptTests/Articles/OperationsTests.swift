@@ -1,12 +1,11 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-import SpanASN1
 import TestSupport
 import Testing
 
 // The code of the article Operations, word for word; the last test here compares them.
 
-func trustIncludingNewRoot(_ der: [UInt8]) throws(ASN1DecodingError) -> AppStoreTrust {
+func trustIncludingNewRoot(_ der: [UInt8]) throws -> AppStoreTrust {
     .roots(TrustAnchor.appleRoots + [try TrustAnchor(der: der)])
 }
 

@@ -18,7 +18,7 @@ struct Shop: Sendable {
         let receipt = try verifier.verifyReceipt(receiptData)
         var granted: [String] = []
         for item in receipt.entitlements(at: now).items where item.access.isGrantable {
-            if await grants.insert(item.transactionID, product: item.productID, account: account) {
+            if await grants.insert(item.purchase, account: account) {
                 granted.append(item.productID)
             }
         }
@@ -26,15 +26,16 @@ struct Shop: Sendable {
     }
 }
 
-/// In a database, use a table whose key is the transaction id.
+/// In a database, use two tables: one whose key is the original transaction id, and one whose key is the transaction id.
 actor GrantStore {
-    private var accounts: [String: String] = [:]
+    private var owners: [String: String] = [:]
+    private var granted: Set<String> = []
 
-    /// Records a grant. Returns `false` if the transaction was granted before, to any account.
-    func insert(_ transaction: String, product: String, account: String) -> Bool {
-        guard accounts[transaction] == nil else { return false }
-        accounts[transaction] = account
-        return true
+    /// Records a grant. Returns `false` if another account owns the original transaction, or if the transaction was granted before.
+    func insert(_ purchase: Purchase, account: String) -> Bool {
+        guard owners[purchase.originalTransactionID, default: account] == account else { return false }
+        owners[purchase.originalTransactionID] = account
+        return granted.insert(purchase.transactionID).inserted
     }
 }
 
@@ -202,16 +203,16 @@ struct VerifyInAWebBackendTests {
     }
 
     /// Requests to both endpoints, which must end alike.
-    private func post(_ texts: [String]) async throws -> [Outcome] {
+    private func post(_ texts: [String], by accounts: [String] = []) async throws -> [Outcome] {
         let (app, router) = (Application(), Router<AppRequestContext>())
         routes(app, try shop())
         addRoutes(to: router, try shop())
         let vapor = try #require(app.handlers["receipts"])
         let hummingbird = try #require(router.handlers["receipts"])
         var outcomes: [Outcome] = []
-        for text in texts {
+        for (index, text) in texts.enumerated() {
             let body = try JSONEncoder().encode(["receiptData": text])
-            let account = Account(id: "account")
+            let account = Account(id: accounts.isEmpty ? "account" : accounts[index])
             var outcome: Outcome
             do {
                 let response = try await vapor(.init(incoming: Incoming(body: body, account: account)))
@@ -236,6 +237,14 @@ struct VerifyInAWebBackendTests {
         let second = try receipt(
             .nonConsumable("pro", transactionID: "1"), .consumable("coins", transactionID: "2"))
         #expect(try await post([first, first, second]) == [.products(["pro"]), .products([]), .products(["coins"])])
+    }
+
+    @Test func `the account that brings an original transaction first owns what restores or renews it`() async throws {
+        var restored = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "2")
+        restored.originalTransactionID = "1"
+        let (first, second) = try (receipt(.nonConsumable("pro", transactionID: "1")), receipt(restored))
+        let outcomes = try await post([first, second, second], by: ["a", "b", "a"])
+        #expect(outcomes == [.products(["pro"]), .products([]), .products(["pro"])])
     }
 
     @Test func `an endpoint answers an error with the status that it deserves`() async throws {

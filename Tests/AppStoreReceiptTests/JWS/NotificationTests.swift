@@ -37,6 +37,31 @@ import Testing
         #expect(notification.appTransaction == nil)
     }
 
+    @Test func `the body that Apple posts is as good as the JWS in it`() throws {
+        let jws = try JWSBuilder.notification(.test, bundleID: Minted.bundleID).signed(by: authority)
+        let body = #" {"signedPayload": "\#(jws)"} "#
+        #expect(try verifier.verifyNotification(body) == verifier.verifyNotification(jws))
+        let request = try JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1000").signed(
+            by: authority)
+        let own = try Minted.verifier { $0.appAppleID = "1234567890" }
+        #expect(
+            try own.verifyRealtimeRequest(#"{"signedPayload":"\#(request)"}"#) == own.verifyRealtimeRequest(request))
+        for (wrong, code) in [
+            ("{}", "missing-receipt-data"), ("{", "invalid-json"), ("{\"signedPayload\":\"a\"}", "part-count"),
+        ] {
+            let error = #expect(throws: VerificationError.self) { try verifier.verifyNotification(wrong) }
+            #expect(error?.code == code && error?.category == .client)
+        }
+    }
+
+    @Test func `a JWS of another kind is refused with the kind that was expected`() throws {
+        for builder in [Minted.transaction, .appTransaction(bundleID: Minted.bundleID)] {
+            let error = try failure(builder)
+            #expect(error?.code == "missing-member" && error?.expected == "notification")
+            #expect(error?.description.contains(#"expected "notification""#) == true)
+        }
+    }
+
     @Test func `parts about another app or environment are refused`() throws {
         let renewal = try JWSBuilder.renewalInfo(
             productID: "pro", originalTransactionID: "1000", environment: .sandbox
