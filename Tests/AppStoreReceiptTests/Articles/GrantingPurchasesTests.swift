@@ -89,8 +89,8 @@ struct Ledger {
     mutating func update(_ account: String, at now: Instant) -> [String: Entitlements.Access] {
         var changes: [String: Entitlements.Access] = [:]
         for item in entitlements(of: account, at: now).items where granted[item.transactionID] != item.access {
-            let isSold = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
-            guard granted[item.transactionID] != nil || (item.access.isGrantable && isSold) else { continue }
+            let mayGrant = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
+            guard granted[item.transactionID] != nil || (item.access.isGrantable && mayGrant) else { continue }
             granted[item.transactionID] = item.access
             changes[item.transactionID] = item.access
         }
