@@ -42,14 +42,18 @@ package final class AccessTokens: Sendable {
     /// The answer to a request without the scope; `nil` if it has it.
     ///
     /// - Parameter authorization: The header `Authorization`.
-    func refusal(of authorization: String?, scope: TokenScope) -> Response? {
+    /// - Throws: An error if this host cannot compute a digest: the token may be a known one.
+    func refusal(of authorization: String?, scope: TokenScope) throws(LedgerError) -> Response? {
         let scheme = "bearer ".utf8
         // RFC 9110, 11.1: the name of a scheme has no case.
-        guard let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
-            zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 }),
-            let digest = try? SHA256Digest(of: Array(header.dropFirst(scheme.count))),
-            let allowed = scopes.withLock({ $0[digest] })
-        else {
+        var allowed: Set<TokenScope>?
+        if let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
+            zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 })
+        {
+            let digest = try SHA256Digest(of: Array(header.dropFirst(scheme.count)))
+            allowed = scopes.withLock { $0[digest] }
+        }
+        guard let allowed else {
             var response = Response(
                 status: 401, errorCode: "unauthorized", message: "a known token is required: Authorization: Bearer …")
             response.headers = [("WWW-Authenticate", "Bearer")]

@@ -37,7 +37,7 @@ package struct LedgerRoutes: Sendable {
         _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = []
     ) -> Route {
         Route(.only(method), path, execution: .queued, headers: ["Authorization"], queryItems: queryItems) { request in
-            tokens.refusal(of: request.header("Authorization"), scope: scope) ?? answer { try handler(request) }
+            answer { try tokens.refusal(of: request.header("Authorization"), scope: scope) ?? handler(request) }
         }
     }
 

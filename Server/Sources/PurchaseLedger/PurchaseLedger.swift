@@ -34,12 +34,6 @@ public final class PurchaseLedger: Sendable {
     /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
     public func completeFile() throws(LedgerError) { try store.completeFile() }
 
-    /// Checks that the database answers.
-    public func check() throws(LedgerError) {
-        try store.read { (connection) throws(LedgerError) in _ = try connection.run("SELECT version FROM ledger_schema")
-        }
-    }
-
     // MARK: Evidence
 
     /// Redeems all purchases of evidence for an account.
