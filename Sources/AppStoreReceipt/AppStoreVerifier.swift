@@ -30,8 +30,8 @@ public final class AppStoreVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - bundleID: The bundle id of the app.
-    ///   - appAppleID: The Apple id of the app, such as `1234567890`. Pass it to check notifications, and to accept real-time requests, which have
-    ///     no bundle id.
+    ///   - appAppleID: The Apple id of the app, such as `1234567890`. It is compared where evidence has one, in notifications and app transactions, and
+    ///     real-time requests require it: they have no bundle id.
     ///   - environments: The environments to accept.
     ///   - trust: The certificates to trust; by default Apple's.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
