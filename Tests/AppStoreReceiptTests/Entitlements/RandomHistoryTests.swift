@@ -120,9 +120,10 @@ private struct Model {
 
     func code(of index: Int, at day: Double) -> String {
         let entry = entries[restored[index] ?? index]
-        if let end = entry.end, end.day <= day { return end.code }
-        if let end = entry.transaction.end, end <= day { return "expired" }
-        if day + 5 / 1440.0 < entry.transaction.start { return "not-yet" }
+        let date = TestSupport.day(day)
+        if let end = entry.end, TestSupport.day(end.day) <= date { return end.code }
+        if let end = entry.transaction.end, TestSupport.day(end) <= date { return "expired" }
+        if date.advanced(by: .seconds(300)) < TestSupport.day(entry.transaction.start) { return "not-yet" }
         switch entry.transaction.type {
         case .consumable?: return "consumable"
         case .nonConsumable?: return "owned"
