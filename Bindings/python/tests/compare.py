@@ -9,22 +9,11 @@ from pathlib import Path
 
 import apple_purchase_receipt_verifier as other_package
 import appstorereceipt
+from timing import least
 
 corpus = Path(sys.argv[1])
 ours = appstorereceipt.Verifier(environments=["production", "sandbox"])
 other = other_package.Verifier(other_package.Config())
-
-
-def least(call, evidence):
-    """The least time of a call in microseconds."""
-    call(evidence)
-    times = []
-    for _ in range(15):
-        start = time.perf_counter()
-        for _ in range(10):
-            call(evidence)
-        times.append((time.perf_counter() - start) / 10)
-    return min(times) * 1e6
 
 
 def our_verdict(text):

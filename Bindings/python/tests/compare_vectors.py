@@ -7,7 +7,6 @@ a difference between this package and the stored verdicts is a failure."""
 import base64
 import json
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import apple_purchase_receipt_verifier as aprv
 import appstorereceipt
 from appstoreserverlibrary.models.Environment import Environment
 from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier
+from timing import least
 
 vectors = Path(sys.argv[1])
 
@@ -111,18 +111,6 @@ def compare(package, title, file, root):
     for vector in refused:
         print(f"  refuses {vector['file']}")
     return accepted + refused
-
-
-def least(call, evidence):
-    """The least time of a call in microseconds."""
-    call(evidence)
-    times = []
-    for _ in range(15):
-        start = time.perf_counter()
-        for _ in range(10):
-            call(evidence)
-        times.append((time.perf_counter() - start) / 10)
-    return min(times) * 1e6
 
 
 failed = False

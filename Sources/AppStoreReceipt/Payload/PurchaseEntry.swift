@@ -12,6 +12,8 @@ struct PurchaseEntry: AttributeValues, Sendable {
     @inline(__always)
     init(record: ByteRange) { self.record = record }
 
+    // Inlined, as is `number(_:)`: for an attribute that the caller names, its place and bit are constants.
+    @inline(__always)
     func bits(_ type: AttributeType) -> UInt64? {
         guard let field = PurchaseField(type), present & field.bit != 0 else { return nil }
         return self[field]

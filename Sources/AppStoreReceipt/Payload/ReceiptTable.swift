@@ -29,6 +29,7 @@ extension AttributeValues {
     func has(_ type: AttributeType) -> Bool { bits(type) != nil }
 
     /// An integer; a date in milliseconds since 1970; 0 or 1 for a flag.
+    @inline(__always)
     func number(_ type: AttributeType) -> Int64? { bits(type).map { Int64(bitPattern: $0) } }
 
     /// A date.
