@@ -31,6 +31,8 @@ import StrictText
 ///   therefore the date of an upgrade, and not of a refund.
 /// - A prorated refund takes its part of a consumable's quantity
 ///   ([`revocationPercentage`](https://developer.apple.com/documentation/storekit/transaction/revocationpercentage)).
+///   The facts of a revocation count together: after a prorated refund, a revocation that was signed later without a type or percentage is of the whole. A receipt
+///   contains the date of a revocation, but neither its type nor its percentage, so a later receipt with the same date leaves them as they are.
 /// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate`
 ///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
 ///   A price increase without consent

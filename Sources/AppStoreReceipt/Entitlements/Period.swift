@@ -128,11 +128,18 @@ extension Purchase {
     /// The date of the revocation; `distantPast` if the date is not known.
     fileprivate var revocation: Instant? { isRevoked == true ? revocationDate ?? .distantPast : nil }
 
-    /// What a prorated refund leaves of the quantity, to the nearest whole; `nil` if the whole was refunded.
-    fileprivate var remainingQuantity: Int? {
+    /// The part that Apple revoked, in thousandths of a percent; `nil` if the purchase is not revoked.
+    var revokedPart: Int64? {
+        guard isRevoked == true else { return nil }
         guard revocationType == nil || revocationType == .proratedRefund, let revocationPercentage,
             0..<100_000 ~= revocationPercentage
-        else { return nil }
-        return Int((Int128(quantity) * Int128(100_000 - revocationPercentage) + 50_000) / 100_000)
+        else { return 100_000 }
+        return revocationPercentage
+    }
+
+    /// What a prorated refund leaves of the quantity, to the nearest whole; `nil` if the whole was refunded.
+    fileprivate var remainingQuantity: Int? {
+        guard let revokedPart, revokedPart < 100_000 else { return nil }
+        return Int((Int128(quantity) * Int128(100_000 - revokedPart) + 50_000) / 100_000)
     }
 }

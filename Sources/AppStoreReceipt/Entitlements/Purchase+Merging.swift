@@ -16,12 +16,13 @@ extension Purchase {
         [transactionID, bundleID ?? "", environment?.rawValue ?? ""].flatMap { Array($0.utf8) + [0] }
     }
 
-    /// Orders what was signed by its date. What was signed together is ordered so that a revocation, an upgrade and the larger values count.
+    /// Orders what was signed by its date. What was signed together is ordered so that a revocation, the larger part of
+    /// two, an upgrade and the larger values count.
     func isSignedBefore(_ other: Purchase) -> Bool {
         guard signedDate == other.signedDate else { return signedDate < other.signedDate }
-        func flags(_ purchase: Purchase) -> (Int, Int, Instant, Instant) {
+        func flags(_ purchase: Purchase) -> (Int64, Int, Instant, Instant) {
             (
-                purchase.isRevoked == true ? 1 : 0, purchase.isUpgraded == true ? 1 : 0,
+                purchase.revokedPart ?? -1, purchase.isUpgraded == true ? 1 : 0,
                 purchase.expiresDate ?? .distantPast, purchase.purchaseDate
             )
         }
@@ -69,16 +70,24 @@ extension Purchase {
             isRevoked = false
             (revocationDate, revocationReason, revocationType, revocationPercentage) = (nil, nil, nil, nil)
         } else if later.isRevoked == true {
+            if isRevoked == true, later.revocationDate == revocationDate, !later.saysRevokedPart {
+                // The same revocation, from a receipt.
+                revocationReason = later.revocationReason ?? revocationReason
+            } else {
+                (revocationDate, revocationReason) = (later.revocationDate, later.revocationReason)
+                (revocationType, revocationPercentage) = (later.revocationType, later.revocationPercentage)
+            }
             isRevoked = true
-            revocationDate = later.revocationDate ?? revocationDate
-            revocationReason = later.revocationReason ?? revocationReason
-            revocationType = later.revocationType ?? revocationType
-            revocationPercentage = later.revocationPercentage ?? revocationPercentage
         }
         isUpgraded = later.isUpgraded ?? isUpgraded
         ownershipType = later.ownershipType ?? ownershipType
         appAccountToken = later.appAccountToken ?? appAccountToken
     }
+}
+
+extension Purchase {
+    /// Whether the evidence would say that only a part was revoked. A receipt, which does not say whether the purchase was upgraded either, would not.
+    private var saysRevokedPart: Bool { isUpgraded != nil || revocationType != nil || revocationPercentage != nil }
 }
 
 extension PurchaseOffer {

@@ -150,6 +150,36 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
     }()
 }
 
+/// What Apple signs after a prorated refund of half of a quantity of four on day 3.
+struct LaterRevocation: CustomTestStringConvertible, Sendable {
+    let name: String
+    var isReceipt = false
+    var isNotification = false
+    var day: Double? = 3
+    var type: String?
+    var percentage: Int64?
+    let expected: Entitlements.Access
+    var testDescription: String { name }
+
+    static let all: [LaterRevocation] = [
+        .init(name: "a transaction without a type or percentage", expected: .revoked(at: TestSupport.day(3))),
+        .init(name: "a notification of it", isNotification: true, expected: .revoked(at: TestSupport.day(3))),
+        .init(
+            name: "a transaction of another date without them", day: 5, expected: .revoked(at: TestSupport.day(5))),
+        .init(name: "a full refund", day: 5, type: "REFUND_FULL", expected: .revoked(at: TestSupport.day(5))),
+        .init(name: "the end of sharing", type: "FAMILY_REVOKE", expected: .revoked(at: TestSupport.day(3))),
+        .init(
+            name: "another part", day: 5, type: "REFUND_PRORATED", percentage: 75_000,
+            expected: .consumable(quantity: 1)),
+        .init(name: "a part without a type", percentage: 25_000, expected: .consumable(quantity: 3)),
+        .init(name: "a reversal", day: nil, expected: .consumable(quantity: 4)),
+        .init(name: "a receipt with the same date", isReceipt: true, expected: .consumable(quantity: 2)),
+        .init(
+            name: "a receipt with another date", isReceipt: true, day: 5, expected: .revoked(at: TestSupport.day(5))),
+        .init(name: "a receipt without a cancellation", isReceipt: true, day: nil, expected: .consumable(quantity: 4)),
+    ]
+}
+
 @Suite struct EntitlementsTests {
     @Test(arguments: AccessCase.all, EvidenceSource.allCases)
     func `all evidence and all queries agree about every transaction`(test: AccessCase, source: EvidenceSource) throws {
@@ -261,6 +291,51 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
         for (purchases, code) in [([bought, refunded], "revoked"), ([bought, refunded, reversed], "owned")] {
             for order in permutations(purchases) {
                 #expect(Entitlements(trustingStored: order, at: day(6)).codes == ["1": code])
+            }
+        }
+    }
+
+    /// Half of four was refunded on day 3, which Apple signed on day 3. What is signed on day 6, and what is left then.
+    @Test(arguments: LaterRevocation.all)
+    func `the facts of a revocation count together, as they were signed last`(later: LaterRevocation) throws {
+        var half = Transaction.consumable("1", 0, quantity: 4, revoked: 3, percentage: 50_000)
+        let bought = VerifiedEvidence.transaction(
+            try Minted.verifier().verifyTransaction(
+                Minted.jws(Transaction.consumable("1", 0, quantity: 4).jws(signed: 1))))
+        let prorated = VerifiedEvidence.transaction(
+            try Minted.verifier().verifyTransaction(Minted.jws(half.jws(signed: 3))))
+        half.revoked = later.day
+        let evidence: VerifiedEvidence
+        if later.isReceipt {
+            var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [half.record])
+            builder.creationDate = day(6)
+            evidence = .receipt(try Minted.verified(builder))
+        } else {
+            var builder = half.jws(signed: 6)
+            builder.payload["revocationType"] = later.type.map { .string($0) }
+            builder.payload["revocationPercentage"] = later.percentage.map { .integer($0) }
+            let signed = try Minted.jws(builder)
+            evidence =
+                later.isNotification
+                ? try Minted.verifier().verify(
+                    Minted.jws(.notification(.refund, bundleID: Minted.bundleID, transaction: signed)))
+                : .transaction(try Minted.verifier().verifyTransaction(signed))
+        }
+        for order in permutations([bought, prorated, evidence]) {
+            #expect(Entitlements(order, at: day(7)).items.map(\.access) == [later.expected], "\(later)")
+        }
+    }
+
+    @Test func `of revocations that were signed together, the one of the larger part counts`() throws {
+        func purchase(_ percentage: Int64?) throws -> Purchase {
+            try Transaction.consumable("1", 0, quantity: 4, revoked: 3, percentage: percentage).purchase(signed: 3)
+        }
+        for (parts, expected) in [
+            ([25_000, 75_000], .consumable(quantity: 1)), ([25_000, 9_000], .consumable(quantity: 3)),
+            ([50_000, nil], .revoked(at: day(3))), ([50_000, 100_000], .revoked(at: day(3))),
+        ] as [([Int64?], Entitlements.Access)] {
+            for order in permutations(try parts.map(purchase)) {
+                #expect(Entitlements(trustingStored: order, at: day(4)).items.map(\.access) == [expected])
             }
         }
     }
