@@ -6,11 +6,14 @@ final class SQLiteConnection: SQLConnection {
     let dialect = SQLDialect.sqlite
     private let handle: OpaquePointer
     private var statements: [String: OpaquePointer] = unsafe [:]
+    /// The files that this connection has open, by their paths.
+    private var files: [(path: String, identity: FileIdentity?)] = []
 
-    init(path: String) throws(LedgerError) {
+    /// - Parameter identity: The file to which the path must lead.
+    init(path: String, _ identity: FileIdentity?) throws(LedgerError) {
         var handle: OpaquePointer?
-        // The pool gives a connection to one thread at a time.
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
         guard result == SQLITE_OK, let opened = unsafe handle else {
             let message = unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
@@ -25,6 +28,17 @@ final class SQLiteConnection: SQLConnection {
         ] {
             try run(pragma)
         }
+        // A read opens the log and its index.
+        try run("SELECT 1 FROM sqlite_schema LIMIT 1")
+        files.append((path, identity))
+        // They are beside the file itself, also where the path is a symbolic link.
+        if let file = unsafe sqlite3_db_filename(opened, "main") {
+            for suffix in ["-wal", "-shm"] {
+                let path = unsafe String(cString: file) + suffix
+                files.append((path, FileIdentity(path: path)))
+            }
+        }
+        try checkFiles()
     }
 
     deinit {
@@ -34,6 +48,18 @@ final class SQLiteConnection: SQLConnection {
 
     /// Whether no transaction is open. Some errors, such as a full disk, end one.
     var isIdle: Bool { unsafe sqlite3_get_autocommit(handle) != 0 }
+
+    /// Throws an error if a file was deleted or replaced since it was opened: nobody finds what was written to it.
+    func checkFiles() throws(LedgerError) {
+        for (path, identity) in files {
+            guard let identity, FileIdentity(path: path) == identity else {
+                throw LedgerError(
+                    .storeUnavailable,
+                    "\(path) was deleted or replaced while the ledger was open; restart the program to use what is there now"
+                )
+            }
+        }
+    }
 
     func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow] {
         let prepared = try unsafe prepare(statement)
