@@ -185,6 +185,8 @@ extension JSONWriter {
         string(outcome.transactionID)
         name("original_transaction_id")
         string(outcome.originalTransactionID)
+        name("granted_as")
+        if let grantedAs = outcome.grantedAs { string(grantedAs) } else { null() }
         name("product_id")
         string(outcome.productID)
         name("outcome")

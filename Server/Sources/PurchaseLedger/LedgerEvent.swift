@@ -25,7 +25,7 @@ struct LedgerEvent: Codable, Sendable {
     /// The same each time the event is delivered.
     let id: String
     let account: String
-    /// Counts the events of the account from 1, without gaps: what is told with a greater number is newer.
+    /// Greater than the numbers of everything that the backend was told before: what is told with a greater number is newer.
     var sequence: Int64 = 0
     let kind: Kind
     let cause: Cause
@@ -80,24 +80,12 @@ struct LedgerEvent: Codable, Sendable {
 }
 
 extension SQLConnection {
-    /// The number of events that an account has had.
-    func eventCount(of account: String) throws(LedgerError) -> Int64 {
-        let rows = try run("SELECT events FROM accounts WHERE account = $1", [.text(account)])
-        return try rows.first?.integer(0) ?? 0
-    }
-
     /// Numbers events and writes them to the outbox, in the transaction that they are about.
     func post(_ events: [LedgerEvent], at now: Instant) throws(LedgerError) {
         let accounts = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }
         // Accounts are locked in one order, after all families.
         for (account, events) in accounts.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
-            let rows = try run(
-                """
-                INSERT INTO accounts VALUES ($1, $2)
-                ON CONFLICT (account) DO UPDATE SET events = accounts.events + $2 RETURNING events
-                """, [.text(account), .integer(Int64(events.count))])
-            guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
-            let first = try row.integer(0) - Int64(events.count) + 1
+            let first = try takeSequences(Int64(events.count), of: account, at: now)
             for (offset, event) in events.enumerated() {
                 var event = event
                 event.sequence = first + Int64(offset)

@@ -117,14 +117,13 @@ struct LedgerTransaction {
     private func outcome(
         of purchase: Purchase, _ keys: PurchaseKeys?, _ claim: Claim
     ) -> TransactionOutcome {
-        func answer(_ outcome: Outcome, _ item: Entitlements.Item?, _ quantity: Int64 = 0) -> TransactionOutcome {
-            // What another account has is not told.
-            let isOwn = outcome == .granted || outcome == .alreadyYours
-            return TransactionOutcome(
+        // What another account has is not told.
+        func answer(_ outcome: Outcome, _ item: Entitlements.Item?, _ own: Grant? = nil) -> TransactionOutcome {
+            TransactionOutcome(
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
-                productID: purchase.productID, bundleID: purchase.bundleID, environment: purchase.environment,
-                outcome: outcome, access: item.map { "\($0.access.code)" }, quantity: isOwn ? quantity : 0,
-                until: item?.until)
+                grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
+                bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
+                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, until: item?.until)
         }
         guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {
             return answer(.undetermined, nil)
@@ -132,9 +131,11 @@ struct LedgerTransaction {
         let existing = existingGrants(of: groups[index])
         if !existing.isEmpty {
             let own = existing.filter { $0.account.hasSameBytes(as: claim.account) }
-            guard let quantity = own.map(\.quantity).max() else { return answer(.belongsToAnother, item) }
-            if granted.contains(keys.transaction) { return answer(.granted, item, quantity) }
-            return answer(quantity > 0 ? .alreadyYours : .revoked, item, quantity)
+            // There are several if it became known later that they are of one purchase.
+            let grant = own.first { $0.transaction == keys.transaction } ?? own.first { $0.quantity > 0 } ?? own.first
+            guard let grant else { return answer(.belongsToAnother, item) }
+            if granted.contains(keys.transaction) { return answer(.granted, item, grant) }
+            return answer(grant.quantity > 0 ? .alreadyYours : .revoked, item, grant)
         }
         if let owner = families[keys.transaction]?.account, !owner.hasSameBytes(as: claim.account) {
             return answer(.belongsToAnother, item)

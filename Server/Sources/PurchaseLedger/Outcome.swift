@@ -39,6 +39,10 @@ public struct TransactionOutcome: Sendable, Codable {
     public let transactionID: String
     /// The identifier of the first transaction of the purchase, as the evidence has it.
     public let originalTransactionID: String
+    /// The identifier of the transaction under which the account was granted the purchase; `nil` if the account has no grant of it.
+    ///
+    /// It differs from ``transactionID`` if the evidence has a restored copy of what was granted. Events name the same transaction.
+    public let grantedAs: String?
     /// The product's identifier.
     public let productID: String
     /// The app's bundle id.
@@ -50,7 +54,7 @@ public struct TransactionOutcome: Sendable, Codable {
     /// The access that the purchase gave when the request was answered, such as `active`, by ``AppStoreReceipt/Entitlements/Access-swift.enum/code``; `nil` if it was
     /// not decided.
     public let access: String?
-    /// What the account has of the purchase: the quantity of a consumable, or 1; 0 if it has nothing.
+    /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
     public let quantity: Int64
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
@@ -61,6 +65,7 @@ public struct TransactionOutcome: Sendable, Codable {
     private enum CodingKeys: String, CodingKey {
         case transactionID = "transaction_id"
         case originalTransactionID = "original_transaction_id"
+        case grantedAs = "granted_as"
         case productID = "product_id"
         case bundleID = "bundle_id"
         case environment, outcome, access, quantity, until
@@ -71,9 +76,9 @@ public struct TransactionOutcome: Sendable, Codable {
 public struct Redemption: Sendable {
     /// One outcome for each transaction, in the order of the evidence.
     public let outcomes: [TransactionOutcome]
-    /// The number of events that the account had when this was decided.
+    /// The number by which a backend sees what is older: of what it was told about a grant, by answers and events, the greatest number counts.
     ///
-    /// A quantity replaces what was told with a smaller number, by another answer or an event, and never what was told with a greater one.
+    /// It is that of the account's last event, or the ledger's floor: see ``PurchaseLedger``.
     public let sequence: Int64
     /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
     public let isRepeated: Bool

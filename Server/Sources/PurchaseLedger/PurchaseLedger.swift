@@ -6,6 +6,9 @@ public import SpanASN1
 /// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL database, or one file. What a
 /// method recorded is durable when it returns.
 ///
+/// What it tells has a number, `sequence`: that of events grows, and is at least the milliseconds since 1970. Opening a ledger raises the numbers of all accounts, so that what is told after a
+/// back-up was restored is newer than what was told before.
+///
 /// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has authenticated.
 public final class PurchaseLedger: Sendable {
     /// What the ledger grants.
@@ -23,10 +26,13 @@ public final class PurchaseLedger: Sendable {
         try self.init(LedgerLocation(location).open(), policy)
     }
 
-    init(_ store: any LedgerStore, _ policy: LedgerPolicy) throws(LedgerError) {
+    init(_ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant = .now) throws(LedgerError) {
         self.store = store
         self.policy = policy
         wasCreated = try Schema.migrate(store)
+        try store.write { (connection) throws(LedgerError) in
+            try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
+        }
     }
 
     /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
@@ -64,7 +70,7 @@ public final class PurchaseLedger: Sendable {
             var transaction = try LedgerTransaction(
                 recording: purchases, renewals, policy, connection, .redeem, at: now)
             let redemption = Redemption(
-                outcomes: try transaction.redeem(claim), sequence: try connection.eventCount(of: account),
+                outcomes: try transaction.redeem(claim), sequence: try connection.sequence(of: account),
                 isRepeated: false)
             try request?.record(redemption, connection, at: now)
             return redemption

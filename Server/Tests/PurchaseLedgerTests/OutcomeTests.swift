@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
-import PurchaseLedger
+@testable import PurchaseLedger
 import Testing
 
 /// One purchase that an account brings, and what it is told.
@@ -76,6 +76,19 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
     ]
 }
 
+/// A purchase that can be restored under another transaction id.
+struct RestoredCase: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let purchase: @Sendable (inout PurchaseHistory) -> PurchaseHistory.Transaction
+
+    static let all: [RestoredCase] = [
+        RestoredCase(testDescription: "a non-consumable", purchase: { $0.buyNonConsumable("pro", at: day(0)) }),
+        RestoredCase(
+            testDescription: "a period, by its web order line item",
+            purchase: { $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod }),
+    ]
+}
+
 @Suite struct OutcomeTests {
     static let policy: LedgerPolicy = {
         var policy = LedgerPolicy()
@@ -143,15 +156,17 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
                 try ledger.redeem(evidence, for: "anna", idempotencyKey: key, at: day(1))
             }
             let first = try redeem("key")
-            #expect(first.sequence == 1 && first.outcomes.map(\.quantity) == [3])
+            #expect(first.outcomes.map(\.quantity) == [3])
             history.refund(coins, at: day(0.5))
             for notification in try history.verifiedNotifications(through: day(1)) { try ledger.record(notification) }
-            #expect(try ledger.events().count == 2)
+            let sequences = try ledger.events().map(\.sequence)
+            #expect(sequences.count == 2 && sequences[0] == first.sequence && sequences[1] > first.sequence)
             // The recorded answer has the old quantity, and says so.
             let repeated = try redeem("key")
-            #expect(repeated.isRepeated && repeated.sequence == 1 && repeated.outcomes.map(\.quantity) == [3])
+            #expect(repeated.isRepeated && repeated.sequence == first.sequence)
+            #expect(repeated.outcomes.map(\.quantity) == [3])
             let today = try redeem(nil)
-            #expect(today.sequence == 2 && today.outcomes.map(\.quantity) == [0])
+            #expect(today.sequence == sequences[1] && today.outcomes.map(\.quantity) == [0])
         }
     }
 
@@ -198,6 +213,65 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
                 let evidence = try history.evidence(transaction, signedAt: day(4))
                 #expect(
                     try ledger.outcomes(evidence, for: "anna", at: day(4)) == [index == 0 ? .granted : .alreadyYours])
+            }
+        }
+    }
+
+    @Test(arguments: RestoredCase.all, Place.available)
+    func `a restored copy is told under the transaction that was granted`(
+        _ row: RestoredCase, _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let original = row.purchase(&history)
+            let id = original.transactionID
+            let copy = history.restore(original, at: day(1))
+            func redeem(_ transaction: PurchaseHistory.Transaction, _ account: String) throws -> TransactionOutcome {
+                let evidence = try history.evidence(transaction, signedAt: day(2))
+                return try #require(ledger.redeem(evidence, for: account, at: day(2)).outcomes.first)
+            }
+            #expect(try redeem(original, "anna").grantedAs == id)
+            let restored = try redeem(copy, "anna")
+            #expect(restored.transactionID == copy.transactionID && restored.grantedAs == id)
+            #expect(restored.outcome == .alreadyYours && restored.quantity == 1)
+            let other = try redeem(copy, "ben")
+            #expect(other.outcome == .belongsToAnother && other.grantedAs == nil && other.quantity == 0)
+            try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(2))
+            #expect(try redeem(copy, "anna").grantedAs == nil)
+            #expect(try redeem(copy, "ben").grantedAs == id)
+            history.refund(original, at: day(1.5))
+            for notification in try history.verifiedNotifications(through: day(2)) {
+                try ledger.record(notification, at: day(2))
+            }
+            let refunded = try redeem(copy, "ben")
+            #expect(refunded.outcome == .revoked && refunded.grantedAs == id && refunded.quantity == 0)
+            // Every event names the transaction that the answers named.
+            #expect(try ledger.events().map(\.transactionID) == [id, id, id, id])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of several grants of a purchase, an answer names that of its transaction`(_ place: Place) throws {
+        func transaction(_ id: String, lineItem: String?) throws -> VerifiedEvidence {
+            var builder = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: "monthly", transactionID: id, signedDate: day(1))
+            builder.productType = .autoRenewableSubscription
+            builder.originalTransactionID = "1"
+            builder.purchaseDate = day(0)
+            builder.expiresDate = day(30)
+            builder.webOrderLineItemID = lineItem
+            return try Minted.evidence(builder)
+        }
+        try place.withLedger { ledger in
+            // Without a line item, nothing says that the two are one period.
+            for id in ["1", "2"] {
+                let evidence = try transaction(id, lineItem: nil)
+                #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            }
+            for (id, grant) in [("1", "1"), ("2", "2"), ("3", "1")] {
+                let evidence = try transaction(id, lineItem: "900")
+                let outcome = try #require(ledger.redeem(evidence, for: "anna", at: day(1)).outcomes.first)
+                #expect(outcome.outcome == .alreadyYours && outcome.grantedAs == grant && outcome.quantity == 1)
             }
         }
     }

@@ -3,7 +3,7 @@
 /// `LEDGER.md` describes them. Texts are compared byte for byte, also where the database has a locale.
 enum Schema {
     /// The statements that make each version from the one before.
-    static func versions(_ dialect: SQLDialect) -> [[String]] { [first(dialect)] }
+    static func versions(_ dialect: SQLDialect) -> [[String]] { [first(dialect), second(dialect)] }
 
     /// Makes or changes the tables, in one transaction.
     ///
@@ -91,6 +91,16 @@ enum Schema {
             "CREATE INDEX outbox_pending ON outbox (account, sequence) WHERE state = 'pending'",
             "CREATE INDEX outbox_dead ON outbox (made_at) WHERE state = 'dead'",
             "CREATE INDEX outbox_by_age ON outbox (made_at)",
+        ]
+    }
+
+    private static func second(_ dialect: SQLDialect) -> [String] {
+        [
+            // The number of the last event of each account, which no longer counts them.
+            "ALTER TABLE accounts RENAME COLUMN events TO last_sequence",
+            // One row: what is told from now on has a greater number.
+            "CREATE TABLE sequence_floor (floor BIGINT NOT NULL)",
+            "INSERT INTO sequence_floor VALUES (0)",
         ]
     }
 }

@@ -1,0 +1,41 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// The numbers by which a backend sees what is older, of whatever order its messages arrive in.
+///
+/// An event has a greater number than the account's last one, than the floor, and at least the milliseconds since 1970. An answer has the number of the account's last event, or the floor
+/// if that is greater. The floor is raised when a ledger is opened, so that what is told after a back-up was restored is newer than all that was told before, and when an account is
+/// forgotten, so that the account can return.
+extension SQLConnection {
+    /// Raises the floor above what it was, and to at least a number.
+    func raiseSequenceFloor(to number: Int64) throws(LedgerError) {
+        try run(
+            "UPDATE sequence_floor SET floor = CASE WHEN floor >= $1 THEN floor + 1 ELSE $1 END", [.integer(number)])
+    }
+
+    /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event that changes what the answer says has a greater number.
+    func sequence(of account: String) throws(LedgerError) -> Int64 {
+        let rows = try run(
+            "SELECT floor, (SELECT last_sequence FROM accounts WHERE account = $1) FROM sequence_floor",
+            [.text(account)])
+        guard let row = rows.first else { throw LedgerError(.storeFailed, "the table sequence_floor is empty") }
+        let floor = try row.integer(0)
+        if case .null = row.values[1] { return floor }
+        return max(floor, try row.integer(1))
+    }
+
+    /// Takes numbers that follow each other for events of an account, and returns the first. The account stays locked until the end of the transaction.
+    func takeSequences(_ count: Int64, of account: String, at now: Instant) throws(LedgerError) -> Int64 {
+        let rows = try run(
+            """
+            INSERT INTO accounts VALUES (
+                $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1)
+            ON CONFLICT (account) DO UPDATE SET last_sequence =
+                CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence
+                THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END
+            RETURNING last_sequence
+            """, [.text(account), SQLValue(now), .integer(count)])
+        guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
+        return try row.integer(0) - count + 1
+    }
+}
