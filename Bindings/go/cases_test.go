@@ -82,6 +82,20 @@ func (c *sharedCase) options(t testing.TB) []Option {
 	return options
 }
 
+// compare compares the decisions with the members of the JSON.
+func (c *sharedCase) compare(t *testing.T, found *Entitlements) {
+	var expected struct{ Items []map[string]any }
+	if err := json.Unmarshal(found.JSON, &expected); err != nil || len(found.Items) != len(expected.Items) {
+		t.Fatal(err, len(found.Items), len(expected.Items))
+	}
+	for i, item := range expected.Items {
+		decision := []any{found.Items[i].ProductID, found.Items[i].GivesAccess, found.Items[i].Grantable}
+		if !reflect.DeepEqual(decision, []any{item["product_id"], item["gives_access"], item["grantable"]}) {
+			t.Error(decision, item)
+		}
+	}
+}
+
 func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) {
 	verifier, err := NewVerifier(c.options(t)...)
 	if err != nil || c.Call == "new" {
@@ -97,6 +111,7 @@ func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) 
 		if err != nil {
 			return nil, 0, err
 		}
+		c.compare(t, entitlements)
 		return entitlements.JSON, 0, entitlements.Err
 	case "answer":
 		answer := verifier.Answer(evidence[0], c.LatestReceiptInfo)

@@ -117,17 +117,14 @@ type Entitlement struct {
 	TransactionID         string `json:"transaction_id"`
 	OriginalTransactionID string `json:"original_transaction_id"`
 	ProductID             string `json:"product_id"`
-	Access                string
+	Access                string // "active", "owned", "consumable", or the reason it gives no access
+	GivesAccess           bool   `json:"gives_access"` // whether the product may be used at the date; a consumable gives no access that lasts
+	Grantable             bool   // whether it can be granted, once: it gives access, or is a consumable with a quantity of at least 1
 	Until                 *time.Time
 	Quantity              int64
 	PurchaseDate          *time.Time `json:"purchase_date"`
 	ExpiresDate           *time.Time `json:"expires_date"`
 	AppAccountToken       string     `json:"app_account_token"`
-}
-
-// GivesAccess says whether the transaction gives access.
-func (e Entitlement) GivesAccess() bool {
-	return e.Access == "active" || e.Access == "owned" || e.Access == "consumable"
 }
 
 // Refusal is a piece of evidence that was refused, by its place among those that were passed.

@@ -83,8 +83,10 @@ export interface Entitlement {
   access:
     | 'active' | 'owned' | 'consumable' | 'not-yet' | 'expired' | 'revoked' | 'upgraded' | 'length-unknown'
     | 'undetermined';
-  /** Whether `access` is `active`, `owned` or `consumable`. */
+  /** Whether the product may be used at the date: `access` is `active` or `owned`. A consumable gives no access that lasts. */
   givesAccess: boolean;
+  /** Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1. */
+  grantable: boolean;
   until: Date | null;
   quantity: number;
   purchaseDate?: Date;

@@ -7,7 +7,6 @@ const VERIFIED = 0, REFUSED = 1, CONFIGURATION = 3, USAGE = 4, DECODED = 5;
 const FORMS = { full: 0, brief: 1 }, NO_JSON = 2, LATEST_RECEIPT_INFO = 16;
 const NOW = 2n ** 63n - 1n;
 const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
-const GIVES_ACCESS = ['active', 'owned', 'consumable'];
 
 const NOTHING = Buffer.alloc(0);
 const bytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
@@ -81,7 +80,7 @@ const results = {
     const { at, items, refused } = JSON.parse(json);
     return {
       at: new Date(at),
-      items: items.map((item) => ({ ...record(item), givesAccess: GIVES_ACCESS.includes(item.access) })),
+      items: items.map(record),
       refused: refused.map(({ index, error: { code, category, message } }) => ({ index, code, category, message })),
       json,
       error: errorOf(outcome),

@@ -41,7 +41,9 @@ async function result(test, suffix) {
     case 'entitlements': {
       const found = await verifier['entitlements' + suffix](evidence, test.date);
       const { items, refused } = JSON.parse(found.json);
-      assert.deepStrictEqual(found.items.map((i) => i.productId), items.map((i) => i.product_id), test.name);
+      assert.deepStrictEqual(
+        found.items.map((i) => [i.productId, i.givesAccess, i.grantable]),
+        items.map((i) => [i.product_id, i.gives_access, i.grantable]), test.name);
       assert.deepStrictEqual(found.refused.map((r) => [r.index, r.message]), refused.map((r) => [r.index, r.error.message]));
       return found;
     }

@@ -9,7 +9,7 @@ async function redeem(body: Uint8Array) {
     const expires: number = evidence.trust.signerExpires.getTime();
     const answer: Answer = verifier.answer(body, { latestReceiptInfo: true });
     const yes: boolean = await verifier.acceptsAsync(body);
-    return [items.filter((item) => item.givesAccess).map((item) => item.productId), refused[0]?.index, expires, answer.json, yes, decodeUnverified(body), version, verifier.counts.verified];
+    return [items.filter((item) => item.grantable && !item.givesAccess).map((item) => item.productId), refused[0]?.index, expires, answer.json, yes, decodeUnverified(body), version, verifier.counts.verified];
   } catch (error) {
     if (!(error instanceof VerificationError)) throw error;
     return { status: error.httpStatus, advice: error.advice, code: error.code };

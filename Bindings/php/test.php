@@ -57,7 +57,9 @@ function run_case(array $case): array
         case 'entitlements':
             $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
             $expected = json_decode($entitlements->json, true);
-            same(array_column($expected['items'], 'product_id'), array_map(fn ($i) => $i->productId, $entitlements->items), $case['name']);
+            same(
+                array_map(fn ($i) => [$i['product_id'], $i['gives_access'], $i['grantable']], $expected['items']),
+                array_map(fn ($i) => [$i->productId, $i->givesAccess, $i->grantable], $entitlements->items), $case['name']);
             same(array_column($expected['refused'], 'index'), array_map(fn ($r) => $r->index, $entitlements->refused), $case['name']);
             return [$entitlements->json, 0, $entitlements->error];
         case 'answer':

@@ -15,6 +15,10 @@ extension JWSVector {
     static let realtimeRequest: JWSStep = .payload(
         .realtimeRequest(productID: "pro", originalTransactionID: "200000000000001"))
 
+    private static func consumable(_ steps: [JWSStep] = []) -> [JWSStep] {
+        [.member("productId", "coins"), .member("type", "Consumable"), .member("quantity", 3)] + steps
+    }
+
     private static let kinds: [JWSVector] = [
         accepted("transaction", .transaction, why: "A product that is bought once.", []),
         accepted(
@@ -54,6 +58,29 @@ extension JWSVector {
                 .member("revocationDate", .integer(date - 500)), .member("revocationReason", 1),
                 .member("revocationType", "REFUND_PRORATED"), .member("revocationPercentage", 50_000),
             ]),
+        accepted(
+            "consumable", .transaction, why: "Gives no access, and is granted once.", consumable()),
+        accepted(
+            "consumable-refunded", .transaction, why: "Nothing of it is left.",
+            consumable([
+                .member("revocationDate", .integer(date - 500)), .member("revocationReason", 0),
+                .member("revocationType", "REFUND_FULL"),
+            ])),
+        accepted(
+            "consumable-refunded-in-part", .transaction, why: "Two of three are left.",
+            consumable([
+                .member("revocationDate", .integer(date - 500)), .member("revocationReason", 0),
+                .member("revocationType", "REFUND_PRORATED"), .member("revocationPercentage", 33_333),
+            ])),
+        accepted(
+            "consumable-of-none", .transaction, why: "A signed quantity of 0 leaves nothing to grant.",
+            consumable([.member("quantity", 0)])),
+        accepted(
+            "transaction-family-shared", .transaction, why: "Somebody else of the family bought it.",
+            [.member("inAppOwnershipType", "FAMILY_SHARED")]),
+        accepted(
+            "transaction-non-renewing", .transaction, why: "Only the app knows how long it lasts.",
+            [.member("productId", "season"), .member("type", "Non-Renewing Subscription")]),
         accepted(
             "transaction-from-the-future-of-the-schema", .transaction, why: "Unknown members and values are kept.",
             [

@@ -255,9 +255,11 @@ asr_status asr_verify(
  * count         the number of pieces
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
  * json          receives {"schema":1,"at":…,"items":[…],"refused":[…]}. Each transaction is one item:
- *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"until":…,"quantity":…,…}
- *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded", "length-unknown" or "undetermined";
- *               only the first three give access. Each piece that is refused is {"index":…,"error":{…}}, where the index counts from 0.
+ *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
+ *                    "gives_access":…,"grantable":…,"until":…,"quantity":…,…}
+ *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded", "length-unknown" or "undetermined".
+ *               "gives_access" is true if the product may be used at the date. "grantable" is true if the transaction can be granted, once:
+ *               it gives access, or is a consumable with a quantity of at least 1. Each piece that is refused is {"index":…,"error":{…}}, where the index counts from 0.
  *               The refused pieces give access to nothing; the others count.
  *
  * RETURN VALUE  ASR_VERIFIED if all pieces were verified. Otherwise the status and the error of the first piece that was not: a host at fault

@@ -46,7 +46,7 @@ public final class ReceiptHandler extends SimpleChannelInboundHandler<FullHttpRe
         try {
             Entitlements entitlements = verifier.entitlements(ByteBufUtil.getBytes(request.content()));
             if (entitlements.error() != null) throw entitlements.error();
-            String products = entitlements.items().stream().filter(Entitlement::givesAccess).map(Entitlement::productId)
+            String products = entitlements.items().stream().filter(Entitlement::grantable).map(Entitlement::productId)
                 .collect(Collectors.joining("\n"));
             respond(context, request, HttpResponseStatus.OK, products);
         } catch (VerificationError error) {

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.IntStream;
 
@@ -71,6 +72,17 @@ public final class CasesTest {
         return test.json.equals("full") ? full : test.json.equals("brief") ? brief : null;
     }
 
+    @SuppressWarnings("unchecked")
+    static List<List<Object>> decisions(String json) {
+        return ((List<Map<String, Object>>) Json.members(json).get("items")).stream()
+            .map(item -> List.of(item.get("product_id"), item.get("gives_access"), item.get("grantable"))).toList();
+    }
+
+    static List<List<Object>> decisions(Entitlements found) {
+        return found.items().stream()
+            .map(item -> List.<Object>of(item.productId(), item.givesAccess(), item.grantable())).toList();
+    }
+
     static void run(Case test) {
         Expectation expected = test.expect;
         byte[][] evidence = files(test.evidence);
@@ -86,6 +98,7 @@ public final class CasesTest {
                     json = entitlements.json();
                     error = entitlements.error();
                     same(Instant.ofEpochMilli(test.date), entitlements.at(), test.name);
+                    same(decisions(json), decisions(entitlements), test.name);
                 }
                 case "answer" -> {
                     Answer answer = verifier.answer(evidence[0], test.latestReceiptInfo);

@@ -14,6 +14,10 @@ final readonly class Entitlement
     public string $productId;
     /** `active`, `owned`, `consumable`, or the reason it gives no access. */
     public string $access;
+    /** Whether the product may be used at the date. A consumable gives no access that lasts. */
+    public bool $givesAccess;
+    /** Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1. */
+    public bool $grantable;
     public ?DateTimeImmutable $until;
     public int $quantity;
     public ?DateTimeImmutable $purchaseDate;
@@ -28,15 +32,12 @@ final readonly class Entitlement
         $this->originalTransactionId = $members['original_transaction_id'];
         $this->productId = $members['product_id'];
         $this->access = $members['access'];
+        $this->givesAccess = $members['gives_access'];
+        $this->grantable = $members['grantable'];
         $this->until = $date('until');
         $this->quantity = $members['quantity'];
         $this->purchaseDate = $date('purchase_date');
         $this->expiresDate = $date('expires_date');
         $this->appAccountToken = $members['app_account_token'] ?? null;
-    }
-
-    public function givesAccess(): bool
-    {
-        return in_array($this->access, ['active', 'owned', 'consumable'], true);
     }
 }

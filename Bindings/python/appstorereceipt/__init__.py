@@ -181,21 +181,23 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Entitlement:
-    """What one transaction gives access to. ``access`` is ``active``, ``owned``, ``consumable``, or the reason it gives none."""
+    """What one transaction gives access to. ``access`` is ``active``, ``owned``, ``consumable``, or the reason it gives none.
+
+    Grant each transaction once that is ``grantable``: it gives access, or is a consumable with a quantity of at least 1.
+    A consumable gives no access that lasts.
+    """
 
     transaction_id: str
     original_transaction_id: str
     product_id: str
     access: str
+    gives_access: bool
+    grantable: bool
     until: datetime | None
     quantity: int
     purchase_date: datetime | None
     expires_date: datetime | None
     app_account_token: str | None
-
-    @property
-    def gives_access(self) -> bool:
-        return self.access in ("active", "owned", "consumable")
 
 
 @dataclass(frozen=True)

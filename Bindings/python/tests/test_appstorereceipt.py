@@ -98,6 +98,7 @@ class Cases(unittest.TestCase):
     def same_entitlements(self, found, expected):
         self.assertEqual(appstorereceipt._date(expected["at"]), found.at)
         self.assertEqual([(i.product_id, i.access) for i in found.items], [(i["product_id"], i["access"]) for i in expected["items"]])
+        self.assertEqual([(i.gives_access, i.grantable) for i in found.items], [(i["gives_access"], i["grantable"]) for i in expected["items"]])
         self.assertEqual([i.until is None for i in found.items], [i["until"] is None for i in expected["items"]])
         self.assertEqual([(r.index, r.message) for r in found.refused], [(r["index"], r["error"]["message"]) for r in expected["refused"]])
 

@@ -27,7 +27,8 @@ PURCHASE = _struct(
     original_purchase_date=_time, expires_date=_time, revocation_date=_time, web_order_line_item_id=_text, is_trial_period=BooleanType())
 
 ENTITLEMENT = _struct(
-    product_id=_text, transaction_id=_text, original_transaction_id=_text, access=_text, until=_time, quantity=LongType())
+    product_id=_text, transaction_id=_text, original_transaction_id=_text, access=_text,
+    gives_access=BooleanType(), grantable=BooleanType(), until=_time, quantity=LongType())
 
 VERDICT = _struct(
     verified=BooleanType(), code=_text, category=_text, kind=_text, environment=_text, bundle_id=_text, signed_date=_time,

@@ -34,7 +34,8 @@ _PURCHASE = {
     "is_trial_period": _flag,
 }
 _ENTITLEMENT = {
-    "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "access": _text, "until": _time, "quantity": _number,
+    "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "access": _text,
+    "gives_access": _flag, "grantable": _flag, "until": _time, "quantity": _number,
 }
 
 

@@ -135,6 +135,7 @@ class SparkTests(unittest.TestCase):
             purchases = {purchase.transaction_id: purchase for purchase in row.purchases or []}
             for item in row.entitlements or []:
                 found[item.access] += 1
+                self.assertEqual((item.gives_access, item.grantable), (item.access == "active",) * 2)
                 purchase = purchases.pop(item.transaction_id)
                 self.assertEqual(item.access == "active", purchase.purchase_date <= datetime(2023, 6, 1) < purchase.expires_date)
             self.assertFalse(purchases)

@@ -25,6 +25,10 @@ extension JSONWriter {
         string(purchase.productID)
         name("access")
         string(item.access.code)
+        name("gives_access")
+        bool(item.access.givesAccess)
+        name("grantable")
+        bool(item.access.isGrantable)
         name("until")
         if let until = item.until { date(until) } else { null() }
         name("quantity")
@@ -60,9 +64,9 @@ extension Entitlements {
     /// The entitlements as one line of JSON: `{"schema":1,"at":…,"items":[…]}`.
     ///
     /// Each transaction is one item:
-    /// `{"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"until":…,"quantity":…}`, and `product_type`, `purchase_date`,
+    /// `{"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"gives_access":…,"grantable":…,"until":…,"quantity":…}`, and `product_type`, `purchase_date`,
     /// `expires_date`, `web_order_line_item_id`, `subscription_group_id`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they are known. `access`
-    /// is an ``Access/code``. `until` is ``Item/until`` or `null`. Dates are in RFC 3339.
+    /// is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is ``Item/until`` or `null`. Dates are in RFC 3339.
     public var json: String {
         var writer = JSONWriter()
         writer.beginEntitlements(self)

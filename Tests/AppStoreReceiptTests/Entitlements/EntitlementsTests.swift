@@ -500,6 +500,8 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         #expect(items[0]["access"] as? String == "active" && items[0]["until"] as? String == "2025-01-31T00:00:00Z")
         #expect(items[0]["original_transaction_id"] as? String == "1" && items[0]["product_id"] as? String == "basic")
         #expect(items[1]["access"] as? String == "consumable" && items[1]["until"] is NSNull)
+        let decisions = items.map { [$0["gives_access"] as? Bool, $0["grantable"] as? Bool] }
+        #expect(decisions == [[true, true], [false, true]])
         #expect(items[1]["quantity"] as? Int == 3 && items[1]["transaction_id"] as? String == "2")
     }
 }

@@ -126,6 +126,24 @@ extension Case {
             name: "entitlements, one of them not readable by this host", call: .entitlements, options: .all,
             evidence: ["certificates/stranger.der", "receipts/attribute-truncated.der", "receipts/1-purchase.der"],
             date: later),
+        Case(
+            name: "entitlements: consumable", call: .entitlements, options: .jws,
+            evidence: ["jws/consumable.jws"], date: later),
+        Case(
+            name: "entitlements: consumable, refunded", call: .entitlements, options: .jws,
+            evidence: ["jws/consumable-refunded.jws"], date: later),
+        Case(
+            name: "entitlements: consumable, refunded in part", call: .entitlements, options: .jws,
+            evidence: ["jws/consumable-refunded-in-part.jws"], date: later),
+        Case(
+            name: "entitlements: consumable of quantity 0", call: .entitlements, options: .jws,
+            evidence: ["jws/consumable-of-none.jws"], date: later),
+        Case(
+            name: "entitlements: family-shared", call: .entitlements, options: .jws,
+            evidence: ["jws/transaction-family-shared.jws"], date: later),
+        Case(
+            name: "entitlements: length unknown", call: .entitlements, options: .jws,
+            evidence: ["jws/transaction-non-renewing.jws"], date: later),
         Case(name: "entitlements of nothing", call: .entitlements, options: .all, date: later),
     ]
 
