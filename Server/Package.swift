@@ -39,12 +39,16 @@ let package = Package(
             providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
         // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
         target("ServerText", [library("SpanASN1")]),
+        // A thread, and a lock with a condition.
+        target("ServerThreads", []),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", "ServerText", library("SpanASN1")]),
+        target("HTTPService", ["CMicrohttpd", "ServerText", "ServerThreads", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
         target("ReceiptService", ["HTTPService", "LedgerService", "ServerText", library("AppStoreReceipt")]),
         // The ledger as routes, with its tokens and its options.
-        target("LedgerService", ["HTTPService", "PurchaseLedger", "ServerText", library("AppStoreReceipt")]),
+        target(
+            "LedgerService",
+            ["HTTPService", "PurchaseLedger", "ServerText", "ServerThreads", library("AppStoreReceipt")]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
@@ -56,7 +60,10 @@ let package = Package(
         // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
         target(
             "PurchaseLedger",
-            ["CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt")]),
+            [
+                "CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", "ServerThreads",
+                library("AppStoreReceipt"),
+            ]),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
         // A client that sends what no client should, a load, and evidence to send.
@@ -78,6 +85,7 @@ let package = Package(
             name: "LedgerServiceTests",
             dependencies: [
                 "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
+                "CSQLite",
             ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],

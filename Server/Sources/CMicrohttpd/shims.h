@@ -62,6 +62,7 @@ static inline size_t http_keep_escapes(void *context, struct MHD_Connection *con
 
 static inline struct MHD_Daemon *http_start(const struct http_options *options, MHD_AccessHandlerCallback handler,
                                             MHD_RequestCompletedCallback completed,
+                                            void *(*target_received)(void *, const char *, struct MHD_Connection *),
                                             MHD_NotifyConnectionCallback connection_changed, void *context) {
   // A daemon without the channel between threads (ITC) cannot be quiesced, and a pool of one thread is refused.
   unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_TURBO;
@@ -74,6 +75,7 @@ static inline struct MHD_Daemon *http_start(const struct http_options *options, 
                           MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)(32 << 10),      //
                           MHD_OPTION_STRICT_FOR_CLIENT, 1,                             //
                           MHD_OPTION_UNESCAPE_CALLBACK, http_keep_escapes, (void *)0,  //
+                          MHD_OPTION_URI_LOG_CALLBACK, target_received, context,       //
                           MHD_OPTION_NOTIFY_COMPLETED, completed, context,             //
                           MHD_OPTION_NOTIFY_CONNECTION, connection_changed, context,   //
                           MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
@@ -103,9 +105,12 @@ static inline void *http_connection_context(struct MHD_Connection *connection) {
   return info ? info->socket_context : 0;
 }
 
-// How many headers say where the body ends. More than one is how requests are smuggled past a proxy (RFC 9112, 11.2).
+// How many headers say where the body ends, or for which host the request is. More than one is how requests are smuggled past a proxy
+// (RFC 9112, 3.2 and 11.2).
 struct http_framing {
   unsigned int count;
+  unsigned int host_count;
+  int is_chunked;
   // Whether one of them can be understood in two ways: a proxy may ignore the white space after a name, or an unknown coding.
   int is_ambiguous;
   const char *content_length;
@@ -120,7 +125,10 @@ static inline enum MHD_Result http_count_framing(void *context, enum MHD_ValueKi
     framing->content_length = value;
   } else if (strcasecmp(name, "transfer-encoding") == 0) {
     framing->count++;
+    framing->is_chunked = 1;
     if (!value || strcasecmp(value, "chunked") != 0) framing->is_ambiguous = 1;
+  } else if (strcasecmp(name, "host") == 0) {
+    framing->host_count++;
   } else if (strpbrk(name, " \t")) {
     framing->is_ambiguous = 1;
   }
@@ -128,7 +136,7 @@ static inline enum MHD_Result http_count_framing(void *context, enum MHD_ValueKi
 }
 
 static inline struct http_framing http_framing(struct MHD_Connection *connection) {
-  struct http_framing framing = {0, 0, 0};
+  struct http_framing framing = {0, 0, 0, 0, 0};
   MHD_get_connection_values(connection, MHD_HEADER_KIND, http_count_framing, &framing);
   return framing;
 }

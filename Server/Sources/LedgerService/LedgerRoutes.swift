@@ -28,7 +28,9 @@ package struct LedgerRoutes: Sendable {
             guarded(.events, "GET", "/v1/events/dead", deadLetters),
             guarded(.events, "POST", "/v1/events/{id}/send", sendAgain),
             // No token: the signature says that it is Apple's.
-            Route(.only("POST"), "/v1/notifications", execution: .queued) { request in answer { try record(request) } },
+            Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
+                answer { try record(request) }
+            },
         ]
     }
 
@@ -36,8 +38,19 @@ package struct LedgerRoutes: Sendable {
         _ scope: TokenScope, _ method: String, _ path: String,
         _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = []
     ) -> Route {
-        Route(.only(method), path, execution: .queued, headers: ["Authorization"], queryItems: queryItems) { request in
-            answer { try tokens.refusal(of: request.header("Authorization"), scope: scope) ?? handler(request) }
+        // Who has no token takes no place of those who have one.
+        let refusal = { @Sendable (request: Request) -> Response? in
+            do throws(LedgerError) {
+                return try tokens.refusal(of: request.header("Authorization"), scope: scope)
+            } catch {
+                return response(error)
+            }
+        }
+        return Route(
+            .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
+            refusal: refusal
+        ) { request in
+            answer { try handler(request) }
         }
     }
 

@@ -1,6 +1,7 @@
 package import AppStoreReceipt
 package import HTTPService
 import PurchaseLedger
+import ServerThreads
 
 /// The ledger of a service, if it has one: its routes, its tokens, and the delivery of its events.
 package struct LedgerService: Sendable {

@@ -107,11 +107,11 @@ import TrialSupport
             client.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
             return client
         }
-        try waitFor("receipt_server_memory_bytes \(3 * (large.count - 10))", in: server)
+        try waitFor("receipt_server_memory_bytes{lane=\"processor\"} \(3 * (large.count - 10))", in: server)
         #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
         let fourth = try Client(port: server.port)
         fourth.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
-        try waitFor("receipt_server_memory_bytes \(4 * (large.count - 10))", in: server)
+        try waitFor("receipt_server_memory_bytes{lane=\"processor\"} \(4 * (large.count - 10))", in: server)
         let busy = try request("POST", "/v1/verify", large, port: server.port)
         #expect(busy.status == 503 && busy.headers["retry-after"] == "1" && busy.errorCode == "memory-full")
         try expectServed(server)
@@ -121,7 +121,7 @@ import TrialSupport
             #expect([200, 503].contains(client.receive()?.status))
         }
         #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
-        try waitFor("receipt_server_memory_bytes 0", in: server)
+        try waitFor(#"receipt_server_memory_bytes{lane="processor"} 0"#, in: server)
     }
 
     // MARK: Clients that are slow, many or wrong

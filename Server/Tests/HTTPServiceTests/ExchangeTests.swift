@@ -7,10 +7,10 @@ import Testing
 struct ExchangeTests {
     private func exchange(_ limits: ServiceLimits, _ memory: MemoryBudget, chunks: Int, of count: Int) -> Exchange {
         let exchange = Exchange(
-            Connection(socket: -1, isExcess: false), route: 0, Request(method: "POST", path: "/"))
+            Connection(socket: -1, isExcess: false), route: 0, Request(method: "POST", path: "/"), memory)
         let chunk = [UInt8](repeating: 7, count: count)
         for _ in 0..<chunks {
-            unsafe chunk.withUnsafeBytes { unsafe exchange.receive($0, limits, memory) }
+            unsafe chunk.withUnsafeBytes { unsafe exchange.receive($0, limits) }
         }
         return exchange
     }
@@ -39,18 +39,47 @@ struct ExchangeTests {
         #expect(other.refusal?.status == 503 && other.request.body.isEmpty)
         // What it had is free again.
         #expect(memory.usedByteCount == 3 * size)
-        large.answer(Response(body: [1, 2, 3]), memory)
+        large.answer(Response(body: [1, 2, 3]))
         #expect(large.request.body.isEmpty && memory.usedByteCount == 3)
-        large.release(memory)
+        large.release()
         #expect(memory.usedByteCount == 0)
     }
 
     @Test func `the threads of a queue finish every job before they end`() {
-        let queue = WorkQueue(capacity: 1000, threadCount: 3)
+        let queue = WorkQueue(capacity: 1000, threadCount: 3, maximumWait: .seconds(60))
         let counter = Counter()
-        for _ in 0..<1000 { queue.run { counter.add() } }
-        queue.stop()
+        for _ in 0..<1000 { queue.run { if $0 == .work { counter.add() } } }
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(counter.value == 1000)
+    }
+
+    @Test func `a job that waits too long is told so, also while all threads hang`() {
+        let queue = WorkQueue(capacity: 10, threadCount: 1, maximumWait: .milliseconds(50))
+        let (late, worked) = (Counter(), Counter())
+        let isHanging = Atomic(true)
+        queue.run { _ in while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) } }
+        System.sleep(for: .milliseconds(20))
+        for _ in 0..<3 { queue.run { if $0 == .tooLate { late.add() } else { worked.add() } } }
+        queue.dropLate()
+        #expect(late.value == 0)
+        System.sleep(for: .milliseconds(60))
+        queue.dropLate()
+        #expect(late.value == 3)
+        // Nobody looked, and its turn comes too late.
+        queue.run { if $0 == .tooLate { late.add() } else { worked.add() } }
+        System.sleep(for: .milliseconds(60))
+        isHanging.store(false, ordering: .relaxed)
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
+        #expect(late.value == 4 && worked.value == 0)
+    }
+
+    @Test func `lanes share the memory, and a body always fits`() {
+        var limits = ServiceLimits()
+        limits.memoryByteCount = 3 << 20
+        #expect(limits.memoryByteCount(laneCount: 1) == 3 << 20)
+        #expect(limits.memoryByteCount(laneCount: 3) == 1 << 20)
+        limits.maximumBodyByteCount = 2 << 20
+        #expect(limits.memoryByteCount(laneCount: 3) == 2 << 20)
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import TrialSupport
 
@@ -32,7 +33,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: [Route.Execution.immediate, .queued])
+    @Test(arguments: [Route.Execution.immediate, .queued(.guarded)])
     func `a handler gets what its route reads`(execution: Route.Execution) throws {
         let daemon = try daemon([echo(execution)])
         let answer = try request(
@@ -55,6 +56,12 @@ import TrialSupport
         ("a header that is no UTF-8", "/v1/accounts/a/echo", "Authorization: \u{1}\r\nContent-Length: 0", 400),
         ("an unknown transfer coding", "/v1/accounts/a/echo", "Transfer-Encoding: gzip, chunked", 400),
         ("a space before the colon", "/v1/accounts/a/echo", "Transfer-Encoding : chunked\r\nContent-Length: 0", 400),
+        ("a NUL in the path", "/v1/accounts/a/echo\0/b", "Content-Length: 0", 400),
+        ("a NUL in the query", "/v1/accounts/a/echo?at=1\0&b", "Content-Length: 0", 400),
+        ("a NUL and a version in the path", "/v1/accounts/a/echo\0HTTP/1.1", "Content-Length: 0", 400),
+        ("two hosts", "/v1/accounts/a/echo", "host: other\r\nContent-Length: 0", 400),
+        ("chunks in HTTP/1.0", "/v1/accounts/a/echo HTTP/1.0\r\nX:", "Transfer-Encoding: chunked", 400),
+        ("none of them", "/v1/accounts/a/echo?at=1&b=%20+", "Content-Length: 0", 201),
     ]
 
     @Test(arguments: ambiguous.indices)
@@ -70,7 +77,7 @@ import TrialSupport
     }
 
     @Test func `handlers that wait run on the queue, and beyond its places the answer is 503`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
             usleep(3_000_000)
             return Response(body: Array("{}".utf8))
         }
@@ -88,8 +95,91 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
+    @Test func `what waits in one lane, or has no token, takes no place of another lane`() throws {
+        let isOver = Atomic(false)
+        func route(_ path: String, _ lane: Lane) -> Route {
+            Route(
+                .only("POST"), path, execution: .queued(lane), headers: ["Authorization"],
+                refusal: { request in
+                    lane == .unguarded || request.header("Authorization") != nil
+                        ? nil : Response(status: 401, errorCode: "unauthorized", message: "")
+                }
+            ) { request in
+                while request.body.first == UInt8(ascii: "w"), !isOver.load(ordering: .relaxed) { usleep(1000) }
+                return Response(body: Array("{}".utf8))
+            }
+        }
+        let routes = [
+            route("/guarded", .guarded), route("/open", .unguarded), Route(.only("POST"), "/verify") { _ in .notFound },
+        ]
+        let daemon = try daemon(routes) {
+            $0.queueCapacity = 4
+            $0.memoryByteCount = 600_000
+            $0.maximumBodyByteCount = 200_000
+        }
+        let port = daemon.address.port
+        let large = [UInt8](repeating: UInt8(ascii: "w"), count: 150_000)
+        let waiting = try (0..<8).map { _ in try Client(port: port) }
+        // Half of them have large bodies, of which one fits into the memory.
+        for (index, client) in waiting.enumerated() {
+            client.send(requestBytes("POST", "/open", index % 2 == 0 ? large : [UInt8(ascii: "w")]))
+        }
+        let end = Date.now.addingTimeInterval(10)
+        while daemon.queuedCount < 4, Date.now < end { usleep(1000) }
+        #expect(daemon.queuedCount == 4)
+        #expect(try request("POST", "/open", port: port).status == 503)
+        #expect(try request("POST", "/guarded", [0], headers: ["Authorization: x"], port: port).status == 200)
+        #expect(try request("POST", "/verify", large, port: port).status == 404)
+        let whole = [UInt8](repeating: 0, count: 150_000)
+        #expect(try request("POST", "/guarded", whole, headers: ["Authorization: x"], port: port).status == 200)
+        for _ in 0..<10 { #expect(try request("POST", "/guarded", large, port: port).status == 401) }
+        #expect(daemon.queuedCount == 4)
+        isOver.store(true, ordering: .relaxed)
+        let statuses = waiting.compactMap { $0.receive()?.status }
+        #expect(statuses.count == 8 && statuses.filter { $0 == 200 }.count == 4)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
+    @Test func `a request whose turn comes too late, or whose client has gone, is not executed`() throws {
+        let isOver = Atomic(false)
+        let executed = Atomic(0)
+        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
+            executed.add(1, ordering: .relaxed)
+            while !isOver.load(ordering: .relaxed) { usleep(1000) }
+            return Response(body: Array("{}".utf8))
+        }
+        let daemon = try daemon([slow]) { $0.queueTime = .seconds(2) }
+        let port = daemon.address.port
+        let hanging = try (0..<2).map { _ in try Client(port: port) }
+        for client in hanging { client.send(requestBytes("POST", "/slow")) }
+        while executed.load(ordering: .relaxed) < 2 { usleep(1000) }
+        let late = try Client(port: port)
+        late.send(requestBytes("POST", "/slow"))
+        let end = Date.now.addingTimeInterval(20)
+        while daemon.queuedCount < 3, Date.now < end { usleep(1000) }
+        while daemon.queuedCount == 3, Date.now < end {
+            daemon.closeLateConnections()
+            usleep(10_000)
+        }
+        let answer = late.receive()
+        #expect(answer?.status == 503 && answer?.errorCode == "queue-timeout" && answer?.headers["retry-after"] == "1")
+        // One leaves, and one stays.
+        var gone: Client? = try Client(port: port)
+        gone?.send(requestBytes("POST", "/slow"))
+        let staying = try Client(port: port)
+        staying.send(requestBytes("POST", "/slow"))
+        usleep(1_200_000)
+        gone = nil
+        usleep(100_000)
+        isOver.store(true, ordering: .relaxed)
+        #expect(staying.receive()?.status == 200)
+        while daemon.queuedCount > 0, Date.now < end { usleep(1000) }
+        #expect(executed.load(ordering: .relaxed) == 3)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
     @Test func `a stop waits for what is under way on the queue`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
             usleep(500_000)
             return Response(body: Array("done".utf8))
         }
@@ -102,8 +192,8 @@ import TrialSupport
         #expect(answer?.text == "done" && answer?.headers["connection"]?.lowercased() == "close")
     }
 
-    @Test func `a stop without time ends the job that is under way, and cuts its connection`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+    @Test func `a stop without time waits for no job, and cuts its connection`() throws {
+        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
             usleep(500_000)
             return Response(body: Array("done".utf8))
         }
@@ -112,21 +202,24 @@ import TrialSupport
             let clients = try (0..<3).map { _ in try Client(port: daemon.address.port) }
             for client in clients { client.send(requestBytes("POST", "/slow")) }
             usleep(100_000)
+            let start = ContinuousClock.now
             #expect(daemon.stop(within: .zero) == 3)
-            for client in clients { #expect(client.receive()?.text ?? "done" == "done") }
+            #expect(ContinuousClock.now - start < .milliseconds(450))
+            let answers = clients.compactMap { $0.receive() }
+            #expect(answers.allSatisfy { $0.text == "done" || $0.errorCode == "queue-timeout" })
         }
     }
 
     @Test func `a client that leaves while its request is queued is no fault`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued) { _ in
+        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
             usleep(200_000)
             return Response(body: [UInt8](repeating: 1, count: 1 << 20))
         }
         let daemon = try daemon([slow])
         for _ in 0..<20 { try Client(port: daemon.address.port).send(requestBytes("POST", "/slow")) }
         let end = Date.now.addingTimeInterval(10)
-        while daemon.connectionCount > 0 || daemon.queue.occupiedCount > 0, Date.now < end { usleep(20_000) }
-        #expect(daemon.connectionCount == 0 && daemon.queue.occupiedCount == 0)
+        while daemon.connectionCount > 0 || daemon.queuedCount > 0, Date.now < end { usleep(20_000) }
+        #expect(daemon.connectionCount == 0 && daemon.queuedCount == 0)
         #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }

@@ -11,14 +11,16 @@ struct LedgerProcess {
     let port: UInt16
 
     /// - Parameter limit: The size beyond which the server can write no file, in blocks of 512 bytes; `nil` for none.
-    init(_ evidence: MintedEvidence, _ ledger: String, webhook: String? = nil, limit: Int? = nil) throws {
+    init(
+        _ evidence: MintedEvidence, _ ledger: String, webhook: String? = nil, options: [String] = [], limit: Int? = nil
+    ) throws {
         let tokens = try evidence.write(Array((Self.token + "\n").utf8), to: "tokens")
         let secret = try evidence.write(Array("a secret of a test\n".utf8), to: "secret")
         var command = [
             ServerProcess.executable.path, "--listen", "127.0.0.1:0", "--log", "none", "--bundle-id",
             MintedEvidence.bundleID, "--ledger", ledger, "--token-file", tokens,
         ]
-        command += evidence.trustOptions
+        command += evidence.trustOptions + options
         if let webhook { command += ["--webhook", webhook, "--webhook-secret-file", secret] }
         if let limit {
             // An ignored signal stays ignored in the server: a write beyond the limit is an error, as on a full disk.

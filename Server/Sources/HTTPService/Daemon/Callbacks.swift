@@ -1,4 +1,5 @@
 import CMicrohttpd
+import ServerText
 
 // The functions that libmicrohttpd calls, and what they know of a request. Its pointers are valid during a call.
 
@@ -8,19 +9,33 @@ struct ReceivedHeaders {
     private let connection: OpaquePointer
     let method: String
     let path: String
+    /// Whether the version follows the path and the query as libmicrohttpd shows them: a NUL would end them early.
+    private let hasWholeTarget: Bool
+    private let isHTTP10: Bool
 
-    init(_ connection: OpaquePointer, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>) {
+    init(
+        _ connection: OpaquePointer, _ known: Connection, method: UnsafePointer<CChar>, path: UnsafePointer<CChar>,
+        version: UnsafePointer<CChar>
+    ) {
         unsafe self.connection = connection
+        hasWholeTarget = known.endOfTarget == UInt(bitPattern: version)
+        isHTTP10 = unsafe String(cString: version).hasSameBytes(as: "HTTP/1.0")
         unsafe self.method = String(cString: method)
         // Bytes that are no UTF-8 are in no route's path, and must not become another text that is.
         unsafe self.path = String(validatingCString: path) ?? ""
     }
 
+    /// Whether what is asked of whom is stated in one way.
+    var hasClearTarget: Bool { unsafe hasWholeTarget && http_framing(connection).host_count <= 1 }
+
     /// Whether the end of the body is stated in no more than one way, and the length that a header states.
+    ///
+    /// HTTP/1.0 has no chunks (RFC 9112, 6.1).
     var framing: (isClear: Bool, length: Int?) {
         let framing = unsafe http_framing(connection)
         let length = unsafe framing.content_length.map { unsafe Int(String(cString: $0)) ?? .max }
-        return unsafe (framing.count <= 1 && framing.is_ambiguous == 0, length)
+        let isClear = unsafe framing.count <= 1 && framing.is_ambiguous == 0 && !(isHTTP10 && framing.is_chunked != 0)
+        return (isClear, length)
     }
 
     /// Returns a header or a member of the query; `nil` if there is none.
@@ -61,18 +76,20 @@ private struct SuspendedConnection: @unchecked Sendable {
 
 func daemonHandler(
     _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
-    _ method: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?, _ uploadCount: UnsafeMutablePointer<Int>?,
+    _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
+    _ uploadCount: UnsafeMutablePointer<Int>?,
     _ exchangeContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
     guard let context = unsafe context, let connection = unsafe connection, let path = unsafe path,
-        let method = unsafe method, let uploadCount = unsafe uploadCount, let exchangeContext = unsafe exchangeContext
+        let method = unsafe method, let version = unsafe version, let uploadCount = unsafe uploadCount,
+        let exchangeContext = unsafe exchangeContext
     else { return http_no }
     let daemon = unsafe Unmanaged<HTTPDaemon>.fromOpaque(context).takeUnretainedValue()
     guard let known = unsafe exchangeContext.pointee else {
         guard let state = unsafe http_connection_context(connection) else { return http_no }
-        let headers = unsafe ReceivedHeaders(connection, method: method, path: path)
-        let (exchange, answersAtOnce) = daemon.begin(
-            unsafe Unmanaged<Connection>.fromOpaque(state).takeUnretainedValue(), headers)
+        let own = unsafe Unmanaged<Connection>.fromOpaque(state).takeUnretainedValue()
+        let headers = unsafe ReceivedHeaders(connection, own, method: method, path: path, version: version)
+        let (exchange, answersAtOnce) = daemon.begin(own, headers)
         unsafe exchangeContext.pointee = Unmanaged.passRetained(exchange).toOpaque()
         guard answersAtOnce, let refusal = exchange.refusal else { return http_yes }
         // The rest of the request is not read.
@@ -81,7 +98,7 @@ func daemonHandler(
     let exchange = unsafe Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
     if unsafe uploadCount.pointee > 0 {
         let bytes = unsafe UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
-        unsafe exchange.receive(bytes, daemon.limits, daemon.memory)
+        unsafe exchange.receive(bytes, daemon.limits)
         unsafe uploadCount.pointee = 0
         return http_yes
     }
@@ -112,6 +129,19 @@ extension HTTPDaemon {
         record(response, of: exchange)
         return unsafe MHD_queue_response(connection, UInt32(response.status), made)
     }
+}
+
+/// Is called with the path and the query, before libmicrohttpd takes them apart.
+func daemonTargetReceived(
+    _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+    if let target = unsafe target, let connection = unsafe connection,
+        let state = unsafe http_connection_context(connection)
+    {
+        let known = unsafe Unmanaged<Connection>.fromOpaque(state).takeUnretainedValue()
+        known.endOfTarget = unsafe UInt(bitPattern: target + strlen(target) + 1)
+    }
+    return nil
 }
 
 func daemonCompleted(

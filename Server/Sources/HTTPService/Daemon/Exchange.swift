@@ -24,28 +24,33 @@ final class Exchange: @unchecked Sendable {
     var bodyByteCount = 0
     /// The bytes of the memory budget that it has.
     private var heldByteCount = 0
+    private let memory: MemoryBudget
     /// When the request was complete.
     var start: UInt64 = 0
 
-    init(_ connection: Connection, route: Int?, _ request: Request, refusal: Response? = nil) {
+    /// - Parameter memory: What the requests of its lane share.
+    init(
+        _ connection: Connection, route: Int?, _ request: Request, _ memory: MemoryBudget, refusal: Response? = nil
+    ) {
         self.connection = connection
         self.route = route
         self.request = request
+        self.memory = memory
         self.refusal = refusal
     }
 
     /// Keeps a part of the body, unless the request is refused already.
-    func receive(_ bytes: UnsafeRawBufferPointer, _ limits: ServiceLimits, _ memory: MemoryBudget) {
+    func receive(_ bytes: UnsafeRawBufferPointer, _ limits: ServiceLimits) {
         bodyByteCount += bytes.count
         guard refusal == nil else { return }
         if bodyByteCount > limits.maximumBodyByteCount {
-            refuse(.tooLarge(limit: limits.maximumBodyByteCount), memory)
+            refuse(.tooLarge(limit: limits.maximumBodyByteCount))
         } else if hasLargeBody {
             // What a client has sent counts, and not that it began: whoever stalls takes no more than that.
             if memory.take(bodyByteCount - heldByteCount) {
                 heldByteCount = bodyByteCount
             } else {
-                refuse(.memoryFull, memory)
+                refuse(.memoryFull)
             }
         }
         // The capacity grows with what comes, and not with what a header promises.
@@ -55,21 +60,28 @@ final class Exchange: @unchecked Sendable {
     var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
 
     /// Answers with an error. What is left of the body is read and dropped, since a client that is still sending does not read.
-    func refuse(_ response: Response, _ memory: MemoryBudget) {
+    func refuse(_ response: Response) {
         refusal = response
-        release(memory)
+        release()
+    }
+
+    /// The answer to a request that is not begun when its turn comes; `nil` if it is.
+    func refusal(at turn: WorkQueue.Turn) -> Response? {
+        if turn == .tooLate { return .queueTimeout }
+        let waited = System.monotonicNanoseconds - start
+        return waited > ServiceLimits.noticeableWait.milliseconds * 1_000_000 && connection.isGone ? .clientGone : nil
     }
 
     /// Keeps an answer in place of the body, until the client has read it.
-    func answer(_ response: Response, _ memory: MemoryBudget) {
-        release(memory)
+    func answer(_ response: Response) {
+        release()
         state = .answered(response)
         heldByteCount = response.body.count
         memory.takeAnyway(heldByteCount)
     }
 
     /// Drops the body, or the answer.
-    func release(_ memory: MemoryBudget) {
+    func release() {
         request.body = []
         memory.leave(heldByteCount)
         heldByteCount = 0
@@ -79,6 +91,14 @@ final class Exchange: @unchecked Sendable {
 extension Response {
     static var queueFull: Response {
         .busy("queue-full", "too many requests are waiting; try again later")
+    }
+
+    static var queueTimeout: Response {
+        .busy("queue-timeout", "the request waited too long, and nothing was done; send it again")
+    }
+
+    static var clientGone: Response {
+        .busy("client-gone", "the client ended the connection while the request waited, and nothing was done")
     }
 
     static var memoryFull: Response {

@@ -1,4 +1,5 @@
 import CMicrohttpd
+import ServerThreads
 
 #if canImport(Glibc)
 import Glibc
@@ -7,6 +8,18 @@ import Musl
 #else
 import Darwin
 #endif
+
+/// What the requests of one lane share, and no others.
+struct LaneResources {
+    let queue: WorkQueue
+    let memory: MemoryBudget
+
+    init(_ limits: ServiceLimits, _ lane: Lane, laneCount: Int) {
+        queue = WorkQueue(
+            capacity: limits.queueCapacity, threadCount: limits.threadCount(of: lane), maximumWait: limits.queueTime)
+        memory = MemoryBudget(limit: limits.memoryByteCount(laneCount: laneCount))
+    }
+}
 
 /// A listener that answers with the routes of a table, on threads of GNU libmicrohttpd.
 ///
@@ -18,8 +31,9 @@ package final class HTTPDaemon: @unchecked Sendable {
     let log: ServiceLog
     package let metrics: ServiceMetrics
     let connections = ConnectionTable()
-    let queue: WorkQueue
-    let memory: MemoryBudget
+    private let lanes: [Lane: LaneResources]
+    /// By the index of a route.
+    private let lanesOfRoutes: [LaneResources]
     let state: ServiceState
     /// The address on which it listens.
     package let address: ListenAddress
@@ -40,9 +54,14 @@ package final class HTTPDaemon: @unchecked Sendable {
         self.address = socket.address
         listeningSocket = socket.descriptor
         metrics = ServiceMetrics(routes)
-        memory = MemoryBudget(limit: limits.memoryByteCount)
-        queue = WorkQueue(capacity: limits.queueCapacity, threadCount: limits.threadCount)
-        guard queue.hasThreads else {
+        // Any route may have a large body.
+        let used = Set(routes.routes.map(\.lane) + [.processor])
+        let lanes = Dictionary(
+            uniqueKeysWithValues: used.map { ($0, LaneResources(limits, $0, laneCount: used.count)) })
+        self.lanes = lanes
+        lanesOfRoutes = routes.routes.compactMap { lanes[$0.lane] }
+        guard lanes.values.allSatisfy(\.queue.hasThreads) else {
+            for lane in lanes.values { _ = lane.queue.stop(by: 0) }
             close(socket.descriptor)
             throw ListenError(address: address, reason: "the system has no thread to give")
         }
@@ -53,12 +72,13 @@ package final class HTTPDaemon: @unchecked Sendable {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe daemon = http_start(
             &options,
-            { unsafe daemonHandler($0, $1, $2, $3, $5, $6, $7) },
+            { unsafe daemonHandler($0, $1, $2, $3, $4, $5, $6, $7) },
             { unsafe daemonCompleted($0, $2, $3) },
+            { unsafe daemonTargetReceived($1, $2) },
             { unsafe daemonConnectionChanged($0, $1, $2, $3) },
             context)
         guard unsafe daemon != nil else {
-            queue.stop()
+            for lane in lanes.values { _ = lane.queue.stop(by: 0) }
             close(socket.descriptor)
             throw ListenError(address: address, reason: "libmicrohttpd could not start")
         }
@@ -69,12 +89,16 @@ package final class HTTPDaemon: @unchecked Sendable {
     /// The metrics of this daemon and of its routes as text.
     package func metricsText(_ others: [MetricFamily]) -> String {
         metrics.text(
-            connectionCount: connections.count, queuedCount: queue.occupiedCount, memoryByteCount: memory.usedByteCount,
-            others: others)
+            connectionCount: connections.count,
+            lanes: lanes.mapValues { ($0.queue.occupiedCount, $0.memory.usedByteCount) }, others: others)
     }
 
-    /// Ends the connections of clients that are too late. Call it a few times a second.
+    /// The number of requests that have a place.
+    var queuedCount: Int { lanes.values.reduce(0) { $0 + $1.queue.occupiedCount } }
+
+    /// Ends the connections of clients that are too late, and answers requests that have waited too long. Call it a few times a second.
     package func closeLateConnections() {
+        for lane in lanes.values { lane.queue.dropLate() }
         let late = connections.shutDownLate()
         metrics.countLate(late)
         if log.detail != .none {
@@ -105,8 +129,14 @@ package final class HTTPDaemon: @unchecked Sendable {
             usleep(20_000)
         }
         let cut = connections.count
-        // Suspended connections go on when their job is done, and libmicrohttpd refuses to stop before.
-        queue.stop()
+        // All are asked, also when one hangs.
+        let hasEnded = lanes.values.map { $0.queue.stop(by: end) }
+        guard hasEnded.allSatisfy(\.self) else {
+            // A connection whose job hangs stays suspended, and libmicrohttpd refuses to stop before it goes on. Whoever hangs goes on to use this daemon.
+            _ = connections.shutDownLate { _ in true }
+            _ = unsafe Unmanaged.passRetained(self)
+            return cut
+        }
         unsafe MHD_stop_daemon(daemon)
         return cut
     }
@@ -136,13 +166,21 @@ extension HTTPDaemon {
     func begin(_ connection: Connection, _ request: ReceivedHeaders) -> (Exchange, answersAtOnce: Bool) {
         connection.enter(.body, for: limits.bodyTime)
         func refused(_ route: Int?, _ response: Response) -> Exchange {
-            Exchange(connection, route: route, Request(method: request.method, path: request.path), refusal: response)
+            Exchange(
+                connection, route: route, Request(method: request.method, path: request.path),
+                route.map { lanesOfRoutes[$0].memory } ?? MemoryBudget(limit: 0), refusal: response)
         }
         if connection.isExcess {
             return (refused(nil, .busy("too-many-connections", "too many connections are open; try again later")), true)
         }
         let framing = request.framing
         // A proxy in front may have understood another end of the body than libmicrohttpd.
+        guard request.hasClearTarget else {
+            let response = Response(
+                status: 400, errorCode: "ambiguous-request",
+                message: "the path has a NUL, or more than one header says the host")
+            return (refused(nil, response), true)
+        }
         guard framing.isClear else {
             let response = Response(
                 status: 400, errorCode: "ambiguous-length",
@@ -164,7 +202,8 @@ extension HTTPDaemon {
                 for name in route.queryItems {
                     if let field = try request.field(.query, name) { whole.fields.append(field) }
                 }
-                exchange = Exchange(connection, route: index, whole)
+                exchange = Exchange(
+                    connection, route: index, whole, lanesOfRoutes[index].memory, refusal: route.refusal(whole))
             } catch {
                 exchange = refused(
                     index,
@@ -174,7 +213,7 @@ extension HTTPDaemon {
             }
         }
         if let length = framing.length, length > limits.maximumBodyByteCount {
-            exchange.refuse(.tooLarge(limit: limits.maximumBodyByteCount), memory)
+            exchange.refuse(.tooLarge(limit: limits.maximumBodyByteCount))
             return (exchange, true)
         }
         return (exchange, false)
@@ -196,11 +235,12 @@ extension HTTPDaemon {
         guard let index = exchange.route else { return .notFound }
         let route = routes.routes[index]
         if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
+        let queue = lanesOfRoutes[index].queue
         guard queue.takePlace() else { return .queueFull }
         exchange.state = .queued
         let resume = suspend()
-        queue.run { [queue, memory] in
-            exchange.answer(route.handler(exchange.request), memory)
+        queue.run { [queue] turn in
+            exchange.answer(exchange.refusal(at: turn) ?? route.handler(exchange.request))
             queue.leavePlace()
             resume()
         }
@@ -209,7 +249,7 @@ extension HTTPDaemon {
 
     /// Ends a request whose answer was sent, or whose connection has ended.
     func end(_ exchange: Exchange, isAborted: Bool) {
-        exchange.release(memory)
+        exchange.release()
         if isAborted { metrics.countAborted() }
         exchange.connection.enter(.idle, for: limits.idleTime)
     }

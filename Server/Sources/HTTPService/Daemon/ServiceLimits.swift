@@ -6,11 +6,13 @@ package struct ServiceLimits: Sendable {
     package var maximumConnectionCount = 4096
     /// Whether there may be fewer connections, because the system allows fewer open files.
     package var allowsFewerConnections = true
-    /// The maximum number of requests that wait for a thread of the queue or are being answered there. The answer to another one is 503.
+    /// The maximum number of requests of a lane that wait for a thread or are being answered. The answer to another one is 503.
     package var queueCapacity = 256
-    /// The maximum size of all large bodies and of the queue's answers together, in bytes. The answer to a body that exceeds it is 503.
+    /// The maximum time that a request waits for a thread of its lane. The answer to one that waits longer is 503, and nothing is done.
+    package var queueTime = Duration.seconds(5)
+    /// The maximum size of all large bodies and of the answers to queued requests together, in bytes. Lanes share it equally. The answer to a body that exceeds it is 503.
     package var memoryByteCount = 256 << 20
-    /// The number of threads that read requests and write answers. There are as many for the queue.
+    /// The number of threads that read requests and write answers.
     package var threadCount = max(System.processorCount, 2)
     /// The maximum time from the connection until the end of the headers.
     package var headerTime = Duration.seconds(10)
@@ -25,6 +27,21 @@ package struct ServiceLimits: Sendable {
 
     /// A body beyond this size is answered by the queue, so that small requests do not wait for it.
     static let largeBodyByteCount = 64 << 10
+
+    /// A client that has gone is looked for only where a request waited so long: one that closed its half of the connection early is answered else.
+    static let noticeableWait = Duration.seconds(1)
+
+    /// The number of threads that answer the requests of a lane. Those that wait for a database take no processor.
+    func threadCount(of lane: Lane) -> Int {
+        switch lane {
+        case .processor: threadCount
+        case .guarded: max(threadCount, 8)
+        case .unguarded: max(threadCount / 2, 2)
+        }
+    }
+
+    /// The memory of each of so many lanes, in bytes. One body always fits.
+    func memoryByteCount(laneCount: Int) -> Int { max(memoryByteCount / laneCount, maximumBodyByteCount) }
 
     /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others wait in the system.
     var busyConnectionCount: Int { max(maximumConnectionCount / 8, 64) }

@@ -5,6 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
+import ServerThreads
 
 /// A listener, the listener of its metrics, and the signals that end both.
 package struct Service {
@@ -25,7 +26,7 @@ package struct Service {
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
     /// What SIGHUP does.
     package var reload: (@Sendable () -> Void)?
-    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it when all requests are answered.
+    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it when all requests are answered; if that takes longer than ``stopTime``, the process ends nevertheless.
     package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
 
     package init(
@@ -139,7 +140,15 @@ package struct Service {
         }
         // From here on, a second signal to stop has its usual effect. SIGHUP stays blocked: it would end the process.
         SignalSet([SIGTERM, SIGINT]).unblock()
-        let cut = daemon.stop(within: stopTime)
+        // What hangs then, in a database or in a full pipe of the log for example, is left. Whatever was answered is durable.
+        let time = max(stopTime, .milliseconds(500))
+        let deadline = Thread {
+            System.sleep(for: time)
+            System.exit(0)
+        }
+        if deadline == nil { log.write(.error, "stop-unbounded") }
+        // The rest of the time is for `start`'s end.
+        let cut = daemon.stop(within: stopTime - min(stopTime / 4, .seconds(1)))
         _ = metricsDaemon?.stop(within: .zero)
         log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])
     }

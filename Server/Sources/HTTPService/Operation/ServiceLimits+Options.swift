@@ -7,11 +7,16 @@ extension ServiceLimits {
             "The maximum number of open connections; 4096 by default, or as many as the system allows. Beyond it: 503."),
         .init(
             "--queue", "NUMBER",
-            "The maximum number of requests that wait because they are large (more than 64 KiB) or slow; 256 by default. Beyond it: 503."
+            "The maximum number of requests that wait because they are large (more than 64 KiB) or need the ledger; 256 by default. Large requests, the ledger's requests with a token, and notifications have so many places each. Beyond it: 503."
+        ),
+        .init(
+            "--queue-time", "SECONDS",
+            "The maximum time that such a request waits before it is begun; 5 by default. Beyond it: 503, and nothing is done."
         ),
         .init(
             "--memory", "BYTES",
-            "The maximum size of all large bodies and answers together; 268435456 by default. Beyond it: 503."),
+            "The maximum size of all large bodies and answers together; 268435456 by default. With a ledger, large requests, its requests with a token, and notifications have a third each. Beyond it: 503."
+        ),
         .init("--threads", "NUMBER", "The number of threads; by default that of the processors, and at least 2."),
         .init("--header-time", "SECONDS", "The maximum time for the headers of a request; 10 by default."),
         .init("--body-time", "SECONDS", "The maximum time for the body of a request; 10 by default."),
@@ -28,6 +33,7 @@ extension ServiceLimits {
             allowsFewerConnections = false
         }
         if let number = try values.number("--queue", 1...1_000_000) { queueCapacity = number }
+        if let time = try values.seconds("--queue-time") { queueTime = time }
         if let number = try values.number("--memory", 1...(1 << 40)) { memoryByteCount = number }
         guard memoryByteCount >= maximumBodyByteCount else {
             throw ConfigurationError("--memory must be at least the size of one body, \(maximumBodyByteCount)")

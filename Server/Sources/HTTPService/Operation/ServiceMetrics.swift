@@ -57,10 +57,11 @@ package final class ServiceMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - connectionCount: The number of open connections.
-    ///   - queuedCount: The number of places of the queue that are taken.
-    ///   - memoryByteCount: The size of all large bodies and answers.
+    ///   - lanes: The number of places of each lane that are taken, and the size of its large bodies and answers.
     ///   - others: What the routes count.
-    func text(connectionCount: Int, queuedCount: Int, memoryByteCount: Int, others: [MetricFamily]) -> String {
+    func text(
+        connectionCount: Int, lanes: [Lane: (queuedCount: Int, memoryByteCount: Int)], others: [MetricFamily]
+    ) -> String {
         var requests = MetricFamily(.counter, "receipt_server_requests_total", "Answers by route and HTTP status.")
         var times = MetricFamily(
             .histogram, "receipt_server_request_seconds",
@@ -86,6 +87,17 @@ package final class ServiceMetrics: Sendable {
         for (phase, count) in self.late.withLock(\.self).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             late.add(count, [("phase", "\(phase)")])
         }
+        var queued = MetricFamily(
+            .gauge, "receipt_server_queue_length",
+            "Requests that wait or are being answered: large ones (processor), those with a token (guarded) and notifications (unguarded)."
+        )
+        var memory = MetricFamily(
+            .gauge, "receipt_server_memory_bytes", "The size of all large bodies and answers in memory.")
+        for lane in Lane.allCases {
+            guard let counts = lanes[lane] else { continue }
+            queued.add(UInt64(counts.queuedCount), [("lane", "\(lane)")])
+            memory.add(UInt64(counts.memoryByteCount), [("lane", "\(lane)")])
+        }
         var families = [
             requests, times,
             MetricFamily(
@@ -101,13 +113,7 @@ package final class ServiceMetrics: Sendable {
                 .counter, "receipt_server_requests_aborted_total",
                 "Requests whose connection ended before their answer was sent.",
                 value: aborted.load(ordering: .relaxed)),
-            MetricFamily(
-                .gauge, "receipt_server_queue_length", "Requests that have a place of the queue.",
-                value: UInt64(queuedCount)),
-            MetricFamily(
-                .gauge, "receipt_server_memory_bytes", "The size of all large bodies and answers in memory.",
-                value: UInt64(memoryByteCount)),
-            late,
+            queued, memory, late,
         ]
         families += others
         if let bytes = System.residentByteCount {

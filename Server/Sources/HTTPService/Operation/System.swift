@@ -84,6 +84,12 @@ package enum System {
         return bytes
     }
 
+    /// Waits at least so long, whatever signals come.
+    static func sleep(for time: Duration) {
+        let end = monotonicMilliseconds + time.milliseconds
+        while case let now = monotonicMilliseconds, now < end { usleep(UInt32(clamping: min(end - now, 1000) * 1000)) }
+    }
+
     package static let standardOutput: CInt = 1
     package static let standardError: CInt = 2
 

@@ -1,5 +1,15 @@
 import ServerText
 
+/// Requests that wait together. A lane has places, threads and memory of its own, which the requests of no other lane can take.
+package enum Lane: CaseIterable, Sendable {
+    /// Large requests, which need the processor and wait for nothing.
+    case processor
+    /// Requests of those who have a token, which may wait for a database.
+    case guarded
+    /// Requests of anyone, which may wait for a database.
+    case unguarded
+}
+
 /// What answers requests of one method to one path.
 package struct Route: Sendable {
     package enum Methods: Sendable {
@@ -10,11 +20,11 @@ package struct Route: Sendable {
     }
 
     /// Where a handler runs.
-    package enum Execution: Sendable {
+    package enum Execution: Hashable, Sendable {
         /// On the thread that read the request, unless the body is large: the handler never waits, and takes far less than a millisecond.
         case immediate
-        /// On a thread of the queue: the handler may wait, for a database for example.
-        case queued
+        /// On a thread of a lane: the handler may wait, for a database for example.
+        case queued(Lane)
     }
 
     package let methods: Methods
@@ -26,18 +36,30 @@ package struct Route: Sendable {
     package var headers: [String] = []
     /// The names of the members of the query that the handler reads.
     package var queryItems: [String] = []
+    /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil` admits it.
+    package let refusal: @Sendable (Request) -> Response?
     package let handler: @Sendable (Request) -> Response
 
     package init(
         _ methods: Methods, _ path: String, execution: Execution = .immediate, headers: [String] = [],
-        queryItems: [String] = [], handler: @escaping @Sendable (Request) -> Response
+        queryItems: [String] = [], refusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
+        handler: @escaping @Sendable (Request) -> Response
     ) {
         self.methods = methods
         self.path = path
         self.execution = execution
         self.headers = headers
         self.queryItems = queryItems
+        self.refusal = refusal
         self.handler = handler
+    }
+
+    /// The lane of its requests that are not answered at once.
+    var lane: Lane {
+        switch execution {
+        case .immediate: .processor
+        case .queued(let lane): lane
+        }
     }
 
     func answers(_ method: String) -> Bool {

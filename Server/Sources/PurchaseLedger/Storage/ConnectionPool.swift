@@ -1,18 +1,9 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import ServerThreads
 
 /// A limited number of connections, of which each is used by one thread at a time.
-///
-/// The lock is the platform's own, because ThreadSanitizer does not understand `Synchronization.Mutex`.
-@safe
 final class ConnectionPool<Connection>: @unchecked Sendable {
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private let returned: UnsafeMutablePointer<pthread_cond_t>
+    private let monitor = Monitor()
+    /// Within the monitor.
     private var idle: [Connection] = []
     /// How many more may be made.
     private var remaining: Int
@@ -27,17 +18,6 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
         remaining = limit
         self.patience = patience
         self.make = make
-        unsafe lock = .allocate(capacity: 1)
-        unsafe returned = .allocate(capacity: 1)
-        unsafe pthread_mutex_init(lock, nil)
-        unsafe pthread_cond_init(returned, nil)
-    }
-
-    deinit {
-        unsafe pthread_cond_destroy(returned)
-        unsafe pthread_mutex_destroy(lock)
-        unsafe returned.deallocate()
-        unsafe lock.deallocate()
     }
 
     /// Runs `body` with a connection, which is dropped if `isUsable` says so afterwards.
@@ -52,23 +32,18 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
     }
 
     private func take() throws(LedgerError) -> Connection {
-        var deadline = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &deadline)
-        deadline.tv_sec += Int(patience.components.seconds)
-        unsafe pthread_mutex_lock(lock)
-        while true {
-            if let connection = idle.popLast() {
-                unsafe pthread_mutex_unlock(lock)
-                return connection
+        let deadline = Monitor.Deadline(after: patience)
+        let idle = try monitor.locked { () throws(LedgerError) -> Connection? in
+            while self.idle.isEmpty, remaining == 0 {
+                guard monitor.wait(until: deadline) else {
+                    throw LedgerError(.storeUnavailable, "all connections are in use")
+                }
             }
-            if remaining > 0 { break }
-            guard unsafe pthread_cond_timedwait(returned, lock, &deadline) == 0 else {
-                unsafe pthread_mutex_unlock(lock)
-                throw LedgerError(.storeUnavailable, "all connections are in use")
-            }
+            if let connection = self.idle.popLast() { return connection }
+            remaining -= 1
+            return nil
         }
-        remaining -= 1
-        unsafe pthread_mutex_unlock(lock)
+        if let idle { return idle }
         do throws(LedgerError) {
             return try make()
         } catch {
@@ -79,9 +54,9 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
 
     /// - Parameter connection: `nil` for one that was dropped, in whose place another may be made.
     private func give(_ connection: Connection?) {
-        unsafe pthread_mutex_lock(lock)
-        if let connection { idle.append(connection) } else { remaining += 1 }
-        unsafe pthread_cond_signal(returned)
-        unsafe pthread_mutex_unlock(lock)
+        monitor.locked {
+            if let connection { idle.append(connection) } else { remaining += 1 }
+        }
+        monitor.signal()
     }
 }

@@ -1,0 +1,79 @@
+import CSQLite
+import Foundation
+import LedgerTestSupport
+import Testing
+import TrialSupport
+
+/// A service whose database does not answer.
+@Suite(.serialized) struct WaitingDatabaseTests {
+    private static let minted = Result { try MintedEvidence() }
+
+    /// A file of SQLite that another process writes for as long as this exists.
+    private final class LockedFile {
+        private var handle: OpaquePointer?
+
+        init(_ path: String) throws {
+            guard sqlite3_open(path, &handle) == SQLITE_OK,
+                sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
+            else { throw ChildProcess.Failure(description: "the file cannot be locked") }
+        }
+
+        deinit { sqlite3_close(handle) }
+    }
+
+    /// Sends so many redemptions, each on a connection of its own, and waits for no answer.
+    private func startRedemptions(_ count: Int, _ evidence: MintedEvidence, _ port: UInt16) throws -> [Client] {
+        let coins = try evidence.coins(1)
+        let body = Array(#"{"account":"anna","evidence":"\#(coins)"}"#.utf8)
+        return try (0..<count).map { _ in
+            let client = try Client(port: port)
+            client.set(timeout: 60)
+            client.send(
+                requestBytes("POST", "/v1/redeem", body, headers: ["Authorization: Bearer \(LedgerProcess.token)"]))
+            return client
+        }
+    }
+
+    @Test func `a database that waits stops neither what needs none nor the end, and what waits gets 503`() throws {
+        let evidence = try Self.minted.get()
+        let file = evidence.path("ledger-\(UUID().uuidString).db")
+        let server = try LedgerProcess(evidence, file, options: ["--queue-time", "2", "--stop-time", "3"])
+        // So large that no thread that reads requests answers it.
+        let body = try evidence.receipt(purchaseCount: 200)
+        #expect(body.count > 64 << 10)
+        let lock = try LockedFile(file)
+        let clients = try startRedemptions(60, evidence, server.port)
+        let start = ContinuousClock.now
+        #expect(try request("POST", "/v1/verify", body, port: server.port).status == 200)
+        // A redemption takes 5 seconds at least.
+        #expect(ContinuousClock.now - start < .seconds(4))
+        // A redemption that waited for a thread, or for the database: the first gives up after 2 seconds, the second after 10.
+        let answers = clients.suffix(20).compactMap { $0.receive() }
+        #expect(answers.count == 20 && answers.allSatisfy { $0.status == 503 && $0.headers["retry-after"] != nil })
+        #expect(answers.contains { $0.errorCode == "queue-timeout" })
+        #expect(ContinuousClock.now - start < .seconds(15))
+        let others = try startRedemptions(60, evidence, server.port)
+        usleep(200_000)
+        let stop = ContinuousClock.now
+        server.process.signal(SIGTERM)
+        #expect(server.process.wait() == 0)
+        #expect(ContinuousClock.now - stop < .seconds(6))
+        withExtendedLifetime((lock, clients, others)) {}
+    }
+
+    @Test func `a request without a token takes no place`() throws {
+        let evidence = try Self.minted.get()
+        let file = evidence.path("ledger-\(UUID().uuidString).db")
+        let server = try LedgerProcess(evidence, file, options: ["--queue", "9"])
+        let lock = try LockedFile(file)
+        let waiting = try startRedemptions(8, evidence, server.port)
+        usleep(200_000)
+        for _ in 0..<20 {
+            let answer = try request(
+                "POST", "/v1/redeem", headers: ["Authorization: Bearer nothing"], port: server.port)
+            #expect(answer.status == 401)
+        }
+        server.kill()
+        withExtendedLifetime((lock, waiting)) {}
+    }
+}
