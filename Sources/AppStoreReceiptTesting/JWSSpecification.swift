@@ -8,7 +8,8 @@ import StrictText
 ///
 /// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id, environment and signing date of one object are the defaults of
 /// the others, because Apple's agree. A specification without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed before a refund
-/// says nothing of it, and not before ``JWSBuilder/defaultDate``. A notification without a UUID has one that is made from the specification.
+/// says nothing of it, and not before ``JWSBuilder/defaultDate``. A notification without a UUID has one that is made from the specification. A period of an auto-renewable
+/// subscription without a web order line item has one that is made from its original transaction id, its product and its end.
 package struct JWSSpecification: Sendable {
     private let kind: JWSPart.Kind
     private let objects: [JWSPart.Kind: [JWSSpecifiedMember]]
@@ -110,6 +111,10 @@ package struct JWSSpecification: Sendable {
             builder.payload[name] = .integer(latestDate.millisecondsSince1970)
         }
         if kind == .notification { builder.payload["notificationUUID"] = .string(try notificationUUID) }
+        if kind == .transaction {
+            builder.webOrderLineItemID = lineItem(
+                of: members, original: text("originalTransactionId", in: members) ?? transaction, product)
+        }
         builder.payload.overlay(members)
         if let bundleID = self.bundleID { builder.payload.replaceBundleID(with: bundleID) }
         guard kind == .notification else { return builder }
@@ -146,6 +151,15 @@ package struct JWSSpecification: Sendable {
 
     private static func date(_ milliseconds: [UInt8]) -> Instant? {
         Int64(String(decoding: milliseconds, as: UTF8.self)).map { Instant(millisecondsSince1970: $0) }
+    }
+
+    /// Without one, a restored copy of a period would be a purchase of its own.
+    private func lineItem(of members: [JWSSpecifiedMember], original: String, _ productID: String) -> String? {
+        let own = members.filter { if case .json = $0.value { true } else { false } }
+        let type = text("type", in: own).map(ProductType.init(rawValue:))
+        guard type == .autoRenewableSubscription else { return nil }
+        return WebOrderLineItem.identifier(
+            original: original, productID: productID, end: value("expiresDate", in: own).flatMap(Self.date))
     }
 
     /// A UUID that other specifications do not have, and the same one does (RFC 9562, 5.8).

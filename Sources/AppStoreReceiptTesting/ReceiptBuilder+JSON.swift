@@ -11,7 +11,8 @@ extension ReceiptBuilder {
     ///
     /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that is missing or `null` is not written, except that
     /// the type is `Production`, and the creation date is the latest date of a purchase or a cancellation, and not before ``defaultCreationDate``. A product type is a
-    /// number or a word such as `consumable`. Purchases and unknown attributes keep their order.
+    /// number or a word such as `consumable`. Purchases and unknown attributes keep their order. A period of an auto-renewable subscription without the key `web_order_line_item_id` has one
+    /// that is made from its original transaction id, its product and its end, so that a restored copy of the period has the same.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.
@@ -52,6 +53,15 @@ extension ReceiptBuilder {
     }
 }
 
+extension ReceiptBuilder.Purchase {
+    fileprivate mutating func addWebOrderLineItem() {
+        guard productType == .autoRenewableSubscription, let original = originalTransactionID ?? transactionID,
+            let productID
+        else { return }
+        webOrderLineItemID = WebOrderLineItem.identifier(original: original, productID: productID, end: expiresDate)
+    }
+}
+
 private struct SpecificationReader {
     var receipt: ReceiptBuilder
     var unknownKeyOffset: Int?
@@ -86,9 +96,10 @@ private struct SpecificationReader {
             reader.expected = "an array of objects"
             try cursor.readArray { (cursor) throws(JSONError) in
                 var purchase = ReceiptBuilder.Purchase()
-                try reader.read(
+                let keys = try reader.read(
                     &cursor, into: &purchase, Self.purchaseRows, ReceiptBuilder.Purchase.fields,
                     unknown: \.additionalAttributes)
+                if !keys.contains(UTF8Bytes("web_order_line_item_id")) { purchase.addWebOrderLineItem() }
                 receipt.purchases.append(purchase)
                 reader.expected = "an array of objects"
             }
@@ -97,11 +108,13 @@ private struct SpecificationReader {
         self.receipt = receipt
     }
 
+    /// Returns the keys of the object.
+    @discardableResult
     private mutating func read<Root>(
         _ cursor: inout JSONCursor, into root: inout Root, _ rows: [UTF8Bytes: AttributeType.Row],
         _ fields: [AttributeType: BuilderField<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
         purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
-    ) throws(JSONError) {
+    ) throws(JSONError) -> Set<UTF8Bytes> {
         var seen: Set<UTF8Bytes> = []
         try cursor.readObject { (cursor, name) throws(JSONError) in
             let key = UTF8Bytes(name.bytes[...])
@@ -123,6 +136,7 @@ private struct SpecificationReader {
             try Self.read(&cursor, field, into: &root)
             expected = nil
         }
+        return seen
     }
 
     private static func read<Root>(

@@ -10,7 +10,8 @@ extension TransactionReceiptBuilder {
     /// ```
     ///
     /// Dates are RFC 3339. A field that is missing or `null` is not written, except that the version is 4, the quantity 1, the purchase date
-    /// ``ReceiptBuilder/defaultCreationDate`` and the original transaction id the transaction id by default. The environment follows from the transaction id;
+    /// ``ReceiptBuilder/defaultCreationDate`` and the original transaction id the transaction id by default. A period of a subscription without the key `web_order_line_item_id` has
+    /// one that is made from its original transaction id, its product and its end. The environment follows from the transaction id;
     /// `environment` and `environment_is_inferred` are ignored. The keys in `unknown_keys` are written last.
     ///
     /// - Parameter json: The JSON text.
@@ -29,11 +30,11 @@ extension TransactionReceiptBuilder {
         var builder = self
         var unknownKeyOffset: Int?
         var expected: String?
+        var seen: Set<Member> = []
         do throws(JSONError) {
             let start = try Self.offset(json.span) ?? 0
             try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
             var cursor = JSONCursor(json.span, from: start)
-            var seen: Set<Member> = []
             try cursor.readObject { (cursor, name) throws(JSONError) in
                 guard let member = Self.members.member(of: name) else {
                     unknownKeyOffset = name.offset
@@ -54,6 +55,11 @@ extension TransactionReceiptBuilder {
         }
         self = builder
         originalTransactionID = originalTransactionID ?? transactionID
+        // Of these receipts, only those of subscriptions have an end.
+        if !seen.contains(.webOrderLineItemID), let expiresDate, let original = originalTransactionID, let productID {
+            webOrderLineItemID = WebOrderLineItem.identifier(
+                original: original, productID: productID, end: expiresDate)
+        }
     }
 
     /// Returns whether a JSON text is the specification of a transaction receipt as the member `transaction_receipt`.

@@ -64,6 +64,10 @@ struct MintCommand: Command {
             what was signed later counts. A notification without a notificationUUID has one that is made from
             SPEC.json.
 
+            A period of an auto-renewable subscription has a web order line item, by which its restored copies
+            are known. Without webOrderLineItemId (web_order_line_item_id), it is made from the original
+            transaction id, the product and the end: to mint a copy, change only the transaction id.
+
             The same authority and specification of a receipt always produce the same bytes, if its keys
             are RSA keys.
             """)

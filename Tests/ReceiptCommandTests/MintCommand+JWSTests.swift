@@ -126,6 +126,55 @@ import Testing
         #expect(items?.map { $0["access"] as? String } == ["revoked"])
     }
 
+    private func lineItem(_ members: String) throws -> String? {
+        let common = #""originalTransactionId":"1","type":"Auto-Renewable Subscription","expiresDate":"2030-01-01""#
+        let object = try verified(minted("{\"transaction\":{\(members),\(common)}}"))
+        return (object["transaction"] as? NSDictionary)?["webOrderLineItemId"] as? String
+    }
+
+    @Test func `a period has a web order line item, and a restored copy has the same`() throws {
+        let first = try #require(try lineItem(#""transactionId":"1","productId":"pro""#))
+        #expect(first.utf8.count == 15 && Int64(first) != nil)
+        #expect(try lineItem(#""transactionId":"2","productId":"pro""#) == first)
+        #expect(try lineItem(#""transactionId":"2","productId":"pro","signedDate":"2026-01-01""#) == first)
+        #expect(try lineItem(#""transactionId":"3","productId":"gold""#) != first)
+        #expect(try lineItem(#""transactionId":"4","webOrderLineItemId":"7""#) == "7")
+        #expect(try lineItem(#""transactionId":"5","webOrderLineItemId":null"#) == nil)
+    }
+
+    @Test(arguments: ["Non-Consumable", "Consumable", "Non-Renewing Subscription"])
+    func `no other purchase has a web order line item`(type: String) throws {
+        let file = try minted(#"{"transaction":{"type":"\#(type)","expiresDate":"2030-01-01"}}"#)
+        #expect((try verified(file)["transaction"] as? NSDictionary)?["webOrderLineItemId"] == nil)
+    }
+
+    @Test func `a refund of a period reaches its restored copies in every kind of evidence`() throws {
+        func jws(_ id: Int, _ members: String = "") throws -> String {
+            try minted(
+                """
+                {"transaction":{"transactionId":"\(id)","originalTransactionId":"1","productId":"pro",\(members)
+                 "type":"Auto-Renewable Subscription","purchaseDate":"2025-06-15","expiresDate":"2035-06-15"}}
+                """)
+        }
+        let specification = try folder.write(
+            "receipt.json",
+            """
+            {"in_app":[{"product_id":"pro","transaction_id":"3","original_transaction_id":"1","quantity":1,
+             "product_type":"auto-renewable","purchase_date":"2025-06-15","expires_date":"2035-06-15"}]}
+            """)
+        let receipt = try folder.write("receipt", run("mint", "--ca", authority, specification).output)
+        func access(_ files: String...) throws -> [String: String] {
+            let result = run(["entitlements", "--root", root, "--at", "2026-01-01", "--format", "json"] + files)
+            let items = try #require(try result.objects().first?["items"] as? [NSDictionary])
+            return Dictionary(
+                uniqueKeysWithValues: items.map { ("\($0["transaction_id"] ?? "")", "\($0["access"] ?? "")") })
+        }
+        let (first, copy) = (try jws(1), try jws(2))
+        #expect(try access(first, copy, receipt) == ["1": "active", "2": "active", "3": "active"])
+        let refund = try jws(1, #""revocationDate":"2025-12-01","#)
+        #expect(try access(copy, receipt, refund) == ["1": "revoked", "2": "revoked", "3": "revoked"])
+    }
+
     @Test func `each notification has a UUID of its own, and the same one each time`() throws {
         func uuid(_ specification: String) throws -> String? {
             (try verified(minted(specification))["notification"] as? NSDictionary)?["notificationUUID"] as? String
