@@ -4,10 +4,12 @@ import SpanASN1
 /// What was granted for a transaction. It is never granted again.
 struct Grant {
     let transaction: TransactionKey
-    let account: String
+    var account: String
     let productID: String
     /// What the account has of it now.
     var quantity: Int64
+    /// The date access ends, as the backend was told last.
+    var until: Instant?
     /// Whether an operator took it back, which no signature changes.
     let isVoided: Bool
 }
@@ -37,7 +39,7 @@ struct Grants {
         let rows = try connection.run(
             """
             SELECT grants.environment, grants.bundle_id, grants.transaction_id, grants.account, grants.product_id,
-                grants.quantity, grants.voided_at
+                grants.quantity, grants.until, grants.voided_at
             FROM identifiers JOIN grants ON grants.environment = identifiers.environment
                 AND grants.bundle_id = identifiers.bundle_id AND grants.transaction_id = identifiers.transaction_id
             WHERE identifiers.family_id = $1
@@ -46,28 +48,32 @@ struct Grants {
             guard let environment = AppStoreEnvironment(rawValue: try row.text(0)) else { continue }
             let key = TransactionKey(
                 environment: environment, bundleID: try row.text(1), transactionID: try row.text(2))
-            let isVoided = if case .null = row.values[6] { false } else { true }
             byTransaction[key] = Grant(
                 transaction: key, account: try row.text(3), productID: try row.text(4), quantity: try row.integer(5),
-                isVoided: isVoided)
+                until: try row.optionalDate(6), isVoided: try row.optionalDate(7) != nil)
         }
     }
 
     mutating func insert(_ grant: Grant, at now: Instant) throws(LedgerError) {
         byTransaction[grant.transaction] = grant
         try connection.run(
-            "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, NULL)",
+            "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, NULL, $8)",
             grant.transaction.columns + [
                 .text(grant.productID), .text(grant.account), .integer(grant.quantity), SQLValue(now),
+                grant.until.map(SQLValue.init) ?? .null,
             ])
     }
 
-    mutating func setQuantity(_ quantity: Int64, of key: TransactionKey, at now: Instant) throws(LedgerError) {
-        byTransaction[key]?.quantity = quantity
+    /// Records the quantity and the end of a grant.
+    mutating func update(_ grant: Grant, at now: Instant) throws(LedgerError) {
+        byTransaction[grant.transaction] = grant
         try connection.run(
             """
-            UPDATE grants SET quantity = $4, changed_at = $5
+            UPDATE grants SET quantity = $4, until = $5, changed_at = $6
             WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
-            """, key.columns + [.integer(quantity), SQLValue(now)])
+            """,
+            grant.transaction.columns + [
+                .integer(grant.quantity), grant.until.map(SQLValue.init) ?? .null, SQLValue(now),
+            ])
     }
 }

@@ -3,7 +3,7 @@ import ServerText
 import SpanASN1
 
 /// What the backend is told: an account has more or less than before.
-struct LedgerEvent: Codable, Sendable {
+struct LedgerEvent: Encodable, Sendable {
     enum Kind: String, Codable, Sendable {
         /// The purchase was granted, for the first time to this account.
         case granted
@@ -13,6 +13,8 @@ struct LedgerEvent: Codable, Sendable {
         case restored
         /// A part was refunded, or a part of a refund reversed.
         case adjusted
+        /// Access ends at another date, and the quantity is the same: a grace period, an extension or an upgrade.
+        case changed
     }
 
     /// What led to it.
@@ -20,6 +22,8 @@ struct LedgerEvent: Codable, Sendable {
         case redeem, notification, transfer
         /// A renewal that Apple had signed before has begun.
         case beginning
+        /// A refund or revocation that Apple had dated in the future has come into effect.
+        case revocation
     }
 
     /// The same each time the event is delivered.
@@ -41,7 +45,7 @@ struct LedgerEvent: Codable, Sendable {
     let until: Instant?
     let at: Instant
 
-    private enum CodingKeys: String, CodingKey {
+    enum CodingKeys: String, CodingKey {
         case id, account, sequence, kind, cause, environment, quantity, until, at
         case bundleID = "bundle_id"
         case productID = "product_id"
@@ -65,8 +69,9 @@ struct LedgerEvent: Codable, Sendable {
         try container.encode(originalTransactionID, forKey: .originalTransactionID)
         try container.encode(quantity, forKey: .quantity)
         try container.encode(previousQuantity, forKey: .previousQuantity)
-        try container.encode(until, forKey: .until)
-        try container.encode(at, forKey: .at)
+        // Dates are written as in answers.
+        try container.encode(until?.description, forKey: .until)
+        try container.encode(at.description, forKey: .at)
     }
 
     /// 128 random bits: an id stays unique after a restored back-up.
@@ -76,6 +81,20 @@ struct LedgerEvent: Codable, Sendable {
             let digits = String(generator.next(), radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
+    }
+}
+
+extension Grant {
+    /// What the grant's account is told of it.
+    func event(
+        _ kind: LedgerEvent.Kind, _ cause: LedgerEvent.Cause, _ originalTransactionID: String?, before: Int64,
+        at now: Instant
+    ) -> LedgerEvent {
+        LedgerEvent(
+            id: LedgerEvent.makeID(), account: account, kind: kind, cause: cause,
+            environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
+            transactionID: transaction.transactionID.string, originalTransactionID: originalTransactionID,
+            quantity: quantity, previousQuantity: before, until: until, at: now)
     }
 }
 

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import ServerText
 import SpanASN1
 
@@ -159,65 +159,52 @@ struct LedgerTransaction {
             // If a restored transaction is brought, it is the one that is answered with `granted`.
             guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first
             else { continue }
-            let existing = existingGrants(of: group)
-            if case .notYet(let begin) = item.access, existing.isEmpty, families[key]?.account != nil {
-                try connection.remember(key, beginning: begin)
+            if let date = item.nextChange, families[key]?.account != nil {
+                try connection.remember(group.items[0].key, dueAt: date)
             }
-            guard let quantity = item.grantedQuantity else { continue }
+            let existing = existingGrants(of: group)
             if existing.isEmpty {
-                try grant(quantity, key, item)
+                try grant(key, item)
             } else {
-                for grant in existing { try change(grant, to: quantity, item) }
+                for grant in existing { try change(grant, item) }
             }
         }
         try connection.post(events, at: now)
         events = []
     }
 
-    private mutating func grant(
-        _ quantity: Int64, _ key: TransactionKey, _ item: Entitlements.Item
-    ) throws(LedgerError) {
-        guard quantity > 0, let account = families[key]?.account, policy.isForSale(item.productID) else { return }
+    private mutating func grant(_ key: TransactionKey, _ item: Entitlements.Item) throws(LedgerError) {
+        // A non-renewing subscription whose length only the app knows is granted once, as a consumable is.
+        guard item.access.isGrantable || item.access == .lengthUnknown, let quantity = item.ownedQuantity,
+            let account = families[key]?.account, policy.isForSale(item.productID)
+        else { return }
         let grant = Grant(
-            transaction: key, account: account, productID: item.productID, quantity: quantity, isVoided: false)
+            transaction: key, account: account, productID: item.productID, quantity: Int64(quantity),
+            until: item.until, isVoided: false)
         try grants.insert(grant, at: now)
         granted.insert(key)
-        events.append(event(.granted, grant, item, before: 0))
+        events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
     }
 
-    private mutating func change(
-        _ grant: Grant, to quantity: Int64, _ item: Entitlements.Item
-    ) throws(LedgerError) {
-        guard !grant.isVoided, grant.quantity != quantity else { return }
-        try grants.setQuantity(quantity, of: grant.transaction, at: now)
+    private mutating func change(_ grant: Grant, _ item: Entitlements.Item) throws(LedgerError) {
+        guard !grant.isVoided else { return }
         var changed = grant
-        changed.quantity = quantity
-        let kind: LedgerEvent.Kind = quantity == 0 ? .revoked : grant.quantity == 0 ? .restored : .adjusted
-        events.append(event(kind, changed, item, before: grant.quantity))
-    }
-
-    private func event(
-        _ kind: LedgerEvent.Kind, _ grant: Grant, _ item: Entitlements.Item, before: Int64
-    ) -> LedgerEvent {
-        LedgerEvent(
-            id: LedgerEvent.makeID(), account: grant.account, kind: kind, cause: cause,
-            environment: grant.transaction.environment, bundleID: grant.transaction.bundleID.string,
-            productID: grant.productID, transactionID: grant.transaction.transactionID.string,
-            originalTransactionID: item.originalTransactionID, quantity: grant.quantity, previousQuantity: before,
-            until: item.until, at: now)
-    }
-}
-
-extension Entitlements.Item {
-    /// What an owner should have of the purchase; `nil` if it keeps what it was granted, and is granted nothing.
-    fileprivate var grantedQuantity: Int64? {
-        switch access {
-        case .consumable(let quantity): Int64(max(0, quantity))
-        // A non-renewing subscription whose length only the app knows is granted once, as a consumable is.
-        case .active, .owned, .lengthUnknown: Int64(max(1, purchase.quantity))
-        case .revoked: 0
-        // That a period is over takes nothing back.
-        case .expired, .upgraded, .notYet, .undetermined: nil
+        changed.quantity = item.ownedQuantity.map(Int64.init) ?? grant.quantity
+        changed.until = item.until
+        let kind: LedgerEvent.Kind
+        switch (grant.quantity, changed.quantity) {
+        // The end of what the account does not have is of no interest.
+        case (0, 0): return
+        case (_, 0): kind = .revoked
+        case (0, _): kind = .restored
+        case (let before, let after) where before == after:
+            guard grant.until != changed.until else { return }
+            kind = .changed
+        default: kind = .adjusted
         }
+        try grants.update(changed, at: now)
+        // What was granted before cannot begin.
+        let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
+        events.append(changed.event(kind, cause, item.originalTransactionID, before: grant.quantity, at: now))
     }
 }

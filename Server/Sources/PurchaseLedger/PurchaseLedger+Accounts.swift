@@ -51,6 +51,7 @@ extension PurchaseLedger {
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                     VALUES ($1, $2, $3, $4, $5)
                     """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
+                let originals = try originalTransactionIDs(family, connection, at: now)
                 for grant in try Grants(family, connection).all where grant.account.hasSameBytes(as: account) {
                     try connection.run(
                         """
@@ -58,13 +59,29 @@ extension PurchaseLedger {
                         WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                         """, grant.transaction.columns + [.text(other), SQLValue(now)])
                     guard grant.quantity > 0 else { continue }
-                    events.append(grant.transferEvent(.revoked, account, quantity: 0, before: grant.quantity, at: now))
-                    events.append(grant.transferEvent(.granted, other, quantity: grant.quantity, before: 0, at: now))
+                    let original = originals[grant.transaction]
+                    var (taken, given) = (grant, grant)
+                    (taken.quantity, given.account) = (0, other)
+                    events.append(taken.event(.revoked, .transfer, original, before: grant.quantity, at: now))
+                    events.append(given.event(.granted, .transfer, original, before: 0, at: now))
                 }
             }
             try connection.post(events, at: now)
             return families.count
         }
+    }
+
+    /// The original transaction ids of a family, as events name them. Of a grant that was recorded without evidence, none is known.
+    private func originalTransactionIDs(
+        _ family: Int64, _ connection: any SQLConnection, at now: Instant
+    ) throws(LedgerError) -> [TransactionKey: String] {
+        var evidence = FamilyEvidence(connection)
+        _ = try evidence.load(family)
+        var ids: [TransactionKey: String] = [:]
+        for item in policy.entitlements(evidence, at: now).items {
+            if let key = PurchaseKeys(item.purchase)?.transaction { ids[key] = item.originalTransactionID }
+        }
+        return ids
     }
 
     /// Forgets an account. What it bought stays spent: no other account can redeem it.
@@ -98,17 +115,5 @@ extension PurchaseLedger {
             guard isKnown else { throw LedgerError(.notFound, "account") }
             return name
         }
-    }
-}
-
-extension Grant {
-    fileprivate func transferEvent(
-        _ kind: LedgerEvent.Kind, _ account: String, quantity: Int64, before: Int64, at now: Instant
-    ) -> LedgerEvent {
-        LedgerEvent(
-            id: LedgerEvent.makeID(), account: account, kind: kind, cause: .transfer,
-            environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
-            transactionID: transaction.transactionID.string, originalTransactionID: nil, quantity: quantity,
-            previousQuantity: before, until: nil, at: now)
     }
 }

@@ -2,48 +2,59 @@ public import AppStoreReceipt
 public import SpanASN1
 
 extension SQLConnection {
-    /// Records that a purchase of an owner begins later, so that it is granted then without a client.
-    func remember(_ key: TransactionKey, beginning date: Instant) throws(LedgerError) {
+    /// Records when the decision about a purchase of an owner changes next if Apple signs nothing more.
+    ///
+    /// A moment that has moved or is gone can leave its row. When it is due, nothing changes, and the row is removed.
+    func remember(_ key: TransactionKey, dueAt date: Instant) throws(LedgerError) {
         try run(
             """
-            INSERT INTO beginnings VALUES ($1, $2, $3, $4)
-            ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET begins_at = excluded.begins_at
+            INSERT INTO due_moments VALUES ($1, $2, $3, $4)
+            ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
+            WHERE due_moments.due_at <> excluded.due_at
             """, key.columns + [SQLValue(date)])
     }
 }
 
 extension PurchaseLedger {
-    /// Grants the renewals that Apple signed before they began, and that have begun since. ``EventDelivery`` calls it.
+    /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery`` calls it.
     ///
-    /// - Returns: The number of transactions that had begun, at most 100.
+    /// - Returns: The number of transactions that were due, at most 100.
+    /// - Throws: The first error. It does not keep the other transactions waiting.
     @discardableResult
-    public func settleBegun(at now: Instant = .now) throws(LedgerError) -> Int {
+    public func settleDue(at now: Instant = .now) throws(LedgerError) -> Int {
         let due = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT environment, bundle_id, transaction_id FROM beginnings
-                WHERE begins_at <= $1 ORDER BY begins_at LIMIT 100
+                SELECT environment, bundle_id, transaction_id FROM due_moments
+                WHERE due_at <= $1 ORDER BY due_at LIMIT 100
                 """, [SQLValue(now)])
         }
+        var failure: LedgerError?
         for row in due {
-            try store.write { (connection) throws(LedgerError) in
-                let found = try connection.run(
-                    """
-                    SELECT signed_date, purchase FROM evidence
-                    WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 LIMIT 1
-                    """, row.values)
-                guard let stored = found.first else { return }
+            do throws(LedgerError) { try settle(row.values, at: now) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+        return due.count
+    }
+
+    private func settle(_ key: [SQLValue], at now: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            let found = try connection.run(
+                """
+                SELECT signed_date, purchase FROM evidence
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 LIMIT 1
+                """, key)
+            var purchases: [SignedPurchase] = []
+            if let stored = found.first {
                 var purchase: Purchase = try StoredJSON.decode(stored.text(1))
                 purchase.signedDate = try stored.date(0)
-                // The evidence is known: this locks the family, and asks again what it means.
-                var transaction = try LedgerTransaction(
-                    recording: [SignedPurchase(purchase)], [], policy, connection, .beginning, at: now)
-                try connection.run(
-                    "DELETE FROM beginnings WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-                    row.values)
-                try transaction.settle()
+                purchases.append(SignedPurchase(purchase))
             }
+            // The evidence is known: this locks the family, and asks again what it means.
+            var transaction = try LedgerTransaction(recording: purchases, [], policy, connection, .beginning, at: now)
+            try connection.run(
+                "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
+            try transaction.settle()
         }
-        return due.count
     }
 }

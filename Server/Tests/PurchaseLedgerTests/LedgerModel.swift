@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 
 /// The ledger without a database: it keeps everything that it was ever told, and computes everything anew.
@@ -80,16 +80,13 @@ struct LedgerModel {
         for (first, group) in Dictionary(grouping: items, by: \.firstTransactionID)
         where touched.contains(family(of: first, items)) {
             guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first else { continue }
-            let quantity: Int64
-            switch item.access {
-            case .consumable(let left): quantity = Int64(left)
-            case .active, .owned, .lengthUnknown: quantity = Int64(item.quantity)
-            case .revoked: quantity = 0
-            default: continue
-            }
+            // What has ended is not taken back, and not granted either.
+            guard let quantity = item.ownedQuantity.map(Int64.init) else { continue }
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }
             for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }
-            if existing.isEmpty, quantity > 0, let account = owner(of: item.transactionID) {
+            if existing.isEmpty, item.access.isGrantable || item.access == .lengthUnknown,
+                let account = owner(of: item.transactionID)
+            {
                 grants[item.transactionID] = .init(account: account, quantity: quantity)
             }
         }

@@ -1,5 +1,8 @@
 import AppStoreReceipt
 @testable import PurchaseLedger
+import ServerText
+import SpanASN1
+import Testing
 
 /// What accounts have, for comparisons. A refund leaves nothing, as if there had been no grant.
 struct LedgerState: Equatable {
@@ -45,6 +48,34 @@ extension PurchaseLedger {
             state.set(event.quantity, of: event.transactionID, for: event.account)
         }
         return state
+    }
+}
+
+/// The tests read events as a backend does.
+extension LedgerEvent: Decodable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func date(_ key: CodingKeys) throws -> Instant? {
+            guard let text = try container.decode(String?.self, forKey: key) else { return nil }
+            guard let date = Instant(rfc3339: text) else {
+                throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: text)
+            }
+            return date
+        }
+        self.init(
+            id: try container.decode(String.self, forKey: .id),
+            account: try container.decode(String.self, forKey: .account),
+            sequence: try container.decode(Int64.self, forKey: .sequence),
+            kind: try container.decode(Kind.self, forKey: .kind),
+            cause: try container.decode(Cause.self, forKey: .cause),
+            environment: try container.decode(AppStoreEnvironment.self, forKey: .environment),
+            bundleID: try container.decode(String.self, forKey: .bundleID),
+            productID: try container.decode(String.self, forKey: .productID),
+            transactionID: try container.decode(String.self, forKey: .transactionID),
+            originalTransactionID: try container.decode(String?.self, forKey: .originalTransactionID),
+            quantity: try container.decode(Int64.self, forKey: .quantity),
+            previousQuantity: try container.decode(Int64.self, forKey: .previousQuantity),
+            until: try date(.until), at: try #require(try date(.at)))
     }
 }
 

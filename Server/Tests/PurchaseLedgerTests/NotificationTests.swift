@@ -166,7 +166,7 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
             #expect(try ledger.outcomes(first, for: "anna", at: day(1)) == [.granted])
             try ledger.record(#require(history.verifiedNotifications(through: day(29.5)).last), at: day(29.5))
             for (date, count, events) in [(29.6, 0, 1), (30, 1, 2), (31, 0, 2)] {
-                #expect(try ledger.settleBegun(at: day(date)) == count)
+                #expect(try ledger.settleDue(at: day(date)) == count)
                 #expect(try ledger.events().count == events)
             }
         }

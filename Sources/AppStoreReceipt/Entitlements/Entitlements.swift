@@ -56,6 +56,11 @@ public struct Entitlements: Sendable {
         public let access: Access
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
         public let until: Instant?
+        /// What an owner of the purchase has of it at the date: 0 after a refund, even of a period that had ended before; `nil` if the purchase has not begun, or if the evidence does not
+        /// say enough.
+        @_spi(Ledger) public let ownedQuantity: Int?
+        /// The next date at which ``ownedQuantity`` can change if Apple signs nothing more: the purchase begins, or a revocation comes into effect.
+        @_spi(Ledger) public let nextChange: Instant?
         /// The transaction id of the purchase or period that this transaction restores; its own id if it restores none.
         ///
         /// A restored transaction is the same purchase with a new id. Transactions that have this id in common are granted once, together.

@@ -43,6 +43,14 @@ struct Period {
         replacedBeforeStart != nil || revoked.map { $0 > .distantPast && $0 <= start } ?? false
     }
 
+    /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast` if the date is not known.
+    ///
+    /// The cancellation of a period that was upgraded is no refund. Apple dates it within seconds of the upgrade.
+    private var takenBack: Instant? {
+        guard let revoked, let replaced else { return revoked }
+        return max(replaced, revoked) - min(replaced, revoked) <= .seconds(60) ? nil : revoked
+    }
+
     /// What ends the purchase first, and when.
     var end: (date: Instant, reason: Reason)? {
         var end = [graceEnd ?? expires, evidenceEnd].compactMap(\.self).min().map { (date: $0, reason: Reason.expired) }
@@ -115,6 +123,23 @@ extension Period {
             return expires.map { _ in .active(until: end?.date ?? .distantFuture) } ?? .lengthUnknown
         default: return expires.map { _ in .active(until: end?.date ?? .distantFuture) } ?? .undetermined
         }
+    }
+
+    /// What an owner has of the purchase. That a period has ended takes nothing back; a refund does, even after the end.
+    func ownedQuantity(at moment: Moment, _ access: Entitlements.Access) -> Int? {
+        switch access {
+        case .consumable(let quantity): max(0, quantity)
+        case .active, .owned, .lengthUnknown: max(1, purchase.quantity)
+        case .revoked: 0
+        case .expired, .upgraded: takenBack.map { $0 <= moment.date } ?? false ? 0 : max(1, purchase.quantity)
+        case .notYet, .undetermined: nil
+        }
+    }
+
+    /// The next date at which ``ownedQuantity(at:_:)`` can change if Apple signs nothing more.
+    func nextChange(after moment: Moment) -> Instant? {
+        let begin = moment.hasBegun(start) ? nil : start
+        return [begin, takenBack].compactMap(\.self).filter { $0 > moment.date }.min()
     }
 }
 

@@ -252,13 +252,16 @@ struct Periods {
         for period in periods {
             let end = period.end
             let access = period.access(at: moment, end)
+            let ownedQuantity = period.ownedQuantity(at: moment, access)
+            let nextChange = period.nextChange(after: moment)
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
             for index in period.transactions {
                 items[index] = Entitlements.Item(
                     purchase: transactions[index].purchase, access: access, until: until,
-                    firstTransaction: firstTransaction, verification: transactions[index].verification)
+                    ownedQuantity: ownedQuantity, nextChange: nextChange, firstTransaction: firstTransaction,
+                    verification: transactions[index].verification)
             }
         }
         let all = items.compactMap(\.self)

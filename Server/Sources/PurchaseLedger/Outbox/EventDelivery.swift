@@ -63,7 +63,7 @@ public final class EventDelivery: Sendable {
             } catch {
                 onError(error)
             }
-            do throws(LedgerError) { try ledger.settleBegun() } catch { onError(error) }
+            do throws(LedgerError) { try ledger.settleDue() } catch { onError(error) }
             do throws(LedgerError) {
                 if let client, try deliver(with: client, onError) > 0 { continue }
             } catch {

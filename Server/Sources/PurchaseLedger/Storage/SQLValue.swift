@@ -39,6 +39,11 @@ struct SQLRow: Sendable {
         Instant(millisecondsSince1970: try integer(column))
     }
 
+    func optionalDate(_ column: Int) throws(LedgerError) -> Instant? {
+        if case .null = values[column] { return nil }
+        return try date(column)
+    }
+
     private func unexpected(_ column: Int) -> LedgerError {
         LedgerError(.storeFailed, "column \(column + 1) of a result has an unexpected value")
     }

@@ -101,6 +101,16 @@ enum Schema {
             // One row: what is told from now on has a greater number.
             "CREATE TABLE sequence_floor (floor BIGINT NOT NULL)",
             "INSERT INTO sequence_floor VALUES (0)",
+            // When a decision changes without new evidence: a purchase begins, or a refund comes into effect.
+            "ALTER TABLE beginnings RENAME TO due_moments",
+            "ALTER TABLE due_moments RENAME COLUMN begins_at TO due_at",
+            "DROP INDEX beginnings_due",
+            "CREATE INDEX due_moments_by_date ON due_moments (due_at)",
+            // The end of access that was told last.
+            "ALTER TABLE grants ADD COLUMN until BIGINT",
+            // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
+            "DELETE FROM answers",
+            dialect.eventDatesAsText,
         ]
     }
 }
