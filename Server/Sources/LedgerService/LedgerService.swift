@@ -10,6 +10,7 @@ package struct LedgerService: Sendable {
     private let tokens: AccessTokens
     private let delivery: EventDelivery
     private let hasWebhook: Bool
+    private let reading = OutboxReading()
     private let log: ServiceLog
 
     package static let options: [OptionTable.Option] = [
@@ -104,7 +105,7 @@ package struct LedgerService: Sendable {
     ///
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
-        let (ledger, delivery, log) = (ledger, delivery, log)
+        let (ledger, delivery, log, reading) = (ledger, delivery, log, reading)
         let thread = Thread {
             var told: [LedgerError.Code: Instant] = [:]
             delivery.run { error in
@@ -114,10 +115,12 @@ package struct LedgerService: Sendable {
                 log.write("delivery", error)
             }
         }
-        guard thread != nil else { throw ConfigurationError("the system has no thread to give") }
+        let reader = Thread { reading.run { () throws(LedgerError) in try ledger.outboxCounts() } }
+        guard thread != nil, reader != nil else { throw ConfigurationError("the system has no thread to give") }
         // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
         return {
             delivery.stop()
+            reading.stop()
             do throws(LedgerError) { try ledger.completeFile() } catch { log.write("ledger", error) }
         }
     }
@@ -133,13 +136,15 @@ package struct LedgerService: Sendable {
     }
 
     package func metrics() -> [MetricFamily] {
-        let counts = try? ledger.outboxCounts()
+        let (isAnswered, counts) = reading.last
         let isUp = MetricFamily(
             .gauge, "receipt_server_ledger_up", "1 if the ledger's database answers, and 0 if it does not.",
-            value: counts == nil ? 0 : 1)
+            value: isAnswered ? 1 : 0)
         guard let counts else { return [isUp] }
         var events = MetricFamily(
-            .gauge, "receipt_server_ledger_events", "Events that are to be delivered, and those that could not be.")
+            .gauge, "receipt_server_ledger_events",
+            "Events that are to be delivered, and those that could not be; 10000 if there are more."
+        )
         events.add(UInt64(counts.pending), [("state", "pending")])
         events.add(UInt64(counts.dead), [("state", "dead")])
         // Without a webhook, events wait for one, and their age means nothing.

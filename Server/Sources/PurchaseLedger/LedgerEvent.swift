@@ -109,12 +109,16 @@ extension SQLConnection {
                 var event = event
                 event.sequence = first + Int64(offset)
                 try run(
-                    "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, $5, 0, NULL)",
+                    "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",
                     [
                         .text(event.id), .text(event.account), .integer(event.sequence),
                         .text(StoredJSON.encode(event)), SQLValue(now),
                     ])
             }
+            // What is pending already comes first.
+            try run(
+                "UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NULL",
+                [.text(account), SQLValue(now)])
         }
     }
 }

@@ -28,7 +28,7 @@ extension SQLConnection {
     func takeSequences(_ count: Int64, of account: String, at now: Instant) throws(LedgerError) -> Int64 {
         let rows = try run(
             """
-            INSERT INTO accounts VALUES (
+            INSERT INTO accounts (account, last_sequence) VALUES (
                 $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1)
             ON CONFLICT (account) DO UPDATE SET last_sequence =
                 CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence

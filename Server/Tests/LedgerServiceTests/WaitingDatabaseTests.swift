@@ -13,7 +13,7 @@ import TrialSupport
         private var handle: OpaquePointer?
 
         init(_ path: String) throws {
-            guard sqlite3_open(path, &handle) == SQLITE_OK,
+            guard sqlite3_open(path, &handle) == SQLITE_OK, sqlite3_busy_timeout(handle, 5000) == SQLITE_OK,
                 sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
             else { throw ChildProcess.Failure(description: "the file cannot be locked") }
         }

@@ -20,11 +20,12 @@ import Testing
 
     /// Delivers until a condition holds, at most 20 seconds, and returns what was told of failures.
     @discardableResult private func deliver(
-        _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, until isDone: () throws -> Bool
+        _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, lease: Duration = .seconds(2),
+        until isDone: () throws -> Bool
     ) throws -> [LedgerError.Code] {
         let failures = Guarded([LedgerError.Code]())
         let webhook = try Webhook(url: receiver.url, secret: Self.secret)
-        let delivery = EventDelivery(ledger, to: webhook, maximumAttempts: attempts, lease: .seconds(2))
+        let delivery = EventDelivery(ledger, to: webhook, maximumAttempts: attempts, lease: lease)
         let thread = Thread { delivery.run { error in failures.withLock { $0.append(error.code) } } }
         thread.start()
         let deadline = ContinuousClock.now + .seconds(20)
@@ -78,6 +79,28 @@ import Testing
             // Ben's event did not wait.
             #expect(ids.firstIndex(of: events[2].id) ?? 9 < 3)
             #expect(ids.last == events[1].id)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `accounts whose events are slow hold up no others`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let slow = (0..<10).map { "slow \($0)" }
+            try redeem(ledger, slow + slow + (0..<40).map { "quick \($0)" })
+            let slowIDs = Set(try ledger.events().filter { $0.account.hasPrefix("slow") }.map(\.id))
+            // Longer than a delivery may take.
+            let receiver = try WebhookReceiver { id in
+                if slowIDs.contains(id) { sleep(UInt32(WebhookClient.timeLimit) + 1) }
+                return 200
+            }
+            try deliver(ledger, to: receiver, lease: .seconds(60)) {
+                receiver.received.filter { !slowIDs.contains($0.id) }.count == 40
+            }
+            // Each slow account had one attempt at most when all others were told.
+            let ids = receiver.received.map(\.id)
+            let last = try #require(ids.lastIndex { !slowIDs.contains($0) })
+            #expect(ids.filter { !slowIDs.contains($0) }.count == 40)
+            #expect(ids[..<last].filter { slowIDs.contains($0) }.count <= slow.count)
         }
     }
 

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerThreads
 import SpanASN1
 import Synchronization
 
@@ -12,11 +13,15 @@ import Darwin
 
 /// Does what a ledger has to do without a request: it delivers events to a webhook, grants renewals that begin, and removes what is no longer needed.
 ///
-/// Each event is delivered at least once, and those of one account in their order. Each has an id, by which the receiver ignores what it has seen. Several servers
-/// may deliver the events of one ledger.
+/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other, unless ``concurrency`` of them are slow. Each event has an id, by which the
+/// receiver ignores what it has seen. Several servers may deliver the events of one ledger.
 public final class EventDelivery: Sendable {
     /// How long delivered events and the answers to idempotency keys are kept.
     static let retention = Duration.seconds(30 * 86_400)
+    /// How many events are sent at once, each of another account.
+    static let concurrency = 16
+    /// How often the ledger is asked whether something is due.
+    private static let interval = Duration.milliseconds(500)
 
     private let ledger: PurchaseLedger
     private let webhook: Webhook?
@@ -31,13 +36,8 @@ public final class EventDelivery: Sendable {
     ///   - webhook: Where to deliver; `nil` for nowhere. Events then wait in the outbox.
     ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes three days.
     public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int = 80) {
-        // The time for a whole batch.
-        self.init(
-            ledger, to: webhook, maximumAttempts: maximumAttempts,
-            lease: .seconds(Self.batchSize * WebhookClient.timeLimit + 5))
+        self.init(ledger, to: webhook, maximumAttempts: maximumAttempts, lease: PurchaseLedger.eventLease)
     }
-
-    private static let batchSize = 4
 
     /// - Parameter lease: after which the events of a server that has crashed are delivered by another.
     init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int, lease: Duration) {
@@ -51,47 +51,68 @@ public final class EventDelivery: Sendable {
     ///
     /// - Parameter onError: Is told each time the database or a delivery fails, and of each event that is dead.
     public func run(onError: (LedgerError) -> Void) {
-        let client = webhook.map(WebhookClient.init)
+        let senders = webhook.map { EventSenders($0, count: Self.concurrency) }
+        if let senders, senders.count == 0 {
+            onError(LedgerError(.deliveryFailed, "the system has no thread to give"))
+        }
+        var results: [EventSenders.Result] = []
         var nextCleaning = ContinuousClock.now
+        var nextLook = ContinuousClock.now
+        var isNewestFirst = false
         while !isStopped.load(ordering: .relaxed) {
-            // A fault in one of them does not stop the others.
+            var isDue = ContinuousClock.now >= nextLook
+            if isDue {
+                nextLook = ContinuousClock.now + Self.interval
+                // A fault in one of them does not stop the others.
+                do throws(LedgerError) {
+                    if ContinuousClock.now >= nextCleaning {
+                        nextCleaning = ContinuousClock.now + .seconds(3600)
+                        try ledger.removeHistory(before: .now - Self.retention)
+                    }
+                } catch {
+                    onError(error)
+                }
+                do throws(LedgerError) { try ledger.settleDue() } catch { onError(error) }
+            }
+            guard let senders else {
+                usleep(100_000)
+                continue
+            }
             do throws(LedgerError) {
-                if ContinuousClock.now >= nextCleaning {
-                    nextCleaning = ContinuousClock.now + .seconds(3600)
-                    try ledger.removeHistory(before: .now - Self.retention)
+                if try record(&results, onError) { isDue = true }
+                if isDue, senders.freeCount > 0 {
+                    let events = try ledger.takeEvents(
+                        limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst, at: .now)
+                    isNewestFirst.toggle()
+                    senders.send(events)
                 }
             } catch {
                 onError(error)
             }
-            do throws(LedgerError) { try ledger.settleDue() } catch { onError(error) }
-            do throws(LedgerError) {
-                if let client, try deliver(with: client, onError) > 0 { continue }
-            } catch {
-                onError(error)
-            }
-            // Nothing is due, or the database must recover.
-            for _ in 0..<5 where !isStopped.load(ordering: .relaxed) { usleep(100_000) }
+            results += senders.takeResults(within: .milliseconds(100))
         }
+        // What is being sent is recorded, or it would be sent again.
+        results += senders?.stop() ?? []
+        do throws(LedgerError) { _ = try record(&results, onError) } catch { onError(error) }
     }
 
-    /// Makes ``run(onError:)`` return after the delivery that it is at.
+    /// Makes ``run(onError:)`` return after the deliveries that it is at.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Delivers what is due, and returns the number of attempts.
-    private func deliver(
-        with client: WebhookClient, _ onError: (LedgerError) -> Void
-    ) throws(LedgerError) -> Int {
-        let events = try ledger.takeEvents(limit: Self.batchSize, lease: lease, at: .now)
-        var results: [(event: OutgoingEvent, failure: String?)] = []
-        for event in events where !isStopped.load(ordering: .relaxed) {
-            let failure = client.send(event.event, id: event.id)
-            results.append((event, failure))
-            if let failure {
-                let isDead = event.attempts + 1 >= maximumAttempts
-                onError(LedgerError(isDead ? .deadLetter : .deliveryFailed, "event \(event.id): \(failure)"))
-            }
+    /// Records what became of deliveries. What the database does not take stays in `results`.
+    ///
+    /// - Returns: Whether there were any.
+    private func record(
+        _ results: inout [EventSenders.Result], _ onError: (LedgerError) -> Void
+    ) throws(LedgerError) -> Bool {
+        guard !results.isEmpty else { return false }
+        try ledger.record(results, maximumAttempts: maximumAttempts, at: .now)
+        for (event, failure) in results {
+            guard let failure else { continue }
+            let isDead = event.attempts + 1 >= maximumAttempts
+            onError(LedgerError(isDead ? .deadLetter : .deliveryFailed, "event \(event.id): \(failure)"))
         }
-        if !results.isEmpty { try ledger.record(results, maximumAttempts: maximumAttempts, at: .now) }
-        return results.count
+        results = []
+        return true
     }
 }

@@ -13,31 +13,78 @@ public struct DeadLetter: Sendable {
 }
 
 /// An event that is to be delivered.
-struct OutgoingEvent {
+struct OutgoingEvent: Sendable {
     let id: String
+    let account: String
     let event: String
     let attempts: Int64
 }
 
+/// The statements that look for events. Each of them follows an index, however many events there are.
+enum OutboxQuery {
+    /// The accounts whose first pending event is due at `$1`, at most `$2`.
+    static func due(newestFirst: Bool, _ dialect: SQLDialect) -> String {
+        "SELECT account FROM accounts WHERE due_at <= $1 ORDER BY due_at\(newestFirst ? " DESC" : "") LIMIT $2"
+            + dialect.skippingRowLock
+    }
+
+    /// The accounts that wait for longer than `$1`.
+    static func late(_ dialect: SQLDialect) -> String {
+        "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
+    }
+
+    /// The first pending event of the account `$1`.
+    static let first = """
+        SELECT id, event, attempts FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
+        """
+
+    /// The dates of the oldest events in the state `state`, at most `limit`.
+    static func oldest(_ state: String, limit: Int) -> String {
+        "SELECT made_at FROM outbox WHERE state = '\(state)' ORDER BY made_at LIMIT \(limit)"
+    }
+
+    /// Events that were delivered before `$1`, at most 1000.
+    static let old = """
+        SELECT id FROM outbox WHERE state = 'delivered' AND made_at < $1 ORDER BY made_at LIMIT 1000
+        """
+}
+
 extension PurchaseLedger {
-    /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets them before `lease` has passed.
-    func takeEvents(limit: Int, lease: Duration, at now: Instant) throws(LedgerError) -> [OutgoingEvent] {
+    /// How long a server has for the delivery of an event. Then another one delivers it: this one has crashed.
+    static let eventLease = Duration.seconds(25)
+    /// The longest time between two attempts.
+    private static let maximumDelay = Duration.seconds(3600)
+    /// The number beyond which events are not counted.
+    static let maximumCount = 10_000
+
+    /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets events of these accounts before `lease` has passed.
+    ///
+    /// - Parameter isNewestFirst: Whether half of them, or one more, are the newest that are due, and the others the oldest; or the other way round. So new events do not wait for a backlog, nor
+    ///   the backlog for new events.
+    func takeEvents(
+        limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
+    ) throws(LedgerError) -> [OutgoingEvent] {
         try store.write { (connection) throws(LedgerError) in
-            let rows = try connection.run(
-                """
-                SELECT id, event, attempts FROM outbox
-                WHERE state = 'pending' AND due_at <= $1 AND leased_until <= $1 AND NOT EXISTS (
-                    SELECT 1 FROM outbox AS earlier
-                    WHERE earlier.account = outbox.account AND earlier.state = 'pending'
-                        AND earlier.sequence < outbox.sequence)
-                ORDER BY due_at, id LIMIT $2
-                """ + connection.dialect.rowLock, [SQLValue(now), .integer(Int64(limit))])
+            // Nothing waits for so long. The clock was ahead when this was written. Clocks of two servers may differ by five minutes.
+            let bound = now + Self.maximumDelay + .seconds(300)
+            for row in try connection.run(OutboxQuery.late(connection.dialect), [SQLValue(bound)]) {
+                try connection.setDue(now, row.text(0))
+            }
             var events: [OutgoingEvent] = []
-            for row in rows {
-                let event = OutgoingEvent(id: try row.text(0), event: try row.text(1), attempts: try row.integer(2))
-                try connection.run(
-                    "UPDATE outbox SET leased_until = $2 WHERE id = $1", [.text(event.id), SQLValue(now + lease)])
-                events.append(event)
+            for (isNewest, count) in [(isNewestFirst, (limit + 1) / 2), (!isNewestFirst, limit)] {
+                let due = OutboxQuery.due(newestFirst: isNewest, connection.dialect)
+                for row in try connection.run(due, [SQLValue(now), .integer(Int64(count - events.count))]) {
+                    let account = try row.text(0)
+                    guard let first = try connection.run(OutboxQuery.first, [.text(account)]).first else {
+                        try connection.setDue(nil, account)
+                        continue
+                    }
+                    try connection.setDue(now + lease, account)
+                    events.append(
+                        OutgoingEvent(
+                            id: try first.text(0), account: account, event: try first.text(1),
+                            attempts: try first.integer(2)))
+                }
             }
             return events
         }
@@ -49,20 +96,39 @@ extension PurchaseLedger {
     ///   - results: The events, with what went wrong, or `nil`.
     ///   - maximumAttempts: The number of failures after which an event is dead.
     func record(
-        _ results: [(event: OutgoingEvent, failure: String?)], maximumAttempts: Int64, at now: Instant
+        _ results: [EventSenders.Result], maximumAttempts: Int64, at now: Instant
     ) throws(LedgerError) {
+        // Accounts are locked in one order.
+        let results = results.sorted { $0.event.account.utf8.lexicographicallyPrecedes($1.event.account.utf8) }
         try store.write { (connection) throws(LedgerError) in
             for (event, failure) in results {
                 let attempts = event.attempts + 1
                 let state = failure == nil ? "delivered" : attempts < maximumAttempts ? "pending" : "dead"
-                // 1, 2, 4 … seconds, at most an hour.
-                let delay = Duration.seconds(min(3600, 1 << min(attempts - 1, 12)))
-                try connection.run(
+                try connection.lock(event.account)
+                let changed = try connection.run(
                     """
-                    UPDATE outbox SET state = $2, attempts = $3, due_at = $4, leased_until = 0, failure = $5
-                    WHERE id = $1 AND state = 'pending'
+                    UPDATE outbox SET state = $2, attempts = $3, failure = $4
+                    WHERE id = $1 AND state = 'pending' AND attempts = $5 RETURNING 1
                     """,
-                    [.text(event.id), .text(state), .integer(attempts), SQLValue(now + delay), SQLValue(failure)])
+                    [
+                        .text(event.id), .text(state), .integer(attempts), SQLValue(failure), .integer(event.attempts),
+                    ])
+                // Otherwise, another server took the event when the lease was over.
+                guard !changed.isEmpty else { continue }
+                if state.hasSameBytes(as: "pending") {
+                    // 1, 2, 4 … seconds.
+                    let delay = min(Self.maximumDelay, .seconds(1 << min(attempts - 1, 12)))
+                    try connection.setDue(now + delay, event.account)
+                } else {
+                    // By its age: the next one of a backlog is not the newest event.
+                    try connection.run(
+                        """
+                        UPDATE accounts SET due_at = (
+                            SELECT CASE WHEN made_at < $2 THEN made_at ELSE $2 END FROM outbox
+                            WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1)
+                        WHERE account = $1
+                        """, [.text(event.account), SQLValue(now)])
+                }
             }
         }
     }
@@ -87,41 +153,34 @@ extension PurchaseLedger {
     public func sendAgain(eventID: String, at now: Instant = .now) throws(LedgerError) {
         try LedgerText.check(eventID, "event id")
         try store.write { (connection) throws(LedgerError) in
-            let rows = try connection.run(
-                """
-                UPDATE outbox SET state = 'pending', attempts = 0, due_at = $2, leased_until = 0
-                WHERE id = $1 RETURNING id
-                """, [.text(eventID), SQLValue(now)])
-            guard !rows.isEmpty else { throw LedgerError(.notFound, "event") }
+            let rows = try connection.run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
+            guard let account = try rows.first?.text(0) else { throw LedgerError(.notFound, "event") }
+            try connection.lock(account)
+            try connection.run("UPDATE outbox SET state = 'pending', attempts = 0 WHERE id = $1", [.text(eventID)])
+            // An account that is due soon may just have an event on its way.
+            try connection.run(
+                "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
+                [.text(account), SQLValue(now), SQLValue(now + Self.eventLease)])
         }
     }
 
-    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not be.
+    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not be. Of each, at most 10,000 are counted.
     public func outboxCounts() throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
         try store.read { (connection) throws(LedgerError) in
-            var counts: (pending: Int, oldestPending: Instant?, dead: Int) = (0, nil, 0)
-            for row in try connection.run(
-                "SELECT state, COUNT(*), MIN(made_at) FROM outbox WHERE state <> 'delivered' GROUP BY state")
-            {
-                let count = Int(try row.integer(1))
-                if try row.text(0).hasSameBytes(as: "dead") {
-                    counts.dead = count
-                } else {
-                    counts.pending = count
-                    counts.oldestPending = Instant(millisecondsSince1970: try row.integer(2))
-                }
+            func count(_ state: String) throws(LedgerError) -> Int {
+                let found = OutboxQuery.oldest(state, limit: Self.maximumCount)
+                let rows = try connection.run("SELECT COUNT(*) FROM (\(found)) AS found")
+                return Int(try rows.first?.integer(0) ?? 0)
             }
-            return counts
+            let oldest = try connection.run(OutboxQuery.oldest("pending", limit: 1)).first?.date(0)
+            return (try count("pending"), oldest, try count("dead"))
         }
     }
 
     /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date.
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for statement in [
-            """
-            DELETE FROM outbox WHERE id IN (
-                SELECT id FROM outbox WHERE state = 'delivered' AND made_at < $1 LIMIT 1000) RETURNING 1
-            """,
+            "DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1",
             """
             DELETE FROM answers WHERE (account, idempotency_key) IN (
                 SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
@@ -135,5 +194,18 @@ extension PurchaseLedger {
                 }
             }
         }
+    }
+}
+
+extension SQLConnection {
+    /// Waits until no other transaction posts or takes events of an account, and keeps others from it until the end of this one.
+    fileprivate func lock(_ account: String) throws(LedgerError) {
+        try run("SELECT 1 FROM accounts WHERE account = $1" + dialect.rowLock, [.text(account)])
+    }
+
+    /// Says when the first pending event of an account is due, or that there is none.
+    fileprivate func setDue(_ date: Instant?, _ account: String) throws(LedgerError) {
+        try run(
+            "UPDATE accounts SET due_at = $2 WHERE account = $1", [.text(account), date.map { SQLValue($0) } ?? .null])
     }
 }

@@ -111,6 +111,20 @@ enum Schema {
             // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
             "DELETE FROM answers",
             dialect.eventDatesAsText,
+            // When the first pending event of an account is due, or when its lease ends; NULL if there is none. So a look at what is due reads no other event.
+            "ALTER TABLE accounts ADD COLUMN due_at BIGINT",
+            """
+            UPDATE accounts SET due_at = (
+                SELECT MIN(made_at) FROM outbox WHERE outbox.account = accounts.account AND state = 'pending')
+            """,
+            "CREATE INDEX accounts_due ON accounts (due_at) WHERE due_at IS NOT NULL",
+            "DROP INDEX outbox_due",
+            "ALTER TABLE outbox DROP COLUMN due_at",
+            "ALTER TABLE outbox DROP COLUMN leased_until",
+            // One index for each state: no question reads the events of another.
+            "DROP INDEX outbox_by_age",
+            "CREATE INDEX outbox_oldest ON outbox (made_at) WHERE state = 'pending'",
+            "CREATE INDEX outbox_delivered ON outbox (made_at) WHERE state = 'delivered'",
         ]
     }
 }

@@ -1,0 +1,172 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// What hundreds of thousands of events that wait cost the others: nothing reads them all.
+@Suite(.serialized) struct OutboxBacklogTests {
+    private static let now = day(100)
+
+    /// So many events of one account, so many accounts with an event that is due later, so many with one that is due, and so many delivered events.
+    private func fill(_ ledger: PurchaseLedger, _ count: Int) throws {
+        let (now, old) = (Self.now.millisecondsSince1970, day(99).millisecondsSince1970)
+        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))"
+        var statements = ["INSERT INTO accounts (account, last_sequence, due_at) VALUES ('old', \(count), \(old))"]
+        for (name, account, sequence, state) in [
+            ("old", "'old'", "i", "pending"), ("later", "'later ' || i", "1", "pending"),
+            ("due", "'due ' || i", "1", "pending"), ("done", "'done'", "i", "delivered"),
+        ] {
+            statements.append(
+                """
+                \(numbers) INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts)
+                SELECT '\(name) ' || i, \(account), \(sequence), '{}', \(old) + i, '\(state)', 0 FROM n
+                """)
+        }
+        for (name, due) in [("later", now + 1_800_000), ("due", old)] {
+            statements.append(
+                """
+                \(numbers) INSERT INTO accounts (account, last_sequence, due_at)
+                SELECT '\(name) ' || i, 1, \(due) + i FROM n
+                """)
+        }
+        statements += ["ANALYZE"]
+        for statement in statements {
+            try ledger.store.write { (connection) throws(LedgerError) in _ = try connection.run(statement) }
+        }
+    }
+
+    private func redeem(
+        _ ledger: PurchaseLedger, _ history: inout PurchaseHistory, for account: String, at date: Instant
+    ) throws {
+        let transaction = history.buyConsumable("coins", at: day(0))
+        _ = try ledger.redeem(history.evidence(transaction, signedAt: day(1)), for: account, at: date)
+    }
+
+    @Test(arguments: Place.available)
+    func `a backlog holds up neither new events nor redemptions, and no statement reads it all`(_ place: Place) throws {
+        let count = LongTests.areOn ? 200_000 : 20_000
+        try place.withLedger { ledger in
+            try fill(ledger, count)
+            let dialect = try ledger.store.read { (connection) throws(LedgerError) in connection.dialect }
+            let statements = [
+                OutboxQuery.due(newestFirst: true, dialect), OutboxQuery.due(newestFirst: false, dialect),
+                OutboxQuery.late(dialect), OutboxQuery.first, OutboxQuery.oldest("pending", limit: 1),
+                OutboxQuery.oldest("pending", limit: 100), OutboxQuery.oldest("dead", limit: 100), OutboxQuery.old,
+            ]
+            for statement in statements {
+                // A plan is asked for values: each could be another one.
+                var text = statement.replacingOccurrences(of: "account = $1", with: "account = 'old'")
+                for (parameter, value) in [("$1", "\(day(98).millisecondsSince1970)"), ("$2", "16")] {
+                    text = text.replacingOccurrences(of: parameter, with: value)
+                }
+                let explain = (place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + text
+                let rows = try ledger.store.write { (connection) throws(LedgerError) in try connection.run(explain) }
+                let plan = try rows.map { try $0.text(place == .sqlite ? 3 : 0) }.joined(separator: "\n")
+                #expect(plan.contains("ndex") || plan.contains("INDEX"), "\(text): \(plan)")
+                #expect(!plan.contains("Seq Scan") && !plan.contains("TEMP B-TREE"), "\(text): \(plan)")
+                // A scan of an index is one of the events in one state, as far as the limit.
+                #expect(!plan.contains("SCAN") || plan.contains("USING INDEX outbox_"), "\(text): \(plan)")
+            }
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let start = ContinuousClock.now
+            for round in 0..<10 {
+                try redeem(ledger, &history, for: "new \(round)", at: Self.now)
+                // Whatever the half with which it begins.
+                let events = try ledger.takeEvents(
+                    limit: 4, lease: .seconds(60), isNewestFirst: round % 2 == 0, at: Self.now)
+                #expect(events.map(\.account).contains("new \(round)"))
+                #expect(events.count == 4 && Set(events.map(\.account)).count == 4)
+                // The oldest one is not forgotten for the new ones.
+                if round == 0 { #expect(events.map(\.account).contains("old")) }
+                try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
+            }
+            let counts = try ledger.outboxCounts()
+            let time = ContinuousClock.now - start
+            print("ledger: \(place): 10 redemptions and looks beside \(3 * count) events that wait: \(time)")
+            // Half a second each, and more, when each look read the backlog.
+            #expect(time < .seconds(3))
+            #expect(counts.pending == PurchaseLedger.maximumCount && counts.dead == 0)
+            #expect(try #require(counts.oldestPending) <= day(99) + .seconds(count))
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an account's events go on one after the other, also when its backlog was marked by hand`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            for account in ["anna", "anna", "ben"] { try redeem(ledger, &history, for: account, at: Self.now) }
+            let ids = try ledger.events().map(\.id)
+            for expected in [[ids[0], ids[2]], [ids[1]], []] {
+                let events = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now)
+                #expect(events.map(\.id).sorted() == expected.sorted())
+                try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
+            }
+            try redeem(ledger, &history, for: "anna", at: Self.now)
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE outbox SET state = 'delivered' WHERE state = 'pending'")
+            }
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now).isEmpty)
+            try redeem(ledger, &history, for: "anna", at: Self.now)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now).count == 1)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `events that wait in tables of version 1 are delivered`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let store = try LedgerLocation(location.text).open()
+        try store.write { (connection) throws(LedgerError) in
+            for statement in Schema.versions(connection.dialect)[0] + [
+                "CREATE TABLE ledger_schema (version BIGINT NOT NULL)", "INSERT INTO ledger_schema VALUES (1)",
+                "INSERT INTO accounts VALUES ('anna', 3), ('ben', 1)",
+                """
+                INSERT INTO outbox VALUES ('1', 'anna', 1, '{}', 1, 'delivered', 1, 1, 0, NULL),
+                    ('2', 'anna', 2, '{}', 2, 'pending', 1, 2, 0, 'status 500'),
+                    ('3', 'anna', 3, '{}', 3, 'pending', 0, 3, 0, NULL), ('4', 'ben', 1, '{}', 4, 'dead', 80, 4, 0, '')
+                """,
+            ] { _ = try connection.run(statement) }
+        }
+        let ledger = try PurchaseLedger(location.text)
+        let events = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now)
+        #expect(events.map(\.id) == ["2"] && events.map(\.attempts) == [1])
+        try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
+        #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now).map(\.id) == ["3"])
+        #expect(try ledger.outboxCounts() == (1, Instant(millisecondsSince1970: 3), 1))
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `events made, taken or tried while the clock was ahead do not hold up later ones`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let ahead = Self.now + .seconds(86_400)
+            for account in ["made", "taken", "tried"] {
+                try redeem(ledger, &history, for: account, at: account == "made" ? ahead : Self.now)
+            }
+            let taken = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: ahead)
+            #expect(taken.count == 3)
+            let tried = taken.filter { $0.account == "tried" }
+            try ledger.record(tried.map { ($0, "status 500") }, maximumAttempts: 5, at: ahead)
+            for account in ["made", "taken", "tried"] { try redeem(ledger, &history, for: account, at: Self.now) }
+            for _ in 0..<2 {
+                let events = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now)
+                #expect(events.map(\.account).sorted() == ["made", "taken", "tried"])
+                try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
+            }
+            // The longest delay that there is counts.
+            try redeem(ledger, &history, for: "failing", at: Self.now)
+            let failing = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now)
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE outbox SET attempts = 20 WHERE state = 'pending'")
+            }
+            let last = failing.map { OutgoingEvent(id: $0.id, account: $0.account, event: $0.event, attempts: 20) }
+            try ledger.record(last.map { ($0, "status 500") }, maximumAttempts: 80, at: Self.now)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now + .seconds(3599)).isEmpty)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now + .seconds(3600)).count == 1)
+        }
+    }
+}
