@@ -60,6 +60,17 @@ extension Vector {
             "RSASSA-PSS is not what Apple signs receipts with.",
             .signer { signer, _ in signer.signatureAlgorithm = .init(.rsaPSS, parameters: [0x30, 0x00]) }),
         refused(
+            "pkcs7/signature-algorithm-pss-with-sha-256.der", "11", .signature, "unsupported-algorithm",
+            .node(Path.signer + [3]), "The same with SHA-256 and a signature that is right.",
+            .container { container, minting in
+                let content = container.content ?? []
+                let key = container.signers[0].identity.key
+                container.signers[0].signatureAlgorithm = .init(.rsaPSS, parameters: pssParameters)
+                container.signers[0].signature = try minting.forge.signatures.signature(of: content, by: key) {
+                    try pssSignature(of: content, by: key)
+                }
+            }),
+        refused(
             "pkcs7/signature-algorithm-with-parameters.der", "11", .signature, "unsupported-algorithm",
             .node(Path.signer + [3]), "rsaEncryption has no parameters.",
             .signer { signer, _ in signer.signatureAlgorithm = .init(.rsaEncryption, parameters: [0x30, 0x00]) }),
@@ -70,6 +81,33 @@ extension Vector {
             "certificates/intermediate-signed-with-md5.der", "15", .chain, "weak-algorithm",
             .node(Path.certificate(1, 1)), "The same above the leaf.", .intermediate { $0.digest = .md5 }),
     ]
+
+    /// `RSASSA-PSS-params` with SHA-256, its mask and a salt of 32 bytes (RFC 4055, 3.1).
+    private static let pssParameters: [UInt8] = ASN1Writer.encode { writer in
+        func writeSHA256(to writer: inout ASN1Writer) {
+            writer.write(.sequence) { writer in
+                writer.writeObjectIdentifier(.sha256)
+                writer.writeNull()
+            }
+        }
+        writer.write(.sequence) { writer in
+            writer.writeExplicit(0) { writeSHA256(to: &$0) }
+            writer.writeExplicit(1) { writer in
+                writer.write(.sequence) { writer in
+                    writer.writeObjectIdentifier(.mgf1)
+                    writeSHA256(to: &writer)
+                }
+            }
+            writer.writeExplicit(2) { $0.writeInteger(32) }
+        }
+    }
+
+    private static func pssSignature(of content: [UInt8], by key: SigningKey) throws -> [UInt8] {
+        let pem = try key.pem()
+        let key = try PrivateKey(pem: pem.span)
+        return try key.sign(
+            DigestAlgorithm.sha256.digest(of: content.span), scheme: .pss(saltLength: 32, mgf1: .sha256))
+    }
 
     private static func key(
         _ file: String, _ pitfall: String, _ code: String, _ why: String, _ steps: Step...

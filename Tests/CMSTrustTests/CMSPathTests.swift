@@ -93,6 +93,27 @@ import Testing
 
     // MARK: What it costs
 
+    @Test func `signatures to check are limited in number`() throws {
+        // The intermediate's by the anchor, and the leaf's by the intermediate.
+        for (limit, expected) in [(0, "too-many-paths"), (1, "too-many-paths"), (2, nil)] {
+            var policy = policy
+            policy.limits.maximumIssuerCheckCount = limit
+            #expect(try code(authority.certificates, policy) == expected, "\(limit) checks")
+        }
+    }
+
+    @Test func `paths to check are limited in number`() throws {
+        // Two anchors of one name and key give two paths, both without the purpose that is asked for.
+        let renewed = try MintedChain.authority { $0.shape.root.serialNumber = [0x77] }.trustAnchor
+        for (limit, expected) in [(1, "too-many-paths"), (2, "invalid-extended-key-usage")] {
+            var policy = policy
+            policy.anchors.append(renewed)
+            policy.purposes = [.codeSigning]
+            policy.limits.maximumPathCount = limit
+            #expect(try code(authority.certificates, policy) == expected, "\(limit) paths")
+        }
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `strangers cannot make a genuine message too dear, whatever they issue each other`() throws {
         // Each names each as its issuer, and with one key all of them are right.

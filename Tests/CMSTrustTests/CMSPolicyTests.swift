@@ -68,6 +68,46 @@ import Testing
         #expect(error?.path == ASN1Path(.crls, index: 1))
     }
 
+    @Test func `a list that libcrypto would misread is refused, whatever it is asked for`() throws {
+        typealias Extension = CertificateSpecification.Extension
+        typealias Change = (inout RevocationListSpecification) -> Void
+        func identifier(_ arc: UInt8) -> ASN1ObjectIdentifier { ASN1ObjectIdentifier(content: [0x55, 0x1D, arc]) }
+        let unknown = ASN1ObjectIdentifier(content: [0x2A, 0x03])
+        let critical = Extension(unknown, isCritical: true, .bytes([5, 0]))
+        func scope(_ value: [UInt8], isCritical: Bool = true) -> Change {
+            { $0.extensions.append(Extension(identifier(28), isCritical: isCritical, .bytes(value))) }
+        }
+        func entry(_ added: Extension) -> Change { { $0.entries = [.init(serialNumber: [1], extensions: [added])] } }
+        func reason(_ encoded: [UInt8]) -> Change { entry(Extension(identifier(21), .bytes(encoded))) }
+        let rows: [(SignatureTrustError.Kind?, Change)] = [
+            (nil, { _ in }), (nil, { $0.extensions.append(Extension(unknown, .bytes([5, 0]))) }),
+            // RFC 5280, 5.2 and 5.3
+            (.unsupportedRevocationList, { $0.extensions.append(critical) }),
+            (.unsupportedRevocationList, { $0.extensions.insert(critical, at: 0) }),
+            (.unsupportedRevocationList, entry(critical)),
+            // RFC 5280, 5.3.1: removeFromCRL, and what is no reason at all.
+            (.malformedRevocationList, reason([0x0A, 1, 8])), (.malformedRevocationList, reason([2, 1, 1])),
+            (nil, reason([0x0A, 1, 1])), (nil, reason([0x0A, 1, 6])),
+            // RFC 5280, 5.2.5
+            (nil, scope([0x30, 3, 0x81, 1, 0xFF])), (nil, scope([0x30, 3, 0x81, 1, 0xFF], isCritical: false)),
+            (.malformedRevocationList, scope([0x30, 4, 0x81, 2, 0xFF])), (.malformedRevocationList, scope([5, 0])),
+            (.malformedRevocationList, scope([0x30, 3, 0x86, 1, 0xFF])),
+            (.malformedRevocationList, scope([5, 0], isCritical: false)),
+        ]
+        for (index, (kind, change)) in rows.enumerated() {
+            var list = RevocationListSpecification(validity: CMSMessages.date...CMSMessages.date)
+            change(&list)
+            let encoded = try list.issue(by: authority.intermediate)
+            for revocation in [CMSPolicy.RevocationChecking.none, .signer, .chain] {
+                let found = refusal {
+                    $0.revocationLists = [encoded]
+                    $0.revocation = revocation
+                }
+                #expect(found == kind, "row \(index)")
+            }
+        }
+    }
+
     @Test func `to ask for revocation without a list is to refuse`() throws {
         #expect(try code(builder) { $0.revocation = .signer } == "missing-revocation-list")
         #expect(try code(builder) { $0.revocation = .chain } == "missing-revocation-list")
@@ -88,6 +128,28 @@ import Testing
         #expect(try code(builder) { $0.distrusted = [fingerprint] } == nil)
     }
 
+    // MARK: Purposes
+
+    /// RFC 8550, 4.4.2
+    @Test func `a signer's key may sign messages if the certificate says what it is for`() throws {
+        let rows: [(KeyUsage, String?)] = [
+            (.digitalSignature, nil), (.contentCommitment, nil), ([.digitalSignature, .keyCertSign], nil),
+            (.keyCertSign, "invalid-key-usage"), ([.keyCertSign, .crlSign], "invalid-key-usage"),
+            (.keyEncipherment, "invalid-key-usage"), (.keyAgreement, "invalid-key-usage"),
+        ]
+        for (index, (usage, expected)) in rows.enumerated() {
+            let leaf = try authority.leaf(serial: 0x40 + UInt8(index)) {
+                $0.replaceExtension(.keyUsage(usage))
+                // What may issue certificates is an authority.
+                $0.replaceExtension(.basicConstraints(isAuthority: usage.contains(.keyCertSign)))
+            }
+            var builder = builder
+            builder.signers = [CMSMessages.signer(leaf)]
+            builder.certificates = [leaf.certificate, authority.intermediate.certificate]
+            #expect(try code(builder) { _ in } == expected, "\(usage)")
+        }
+    }
+
     // MARK: Limits
 
     @Test func `what makes verification slow is refused by number`() throws {
@@ -106,6 +168,18 @@ import Testing
         #expect(try code(builder) { $0.limits.maximumIntermediateCount = 1 } == nil)
         builder.revocationLists = [[0x30, 0x00]]
         #expect(try code(builder) { $0.limits.maximumRevocationInfoCount = 0 } == "too-many-elements")
+    }
+
+    @Test func `signed attributes have the same limit`() throws {
+        var builder = builder
+        let others = (1...3 as ClosedRange<UInt8>).map { number in
+            SignedDataBuilder.SignedAttribute.other(ASN1ObjectIdentifier(content: [0x2A, number]), values: [[5, 0]])
+        }
+        builder.signers[0].signedAttributes = .required + others
+        #expect(try code(builder) { $0.limits.maximumAttributeCount = 5 } == nil)
+        #expect(try code(builder) { $0.limits.maximumAttributeCount = 4 } == "too-many-attributes")
+        builder.signers[0].unsignedAttributes = others.indices.map { attribute(UInt8($0)) }
+        #expect(try code(builder) { $0.limits.maximumAttributeCount = 4 } == "too-many-attributes")
     }
 
     private func attribute(_ number: UInt8) -> [UInt8] {

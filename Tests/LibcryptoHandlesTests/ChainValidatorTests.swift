@@ -80,6 +80,23 @@ struct ChainValidatorTests {
         #expect(try validate(at: seconds) == expected)
     }
 
+    /// Seconds of 32 bits end in 2038 or 2106, and begin in 1901 or 1970.
+    @Test(
+        arguments: [
+            (1960, -302_486_400), (2110, 4_431_024_000), (2240, 8_533_468_800),
+        ] as [(Int, Int64)]) func `a chain is valid in its years, whatever they are`(year: Int, seconds: Int64) throws
+    {
+        var chain = TestChain()
+        for part in [\TestChain.root, \.intermediate, \.leaf] {
+            // RFC 5280, 4.1.2.5: UTCTime has the years 1950 to 2049.
+            chain[keyPath: part].notBefore = year < 1970 ? "500101000000Z" : "\(year)0101000000Z"
+            chain[keyPath: part].notAfter = year < 1970 ? "691231235959Z" : "\(year)1231235959Z"
+        }
+        #expect(try validate(chain, at: seconds) == Self.path)
+        let fault: ChainFault = year < 1970 ? .expired : .notYetValid
+        #expect(try validate(chain) == .invalid(fault, depth: 2))
+    }
+
     @Test(arguments: [Int64.min, Int64.max]) func `no date traps`(seconds: Int64) throws {
         let result = try validate(at: seconds)
         #expect(result != Self.path)

@@ -19,7 +19,8 @@ enum DER {
     }
 
     static func sequence(_ content: [UInt8]...) -> [UInt8] { element(0x30, Array(content.joined())) }
-    static func utcTime(_ text: String) -> [UInt8] { element(0x17, Array(text.utf8)) }
+    /// `Time ::= CHOICE { utcTime UTCTime, generalTime GeneralizedTime }` (RFC 5280, 4.1), by the length of the text.
+    static func time(_ text: String) -> [UInt8] { element(text.utf8.count == 13 ? 0x17 : 0x18, Array(text.utf8)) }
 
     static func name(_ commonName: String) -> [UInt8] {
         sequence(element(0x31, sequence([0x06, 3, 0x55, 0x04, 0x03], element(0x0C, Array(commonName.utf8)))))
@@ -52,7 +53,7 @@ struct CertificateRequest: Sendable {
         try DER.signed(
             DER.sequence(
                 [0xA0, 3, 2, 1, 2], [2, 1, serial], DER.rsaSignature(DER.arc(of: algorithm)), DER.name(issuer),
-                DER.sequence(DER.utcTime(notBefore), DER.utcTime(notAfter)), DER.name(subject),
+                DER.sequence(DER.time(notBefore), DER.time(notAfter)), DER.name(subject),
                 key.subjectPublicKeyInfo(),
                 extensions.isEmpty ? [] : DER.element(0xA3, DER.sequence(Array(extensions.joined())))),
             by: issuerKey, algorithm)
@@ -100,12 +101,12 @@ struct TestChain {
     static func revocationList(
         issuer: String, key: PrivateKey, revoked: [UInt8] = [], nextUpdate: String = "260101000000Z"
     ) throws -> RevocationList {
-        let entries = revoked.map { DER.sequence([2, 1, $0], DER.utcTime("250201000000Z")) }
+        let entries = revoked.map { DER.sequence([2, 1, $0], DER.time("250201000000Z")) }
         return try RevocationList(
             DER.signed(
                 DER.sequence(
-                    [2, 1, 1], DER.rsaSignature(11), DER.name(issuer), DER.utcTime("250101000000Z"),
-                    DER.utcTime(nextUpdate), entries.isEmpty ? [] : DER.sequence(Array(entries.joined()))),
+                    [2, 1, 1], DER.rsaSignature(11), DER.name(issuer), DER.time("250101000000Z"),
+                    DER.time(nextUpdate), entries.isEmpty ? [] : DER.sequence(Array(entries.joined()))),
                 by: key, .sha256))
     }
 }

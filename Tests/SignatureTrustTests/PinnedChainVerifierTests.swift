@@ -68,6 +68,25 @@ import Testing
         }
     }
 
+    /// RFC 5280, 4.1.2.4: an issuer's name is encoded as in its own certificate. libcrypto takes names for equal that are not.
+    @Test func `the leaf's issuer has the intermediate's name, byte for byte`() throws {
+        let name = TestCertificateAuthority.Shape().intermediate.subject
+        for index in name.attributes.indices where name.attributes[index].tag == .utf8String {
+            var other = name
+            other.attributes[index].tag = .printableString
+            #expect(try verdict { $0.shape.leaf.issuer = other } == .refused(.untrustedChain), "attribute \(index)")
+            #expect(
+                try verdict {
+                    $0.shape.leaf.issuer = other
+                    $0.shape.intermediate.subject = other
+                }.isAccepted)
+        }
+        #expect(try verdict { $0.shape.leaf.issuer = name }.isAccepted)
+        #expect(
+            try verdict { $0.shape.leaf.issuer = DistinguishedName(.commonName("Another")) }
+                == .refused(.untrustedChain))
+    }
+
     /// PITFALLS 3.
     @Test func `each marker is required, on its own certificate`() throws {
         let leafMarker = CertificateSpecification.Extension.receiptSigningMarker
@@ -213,7 +232,7 @@ import Testing
     @Test func `keys are RSA of 2048 to 4096 bits with a common exponent`() throws {
         func info(
             modulusBits: Int, exponent: [UInt8] = [1, 0, 1], isEven: Bool = false,
-            algorithm: ASN1ObjectIdentifier = .rsaEncryption
+            algorithm: ASN1ObjectIdentifier = .rsaEncryption, parameters: [UInt8] = [5, 0]
         ) -> [UInt8] {
             var modulus = [UInt8](repeating: 0xA5, count: (modulusBits + 7) / 8)
             modulus[0] = 0xFF >> UInt8((8 - modulusBits % 8) % 8)
@@ -222,7 +241,7 @@ import Testing
                 writer.write(.sequence) { writer in
                     writer.write(.sequence) { writer in
                         writer.writeObjectIdentifier(algorithm)
-                        writer.writeNull()
+                        writer.write(encoded: parameters.span)
                     }
                     writer.writeBitString { writer in
                         writer.write(.sequence) { writer in
@@ -245,6 +264,11 @@ import Testing
             (.weakKey, info(modulusBits: 2048, exponent: [UInt8](repeating: 0xFF, count: 256))),
             (.unsupportedKey, info(modulusBits: 2048, algorithm: .rsaPSS)),
             (.unsupportedKey, info(modulusBits: 2048, algorithm: .data)),
+            // RFC 4055, 1.2: NULL. Nothing at all is let pass.
+            (.unsupportedKey, info(modulusBits: 2048, parameters: [4, 0])),
+            (.unsupportedKey, info(modulusBits: 2048, parameters: [0x30, 0])),
+            (.unsupportedKey, info(modulusBits: 2048, parameters: [2, 1, 0])),
+            (.invalidSignature, info(modulusBits: 2048, parameters: [])),
             // Right in size, but not the key that signed.
             (.invalidSignature, info(modulusBits: 2048)), (.invalidSignature, info(modulusBits: 4096)),
         ]

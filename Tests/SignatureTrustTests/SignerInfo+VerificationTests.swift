@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import LibcryptoHandles
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
@@ -67,6 +68,25 @@ import Testing
         for names in [[], [AlgorithmName(.md5)], [AlgorithmName(.sha1), AlgorithmName(.sha512)]] {
             #expect(try verdict { $0.digestAlgorithms = names } == .refused(.algorithmMismatch))
             #expect(try verdict { $0.digestAlgorithms = names + [AlgorithmName(.sha256)] }.isAccepted)
+        }
+    }
+
+    /// RSASSA-PSS as RFC 4055 recommends it, with a signature that is right.
+    @Test func `a receipt with PSS is refused unless the policy has it`() throws {
+        let authority = try MintedChain.genuine.get()
+        let pem = try authority.leaf.key.pem()
+        let key = try PrivateKey(pem: pem.span)
+        let content = Array("content".utf8)
+        let digest = try DigestAlgorithm.sha256.digest(of: content.span)
+        let signature = try key.sign(digest, scheme: .pss(saltLength: 32, mgf1: .sha256))
+        for (kinds, isAccepted) in [
+            (SignatureKinds.all, true), ([.rsaPKCS1, .rsaPSS], true), ([.rsaPKCS1, .ecdsa], false),
+        ] {
+            let verdict = try verdict(algorithms: AlgorithmPolicy(kinds: kinds)) {
+                $0.signers[0].signatureAlgorithm = AlgorithmName(.rsaPSS, parameters: pssParametersOfSHA256)
+                $0.signers[0].signature = signature
+            }
+            if isAccepted { #expect(verdict.isAccepted) } else { #expect(verdict == .refused(.unsupportedAlgorithm)) }
         }
     }
 
@@ -155,6 +175,22 @@ import Testing
             $0.signers[0].sortsSignedAttributes = false
         }
         #expect(unsorted == .refused(.invalidSignedAttributes))
+    }
+
+    @Test func `the signed digest is the content's in every byte, and in length`() throws {
+        let digest = try SignatureDigest.sha256.digest(of: Array("content".utf8))
+        func verdict(_ digest: [UInt8]) throws -> Verdict {
+            try self.verdict { $0.signers[0].signedAttributes = [.contentType(nil), .messageDigest(digest)] }
+        }
+        #expect(try verdict(digest).isAccepted)
+        for index in digest.indices {
+            var other = digest
+            other[index] ^= 1
+            #expect(try verdict(other) == .refused(.contentDigestMismatch), "byte \(index)")
+        }
+        for other in [Array(digest.prefix(8)), digest.dropLast(), digest + [0], digest + digest] {
+            #expect(try verdict(other) == .refused(.contentDigestMismatch), "\(other.count) bytes")
+        }
     }
 
     /// PITFALLS 8 and 24a.

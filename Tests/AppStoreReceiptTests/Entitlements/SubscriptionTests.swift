@@ -88,6 +88,20 @@ import Testing
         #expect(Entitlements(old, at: day(61)).codes == ["1": "expired", "2": "expired"])
     }
 
+    @Test func `renewal information of the sandbox extends nothing in production, and the other way round`() throws {
+        for environment in [AppStoreEnvironment.production, .sandbox] {
+            for other in [AppStoreEnvironment.production, .sandbox] {
+                var purchase = try Self.periods[0].purchase()
+                purchase.environment = environment
+                var renewal = SubscriptionRenewal(originalTransactionID: "1", signedDate: day(31))
+                (renewal.environment, renewal.gracePeriodExpiresDate) = (other, day(36))
+                let entitlements = Entitlements(trustingStored: [purchase], renewals: [renewal], at: day(33))
+                #expect(entitlements.codes == ["1": environment == other ? "active" : "expired"])
+                #expect((entitlements.subscriptions[0].renewal == nil) == (environment != other))
+            }
+        }
+    }
+
     @Test func `a price increase without consent never ends a period that is paid`() throws {
         let all = try evidence([Self.periods[0]]) + [renewal(signed: 10, status: 0, consent: 0)]
         #expect(Entitlements(all, at: day(29)).codes == ["1": "active"])

@@ -230,6 +230,32 @@ import Testing
         }
     }
 
+    /// The decoder reads a purchase's four lengths at once where each has two octets and the attribute's version is 1. With another version, one by one.
+    @Test func `lengths of a purchase that contradict each other are the same error, read at once or one by one`() {
+        func record(_ version: UInt8, _ lengths: [Int]) -> [UInt8] {
+            let octets = lengths.map { [0x82, UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+            return [0x30] + octets[0] + [2, 1, 17, 2, 1, version, 4] + octets[1] + [0x31] + octets[2]
+                + Self.attribute(1709, [UInt8](repeating: 0, count: 285))
+        }
+        let right = [314, 304, 300]
+        #expect(record(1, right).count == right[0] + 4)
+        let differences = [-300, -60, -10, -4, -1, 0, 1, 4, 10, 300, 60_000]
+        for outer in differences {
+            for middle in differences {
+                for inner in differences {
+                    let lengths = [right[0] + outer, right[1] + middle, right[2] + inner]
+                    guard lengths.allSatisfy({ 0...0xFFFF ~= $0 }) else { continue }
+                    for more in [[], [Self.filler]] {
+                        let atOnce = error([record(1, lengths)] + more)
+                        let oneByOne = error([record(2, lengths)] + more)
+                        #expect(atOnce == oneByOne, "\(lengths)")
+                        #expect((atOnce == nil) == (lengths == right), "\(lengths)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a string is UTF-8 to its last byte`() throws {
         for count in 1...30 {
             for index in 0..<count {

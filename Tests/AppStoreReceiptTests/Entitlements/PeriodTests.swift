@@ -1,0 +1,139 @@
+import AppStoreReceiptTesting
+import TestSupport
+import Testing
+
+@testable import AppStoreReceipt
+
+/// What several transactions of one period, or several signatures of one transaction, decide together.
+@Suite struct PeriodTests {
+    /// Two transactions of one period, which share its web order line item. The second is restored.
+    private func copies(_ first: Transaction, _ second: Transaction) -> [Transaction] {
+        var (first, second) = (first, second)
+        (first.item, second.item) = ("91", "91")
+        return [first, second]
+    }
+
+    private func expect(
+        _ transactions: [Transaction], _ expected: [Double: [String: String]],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for source in [EvidenceSource.transactions, .stored] {
+            for (asked, codes) in expected {
+                let entitlements = try source.entitlements(of: transactions, at: day(asked))
+                #expect(entitlements.codes == codes, "on day \(asked)", sourceLocation: sourceLocation)
+                expectAgreement(in: entitlements, sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    // MARK: What gives access
+
+    @Test func `only an active period and what is owned give access, and only a consumable can be granted besides`() {
+        let accesses: [(Entitlements.Access, givesAccess: Bool, isGrantable: Bool)] = [
+            (.active(until: day(1)), true, true), (.owned, true, true),
+            (.consumable(quantity: 1), false, true), (.consumable(quantity: 0), false, false),
+            (.consumable(quantity: -1), false, false), (.notYet(from: day(1)), false, false),
+            (.expired(at: day(1)), false, false), (.revoked(at: nil), false, false),
+            (.upgraded(at: nil), false, false), (.lengthUnknown, false, false), (.undetermined, false, false),
+        ]
+        for (access, givesAccess, isGrantable) in accesses {
+            #expect(access.givesAccess == givesAccess && access.isGrantable == isGrantable, "\(access)")
+        }
+    }
+
+    @Test func `a non-renewing subscription of unknown length gives no access`() throws {
+        let season = Transaction(id: "1", product: "season", type: .nonRenewingSubscription, start: 0)
+        let entitlements = try EvidenceSource.transactions.entitlements(of: [season], at: day(1))
+        #expect(!entitlements.isActive(["season"]) && entitlements.activeProductIDs.isEmpty)
+    }
+
+    @Test func `a negative allowance for clocks counts as zero`() throws {
+        let purchases = try [Transaction.period("1", 0..<30), .nonConsumable("2", 0), .consumable("3", 0)]
+            .map { try $0.purchase() }
+        func codes(_ date: Instant, _ allowance: Duration) -> [String: String] {
+            Entitlements(trustingStored: purchases, at: date, clockAllowance: allowance).codes
+        }
+        let early = day(0).advanced(by: .milliseconds(-1))
+        for allowance in [Duration.seconds(-60), .milliseconds(-1), .zero] {
+            #expect(codes(day(0), allowance) == ["1": "active", "2": "owned", "3": "consumable"])
+            #expect(codes(early, allowance) == ["1": "not-yet", "2": "not-yet", "3": "not-yet"])
+        }
+    }
+
+    // MARK: Refunds
+
+    @Test(arguments: [
+        Transaction.nonConsumable("1", 0), .period("1", 0..<30),
+        Transaction(id: "1", product: "season", type: .nonRenewingSubscription, start: 0),
+        Transaction(id: "1", product: "old", type: nil, start: 0),
+    ])
+    func `a prorated refund of what is no consumable takes all of it`(bought: Transaction) throws {
+        var refunded = bought
+        (refunded.revoked, refunded.percentage, refunded.quantity) = (5, 50_000, 4)
+        for source in [EvidenceSource.transactions, .stored] {
+            let items = try source.entitlements(of: [refunded], at: day(6)).items
+            #expect(items.map(\.access) == [.revoked(at: day(5))] && items.allSatisfy { !$0.access.isGrantable })
+        }
+    }
+
+    @Test func `one refund takes back one product of a web order line item`() throws {
+        var other = Transaction.period("2", 0..<30, "premium")
+        other.original = "2"
+        try expect(
+            copies(.period("1", 0..<30, revoked: 5), other),
+            [4: ["1": "active", "2": "active"], 6: ["1": "revoked", "2": "active"]])
+    }
+
+    @Test(arguments: [(20.0, 5.0), (5, 20)])
+    func `of the revocations of one period's transactions, the earliest counts`(first: Double, second: Double) throws {
+        let transactions = copies(.period("1", 0..<30, revoked: first), .period("7", 1..<30, revoked: second))
+        try expect(
+            transactions, [4: ["1": "active", "7": "active"], 5: ["1": "revoked", "7": "revoked"]])
+        let items = try EvidenceSource.stored.entitlements(of: transactions, at: day(25)).items
+        #expect(items.map(\.access) == [.revoked(at: day(5)), .revoked(at: day(5))])
+    }
+
+    // MARK: Upgrades
+
+    @Test(arguments: [true, false])
+    func `a period was upgraded if one of its transactions was`(isFirst: Bool) throws {
+        try expect(
+            copies(
+                .period("1", 0..<30, isUpgraded: isFirst), .period("7", 1..<30, isUpgraded: !isFirst)),
+            [2: ["1": "upgraded", "7": "upgraded"]])
+    }
+
+    @Test func `a transaction that was upgraded when it was signed again gives no access`() throws {
+        let bought = try Transaction.period("1", 0..<30).purchase(signed: 1)
+        let upgraded = try Transaction.period("1", 0..<30, isUpgraded: true).purchase(signed: 5)
+        for order in permutations([bought, upgraded]) {
+            #expect(Entitlements(trustingStored: order, at: day(6)).items.map(\.access) == [.upgraded(at: nil)])
+        }
+    }
+
+    @Test func `an upgrade within one product counts from its date, also without a cancellation date`() throws {
+        try expect(
+            [.period("1", 0..<30, isUpgraded: true), .period("2", 10..<375)],
+            [9: ["1": "active", "2": "not-yet"], 10: ["1": "upgraded", "2": "active"]])
+        let item = try EvidenceSource.stored.entitlements(
+            of: [.period("1", 0..<30, isUpgraded: true), .period("2", 10..<375)], at: day(5)
+        ).items[0]
+        #expect(item.access == .active(until: day(10)) && item.until == day(10))
+    }
+
+    // MARK: Ends
+
+    @Test(arguments: [(1.0, 2.0, 40.0, 30.0), (1, 2, 30, 40), (2, 1, 40, 30), (2, 1, 30, 40)])
+    func `of two ends of one period, the one that was signed later counts`(
+        firstSigned: Double, secondSigned: Double, firstEnd: Double, secondEnd: Double
+    ) throws {
+        var first = try Transaction.period("1", 0..<firstEnd).purchase(signed: firstSigned)
+        var second = try Transaction.period("7", 1..<secondEnd).purchase(signed: secondSigned)
+        (first.webOrderLineItemID, second.webOrderLineItemID) = ("91", "91")
+        let end = firstSigned > secondSigned ? firstEnd : secondEnd
+        for order in permutations([first, second]) {
+            let items = Entitlements(trustingStored: order, at: day(3)).items
+            #expect(items.map(\.access) == [.active(until: day(end)), .active(until: day(end))])
+        }
+    }
+}
