@@ -54,7 +54,8 @@
  *     The library stays loaded after dlclose(). The process may exit while other threads verify.
  *
  * Errors of the caller
- *     ASR_USAGE is returned for a NULL where a value is required, and for an option that cannot be read. A pointer that is neither NULL nor
+ *     ASR_USAGE is returned for a NULL where a value is required, and for an option that cannot be read: also by asr_verifier_new() for
+ *     options of which one could not be read, so that ignoring the status of a setting accepts nothing. A pointer that is neither NULL nor
  *     valid is undefined behaviour, as everywhere in C.
  *
  * ABI
@@ -153,7 +154,8 @@ asr_options *asr_options_new(void);
 void asr_options_free(asr_options *options);
 
 /*
- * The following functions set one option. They return ASR_VERIFIED, or ASR_USAGE if the value cannot be read; then nothing has changed.
+ * The following functions set one option. They return ASR_VERIFIED, or ASR_USAGE if the value is NULL or cannot be read; then no verifier can
+ * be made with the options: asr_verifier_new() and asr_verifier_shared() return ASR_USAGE.
  *
  * asr_options_add_bundle_id - accepts the app with this bundle id
  *     Can be repeated. Without any, the app is not checked: compare the bundle id in the JSON before you grant anything. With an empty one,
@@ -180,7 +182,7 @@ void asr_options_free(asr_options *options);
  *     fingerprint is the SHA-256 of the signer's or the intermediate certificate in hexadecimal: 64 digits. Can be repeated.
  *
  * asr_options_set_maximum_age - refuses evidence that was signed more than this many seconds ago, or is from the future
- *     A negative number, which is the default, accepts any age.
+ *     By default, any age is accepted. A negative number cannot be read.
  *
  * asr_options_set_validation_date - validates certificates at a date
  *     The default, ASR_DATE_SIGNING, is right for stored evidence. ASR_DATE_NOW refuses evidence when its signer's certificate has expired.
@@ -218,7 +220,7 @@ typedef struct asr_verifier asr_verifier;
  * json          receives {"verified":false,"error":{…}} if no verifier can be made, and otherwise NULL.
  *
  * RETURN VALUE  ASR_VERIFIED; ASR_CONFIGURATION, such as with the code "no-environment" or "unusable-trust-anchor"; ASR_HOST if libcrypto on
- *               this host cannot verify what the options accept; or ASR_USAGE.
+ *               this host cannot verify what the options accept; or ASR_USAGE, also if an option could not be read.
  */
 asr_status asr_verifier_new(
     const asr_options *options, asr_verifier **verifier, char **json, size_t *json_length, asr_error *error);
@@ -252,7 +254,7 @@ asr_status asr_verify(
  *
  * evidence      all pieces of evidence, one directly after the other
  * lengths       the length of each piece
- * count         the number of pieces
+ * count         the number of pieces, at most 1000
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
  * json          receives {"schema":1,"at":…,"items":[…],"refused":[…]}. Each transaction is one item:
  *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
@@ -263,7 +265,8 @@ asr_status asr_verify(
  *               The refused pieces give access to nothing; the others count.
  *
  * RETURN VALUE  ASR_VERIFIED if all pieces were verified. Otherwise the status and the error of the first piece that was not: a host at fault
- *               counts before a configuration, and that before a refusal.
+ *               counts before a configuration, and that before a refusal. With more than 1000 pieces, ASR_REFUSED with the code
+ *               "too-much-evidence", category "client", and no JSON.
  */
 asr_status asr_entitlements(
     const asr_verifier *verifier, const void *evidence, const size_t *lengths, size_t count, int64_t date,

@@ -1,4 +1,4 @@
-/* Every case of the shared table, and the errors of callers. */
+/* Every case of the shared table, every bad setting, and the errors of callers. */
 #include "test.h"
 
 static asr_status call(const test_case *c, asr_verifier *verifier, char **json, size_t *length, asr_error *error) {
@@ -92,6 +92,86 @@ static void callers_errors(void) {
     check(asr_decode_unverified(NULL, 0, NULL, NULL, NULL) == ASR_REFUSED);
 }
 
+/* A bad setting: the values of one option, with their number, or a number alone. */
+typedef struct {
+    const char *name, *option, *texts[4], *code;
+    int count;
+    int64_t number;
+    asr_status status;
+} bad_setting;
+
+static const bad_setting bad_settings[] = {
+#include "settings.inc"
+};
+enum { bad_setting_count = sizeof bad_settings / sizeof bad_settings[0] };
+
+static asr_status set(asr_options *options, const bad_setting *row, const char *value) {
+    static const struct {
+        const char *option;
+        asr_status (*text)(asr_options *, const char *);
+        asr_status (*bytes)(asr_options *, const void *, size_t);
+    } setters[] = {
+        {"bundle_id", asr_options_add_bundle_id, NULL},
+        {"environments", asr_options_add_environment, NULL},
+        {"app_apple_id", asr_options_set_app_apple_id, NULL},
+        {"distrusted", asr_options_add_distrusted, NULL},
+        {"roots", NULL, asr_options_add_roots},
+        {"transaction_receipt_issuers", NULL, asr_options_add_transaction_receipt_issuers},
+    };
+    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
+        if (strcmp(setters[i].option, row->option)) continue;
+        return setters[i].text ? setters[i].text(options, value) : setters[i].bytes(options, value, value ? strlen(value) : 0);
+    }
+    check(!strcmp(row->option, "maximum_age"));
+    return asr_options_set_maximum_age(options, row->number);
+}
+
+/* The table of bad settings, whose statuses the program ignores, and what only C can say. None makes a verifier. */
+static void settings_fail_closed(void) {
+    asr_verifier *verifier;
+    asr_error error;
+    for (int i = 0; i < bad_setting_count; i++) {
+        const bad_setting *row = &bad_settings[i];
+        asr_options *options = asr_options_new();
+        if (strcmp(row->option, "environments")) check(asr_options_add_environment(options, "production") == ASR_VERIFIED);
+        for (int j = 0; j < row->count; j++) set(options, row, row->texts[j]);
+        asr_status status = asr_verifier_new(options, &verifier, NULL, NULL, &error);
+        if (verifier || status != row->status || strcmp(error.code, row->code)) {
+            fprintf(stderr, "%s: status %d, code %s\n", row->name, (int)status, error.code);
+            exit(1);
+        }
+        check(asr_verifier_shared(options, &verifier, NULL, NULL, NULL) == row->status && !verifier);
+        asr_options_free(options);
+    }
+#define closed(setting) \
+    do { \
+        asr_options *options = asr_options_new(); \
+        check(asr_options_add_environment(options, "production") == ASR_VERIFIED); \
+        check((setting) == ASR_USAGE); \
+        check(asr_verifier_new(options, &verifier, NULL, NULL, &error) == ASR_USAGE && !verifier && !strcmp(error.code, "usage")); \
+        asr_options_free(options); \
+    } while (0)
+    closed(asr_options_add_bundle_id(options, "\xff"));
+    closed(asr_options_set_maximum_age(options, INT64_MIN));
+    closed(asr_options_set_clock(options, ASR_DATE_SIGNING));
+    closed(asr_options_add_roots(options, NULL, 1));
+    closed(asr_options_add_roots(options, "0", SIZE_MAX));
+}
+
+static void a_limit_on_pieces(void) {
+    static const size_t lengths[1001];
+    asr_verifier *verifier = verifier_of(case_named("receipt"));
+    char *json;
+    size_t length;
+    asr_error error;
+    check(asr_entitlements(verifier, NULL, lengths, 1000, 0, &json, &length, &error) == ASR_REFUSED && json && length > 1000);
+    check(!strcmp(error.code, "empty-input"));
+    asr_free(json);
+    check(asr_entitlements(verifier, NULL, lengths, 1001, 0, &json, &length, &error) == ASR_REFUSED && !json && !length);
+    check(!strcmp(error.code, "too-much-evidence") && !strcmp(error.category, "client"));
+    asr_verifier_free(verifier);
+}
+
 static void roots_in_pem(void) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const test_case *receipt = case_named("receipt");
@@ -138,8 +218,10 @@ int main(void) {
     for (int i = 0; i < case_count; i++) failures += !run(&cases[i]);
     check(!failures);
     callers_errors();
+    settings_fail_closed();
+    a_limit_on_pieces();
     roots_in_pem();
     shared_and_counts();
     check(!strcmp(asr_version(), ASR_VERSION) && asr_abi_version() == ASR_ABI_VERSION);
-    printf("%d cases\n", case_count);
+    printf("%d cases, %d bad settings\n", case_count, bad_setting_count);
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Union, cast
 
 __all__ = [
     "Answer", "Entitlement", "Entitlements", "Evidence", "Refusal", "Trust", "VerificationError", "Verifier", "decode_unverified", "version",
@@ -59,6 +59,11 @@ _VERIFIED, _REFUSED, _HOST, _CONFIGURATION, _USAGE, _DECODED = range(6)
 _FULL, _BRIEF, _NONE, _LATEST_RECEIPT_INFO = 0, 1, 2, 16
 _SIGNING, _NOW = -(2**63), 2**63 - 1
 _decoder = json.JSONDecoder()
+_absent: Any = object()
+"""The default of an option. ``None`` is a setting that was left empty, such as ``os.environ.get("BUNDLE_ID")``, and no default."""
+
+Input = Union[bytes, bytearray, memoryview, str]
+"""Evidence as the client sent it: bytes or text."""
 
 
 class VerificationError(Exception):
@@ -122,8 +127,18 @@ def _json(outcome: _Outcome, greatest: int = _VERIFIED) -> str:
     return str(text)
 
 
-def _bytes(evidence: bytes | str) -> bytes:
-    return evidence.encode() if isinstance(evidence, str) else bytes(evidence)
+def _bytes(evidence: Input) -> bytes:
+    """The bytes of evidence. ``bytes()`` would take a number, too, and allocate as many. The library refuses what is not UTF-8."""
+    if isinstance(evidence, bytes):
+        return evidence
+    return evidence.encode(errors="surrogatepass") if isinstance(evidence, str) else bytes(memoryview(evidence))
+
+
+def _pieces(evidence: Input | Iterable[Input]) -> list[bytes]:
+    try:
+        return [_bytes(cast("Input", evidence))]
+    except TypeError:
+        return [_bytes(piece) for piece in cast("Iterable[Input]", evidence)]
 
 
 def _date(text: str) -> datetime:
@@ -231,57 +246,129 @@ class Answer(str):
         return str(self)
 
 
+class _Handle:
+    """Owns a verifier of the library. Copies of a ``Verifier`` share it, so that it is freed once."""
+
+    def __init__(self, pointer: Any) -> None:
+        self._as_parameter_ = pointer
+
+    def __del__(self, free: Any = _lib.asr_verifier_free) -> None:
+        free(self._as_parameter_)
+
+    def __copy__(self) -> _Handle:
+        return self
+
+    def __deepcopy__(self, _: Any) -> _Handle:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Verifier cannot be pickled: make one in each process")
+
+
+def _usage(name: str) -> VerificationError:
+    return VerificationError(_USAGE, "usage", "host", None, f"the option {name} cannot be read")
+
+
+class _Options:
+    """The options of the library. What is present but empty, or of another type, is an error: it could mean every app, or any age."""
+
+    def __init__(self) -> None:
+        self.pointer = _lib.asr_options_new()
+
+    def free(self) -> None:
+        _lib.asr_options_free(self.pointer)
+
+    def _set(self, name: str, function: str, *arguments: Any) -> None:
+        if getattr(_lib, f"asr_options_{function}")(self.pointer, *arguments) != _VERIFIED:
+            raise _usage(name)
+
+    def texts(self, name: str, function: str, value: Any, if_empty: list[str] | None = None) -> None:
+        if value is _absent:
+            return
+        for element in self._list(name, value, str, if_empty):
+            # A text for C ends at its first NUL. What would follow must not be lost.
+            if not isinstance(element, str) or "\0" in element:
+                raise _usage(name)
+            self._set(name, function, element.encode(errors="surrogatepass"))
+
+    def files(self, name: str, function: str, value: Any) -> None:
+        if value is _absent:
+            return
+        for element in self._list(name, value, (bytes, bytearray, memoryview)):
+            if not isinstance(element, (bytes, bytearray, memoryview)):
+                raise _usage(name)
+            file = bytes(element)
+            self._set(name, function, file, len(file))
+
+    def flag(self, name: str, value: Any) -> None:
+        if not isinstance(value, bool):
+            raise _usage(name)
+        self._set(name, f"set_{name}", value)
+
+    def number(self, name: str, value: Any, number: Any, *types: type) -> None:
+        if value is _absent:
+            return
+        if not isinstance(value, types) or isinstance(value, str) and value != "now":
+            raise _usage(name)
+        self._set(name, f"set_{name}", number(value))
+
+    @staticmethod
+    def _list(name: str, value: Any, type_: Any, if_empty: list[str] | None = None) -> list[Any]:
+        if isinstance(value, type_):
+            return [value]
+        if not isinstance(value, Iterable):
+            raise _usage(name)
+        values = list(value) or if_empty
+        if values is None:
+            raise _usage(name)
+        return values
+
+
 class Verifier:
-    """Verifies evidence. Make one when the program starts; all threads and forked processes may use it."""
+    """Verifies evidence. Make one when the program starts; all threads and forked processes may use it. Copies share it; it cannot be pickled."""
 
     def __init__(
-        self, bundle_id: str | Iterable[str] | None = None, environments: str | Iterable[str] = ("production",), *,
-        app_apple_id: str | int | None = None, roots: bytes | Iterable[bytes] = (),
-        transaction_receipt_issuers: bytes | Iterable[bytes] = (), storekit_testing: bool = False, distrusted: str | Iterable[str] = (),
-        maximum_age: timedelta | None = None, validation_date: datetime | Literal["now"] | None = None, allows_rsa_1024: bool = False,
-        clock: datetime | None = None,
+        self, bundle_id: str | Iterable[str] = _absent, environments: str | Iterable[str] = ("production",), *,
+        app_apple_id: str | int = _absent, roots: bytes | Iterable[bytes] = _absent,
+        transaction_receipt_issuers: bytes | Iterable[bytes] = _absent, storekit_testing: bool = False,
+        distrusted: str | Iterable[str] = _absent, maximum_age: timedelta = _absent,
+        validation_date: datetime | Literal["now"] = _absent, allows_rsa_1024: bool = False, clock: datetime = _absent,
     ) -> None:
-        """Without a bundle id, the app is not checked. ``roots`` are certificates in DER or PEM that are trusted instead of Apple's."""
-        self._pointer = _pointer()
-        options = _lib.asr_options_new()
+        """Without a bundle id, the app is not checked. ``roots`` are certificates in DER or PEM that are trusted instead of Apple's.
 
-        def apply(name: str, function: str, value: Any) -> None:
-            for element in [value] if isinstance(value, (str, bytes, int)) else value or ():
-                # A text for C ends at its first NUL. What would follow must not be lost.
-                if isinstance(element, str) and "\0" in element or getattr(_lib, "asr_options_" + function)(
-                    options, *([element.encode()] if isinstance(element, str) else
-                               [element, len(element)] if isinstance(element, bytes) else [element])
-                ) != _VERIFIED:
-                    raise VerificationError(_USAGE, "usage", "host", None, f"the option {name} cannot be read")
-
+        Leave out what is not set: ``None`` and an empty list are errors.
+        """
+        options = _Options()
         try:
-            # An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
-            apply("bundle_id", "add_bundle_id", None if bundle_id is None else bundle_id or "")
-            apply("environments", "add_environment", environments)
-            apply("app_apple_id", "set_app_apple_id", None if app_apple_id is None else str(app_apple_id))
-            apply("roots", "add_roots", roots)
-            apply("transaction_receipt_issuers", "add_transaction_receipt_issuers", transaction_receipt_issuers)
-            apply("storekit_testing", "set_storekit_testing", storekit_testing)
-            apply("distrusted", "add_distrusted", distrusted)
-            apply("maximum_age", "set_maximum_age", None if maximum_age is None else maximum_age // timedelta(seconds=1))
-            apply("validation_date", "set_validation_date", None if validation_date is None else _milliseconds(validation_date))
-            apply("allows_rsa_1024", "set_allows_rsa_1024", allows_rsa_1024)
-            apply("clock", "set_clock", None if clock is None else _milliseconds(clock))
-            error = _error(_call(_lib.asr_verifier_new, options, ctypes.byref(self._pointer)))
+            # The library has an error for an empty id, and for no environment.
+            options.texts("bundle_id", "add_bundle_id", bundle_id, if_empty=[""])
+            options.texts("environments", "add_environment", environments, if_empty=[])
+            if isinstance(app_apple_id, int) and not isinstance(app_apple_id, bool):
+                app_apple_id = str(app_apple_id)
+            if app_apple_id is not _absent and not isinstance(app_apple_id, str):
+                raise _usage("app_apple_id")
+            options.texts("app_apple_id", "set_app_apple_id", app_apple_id)
+            options.files("roots", "add_roots", roots)
+            options.files("transaction_receipt_issuers", "add_transaction_receipt_issuers", transaction_receipt_issuers)
+            options.flag("storekit_testing", storekit_testing)
+            options.texts("distrusted", "add_distrusted", distrusted)
+            options.number("maximum_age", maximum_age, lambda age: age // timedelta(seconds=1), timedelta)
+            options.number("validation_date", validation_date, _milliseconds, datetime, str)
+            options.flag("allows_rsa_1024", allows_rsa_1024)
+            options.number("clock", clock, _milliseconds, datetime)
+            pointer = _pointer()
+            error = _error(_call(_lib.asr_verifier_new, options.pointer, ctypes.byref(pointer)))
         finally:
-            _lib.asr_options_free(options)
+            options.free()
         if error:
             raise error
+        self._handle = _Handle(pointer)
 
-    def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
-            _lib.asr_verifier_free(self._pointer)
-
-    def _verify(self, evidence: bytes | str, form: int) -> _Outcome:
+    def _verify(self, evidence: Input, form: int) -> _Outcome:
         data = _bytes(evidence)
-        return _call(_lib.asr_verify, self._pointer, data, len(data), form, with_json=form != _NONE)
+        return _call(_lib.asr_verify, self._handle, data, len(data), form, with_json=form != _NONE)
 
-    def verify(self, evidence: bytes | str) -> Evidence:
+    def verify(self, evidence: Input) -> Evidence:
         """Verifies evidence of any kind. Raises ``VerificationError`` if it is refused."""
         text = _json(self._verify(evidence, _FULL))
         # The contents can be large, and are read when they are asked for.
@@ -289,29 +376,29 @@ class Verifier:
         kind, _ = _decoder.raw_decode(text, end + 1)
         return Evidence(kind, _record(Trust, trust), text)
 
-    def verdict_json(self, evidence: bytes | str, form: Literal["full", "brief"] = "full") -> str:
+    def verdict_json(self, evidence: Input, form: Literal["full", "brief"] = "full") -> str:
         """The verdict on evidence that is verified or refused, as JSON; ``brief`` without the contents."""
         return _json(self._verify(evidence, {"full": _FULL, "brief": _BRIEF}[form]), _CONFIGURATION)
 
-    def accepts(self, evidence: bytes | str) -> bool:
+    def accepts(self, evidence: Input) -> bool:
         """Whether evidence is verified: the fastest call, without JSON."""
         return self._verify(evidence, _NONE)[0] == _VERIFIED
 
-    def entitlements(self, evidence: bytes | str | Iterable[bytes | str], at: datetime | Literal["now"] = "now") -> Entitlements:
+    def entitlements(self, evidence: Input | Iterable[Input], at: datetime | Literal["now"] = "now") -> Entitlements:
         """What one customer's evidence gives access to at a date. Raises ``VerificationError`` if this host or the options are at fault."""
-        pieces = [_bytes(piece) for piece in ([evidence] if isinstance(evidence, (bytes, str)) else evidence)]
+        pieces = _pieces(evidence)
         lengths = (_size * len(pieces))(*map(len, pieces))
-        outcome = _call(_lib.asr_entitlements, self._pointer, b"".join(pieces), lengths, len(pieces), _milliseconds(at))
+        outcome = _call(_lib.asr_entitlements, self._handle, b"".join(pieces), lengths, len(pieces), _milliseconds(at))
         text = _json(outcome, _REFUSED)
         answer = json.loads(text)
         return Entitlements(
             _date(answer["at"]), [_record(Entitlement, item) for item in answer["items"]],
             [_record(Refusal, {**piece["error"], **piece}) for piece in answer["refused"]], text, _error(outcome))
 
-    def answer(self, body: bytes | str, latest_receipt_info: bool = False) -> Answer:
+    def answer(self, body: Input, latest_receipt_info: bool = False) -> Answer:
         """The answer of verifyReceipt to a request's body, from the receipt alone."""
         data = _bytes(body)
-        outcome = _call(_lib.asr_answer, self._pointer, data, len(data), _LATEST_RECEIPT_INFO if latest_receipt_info else _FULL)
+        outcome = _call(_lib.asr_answer, self._handle, data, len(data), _LATEST_RECEIPT_INFO if latest_receipt_info else _FULL)
         answer = Answer(_json(outcome, _CONFIGURATION))
         answer.error = _error(outcome)
         return answer
@@ -320,14 +407,14 @@ class Verifier:
     def counts(self) -> dict[str, Any]:
         """The numbers of inputs that were verified and refused in this process, for metrics."""
         pointer = _pointer()
-        _lib.asr_counts(self._pointer, ctypes.byref(pointer), None)
+        _lib.asr_counts(self._handle, ctypes.byref(pointer), None)
         try:
             return dict(json.loads(ctypes.string_at(pointer)))
         finally:
             _lib.asr_free(pointer)
 
 
-def decode_unverified(evidence: bytes | str) -> str:
+def decode_unverified(evidence: Input) -> str:
     """The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. Never grant anything by it."""
     data = _bytes(evidence)
     return _json(_call(_lib.asr_decode_unverified, data, len(data)))

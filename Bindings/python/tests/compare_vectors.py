@@ -43,7 +43,8 @@ class Ours:
     name = "appstorereceipt"
 
     def accepts(self, evidence, roots, apple_id, stage):
-        return appstorereceipt.Verifier("com.example.app", roots=roots, app_apple_id=apple_id).accepts(evidence)
+        settings = {"app_apple_id": apple_id} if apple_id else {}
+        return appstorereceipt.Verifier("com.example.app", roots=roots, **settings).accepts(evidence)
 
 
 class ReceiptVerifier:

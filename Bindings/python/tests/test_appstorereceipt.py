@@ -1,6 +1,7 @@
 """The shared cases, the README, and processes and threads. Runs with the installed wheel."""
 
 import copy
+import gc
 import json
 import multiprocessing
 import os
@@ -19,6 +20,7 @@ from appstorereceipt import VerificationError, Verifier, decode_unverified
 BINDINGS = Path(__file__).resolve().parents[2]
 VECTORS = BINDINGS.parent / "TestVectors"
 CASES = json.loads((BINDINGS / "cases/cases.json").read_text())
+BAD_SETTINGS = json.loads((BINDINGS / "cases/settings.json").read_text())
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -33,13 +35,14 @@ def date_of(value):
 def verifier_of(case):
     options = copy.deepcopy(case["options"])
     for name in ("roots", "transaction_receipt_issuers"):
-        options[name] = [read(file) for file in options.get(name, [])]
+        if name in options:
+            options[name] = [read(file) for file in options[name]]
     for name in ("validation_date", "clock"):
         if name in options:
             options[name] = date_of(options[name])
     if "maximum_age" in options:
         options["maximum_age"] = timedelta(seconds=options["maximum_age"])
-    return Verifier(options.pop("bundle_id", None), options.pop("environments", ()), **options)
+    return Verifier(environments=options.pop("environments", ()), **options)
 
 
 def case(name):
@@ -109,7 +112,7 @@ class Cases(unittest.TestCase):
             self.skipTest("RECEIPT_CORPUS and RECEIPT_COMMAND are not set")
         files = sorted(str(f) for f in Path(corpus).rglob("*") if f.is_file() and f.suffix not in (".md", ".jsonl"))
         lines = subprocess.run([command, "verify", "--format", "json", *files], capture_output=True).stdout.splitlines()
-        verifier = Verifier(None, ["production", "sandbox"])
+        verifier = Verifier(environments=["production", "sandbox"])
         self.assertEqual(len(lines), len(files))
         for file, line in zip(files, lines):
             expected, found = json.loads(line), json.loads(verifier.verdict_json(Path(file).read_bytes()))
@@ -125,21 +128,76 @@ class Values(unittest.TestCase):
         text = read("requests/base64.txt").decode()
         self.assertEqual(VERIFIER.verify(text), VERIFIER.verify(text.encode()))
 
-    def test_an_option_that_cannot_be_read_is_named(self):
-        for name, value in {
-            "environments": "nowhere", "roots": b"no certificate", "app_apple_id": "x", "bundle_id": "a\0b", "distrusted": ["00"],
-        }.items():
-            with self.assertRaises(VerificationError) as raised:
+    def test_no_bad_setting_makes_a_verifier(self):
+        rows = [(row["option"], self.value(row), row["expect"]["status"], row["expect"]["code"]) for row in BAD_SETTINGS]
+        for name in ("bundle_id", "distrusted", "roots", "transaction_receipt_issuers"):
+            empty = (3, "no-bundle-id") if name == "bundle_id" else (4, "usage")
+            rows += [(name, value, *empty) for value in (iter([]), (), {}, set(), (each for each in []))]
+            rows += [(name, value, 4, "usage") for value in (0, 10**9, True, 1.5, object(), [1], [[]], [["a"]])]
+        rows += [("environments", iter([]), 3, "no-environment"), ("environments", {}, 3, "no-environment"), ("environments", 1, 4, "usage")]
+        rows += [(name, value, 4, "usage") for name, values in {
+            "bundle_id": [b"com.example.app", b"com.example.app\0", [b"a"], bytearray(b"a"), "\ud800"], "roots": ["text"],
+            "distrusted": [b"0" * 64], "app_apple_id": [0, -1, True, 1.0, [], ["1"], b"1"], "maximum_age": [0, 60, "60", [], "now", timedelta(microseconds=-1)],
+            "validation_date": [0, "", "2020", [], "Now"], "clock": [0, "", "2020", [], "now"],
+            "storekit_testing": [None, 0, 1, "", "false", []], "allows_rsa_1024": [None, 0, 1, "", "false", []],
+        }.items() for value in values]
+        for name, value, status, code in rows:
+            with self.subTest(name, value=value), self.assertRaises(VerificationError) as raised:
                 Verifier(**{name: value})
             error = raised.exception
-            self.assertEqual((error.status, error.code, error.category, error.http_status), (4, "usage", "host", 500))
-            self.assertEqual(error.message, f"the option {name} cannot be read")
-        for empty in ("", []):
+            self.assertEqual((error.status, error.code, error.category, error.http_status), (status, code, "host", 500), (name, value))
+            if code == "usage":
+                self.assertEqual(error.message, f"the option {name} cannot be read")
+        for name in ("clock", "validation_date"):
+            with self.assertRaises(ValueError):
+                Verifier(**{name: datetime(2025, 1, 1)})
+
+    @staticmethod
+    def value(row):
+        """Certificates are bytes here, ages and dates have types."""
+        value = row["value"]
+        if row["option"] in ("roots", "transaction_receipt_issuers"):
+            encoded = lambda text: text.encode() if isinstance(text, str) else text
+            return [encoded(each) for each in value] if isinstance(value, list) else encoded(value)
+        return timedelta(seconds=value) if row["option"] == "maximum_age" and value is not None else value
+
+    def test_only_bytes_and_text_are_evidence(self):
+        calls = VERIFIER.verify, VERIFIER.verdict_json, VERIFIER.accepts, VERIFIER.entitlements, VERIFIER.answer, decode_unverified
+        for call in calls:
+            for value in (10**9, 0, True, None, 1.5, [1], object()):
+                with self.subTest(call.__name__, value=value), self.assertRaises(TypeError):
+                    call(value)
+        for value in (bytearray(RECEIPT), memoryview(RECEIPT)):
+            self.assertEqual(VERIFIER.verify(value), VERIFIER.verify(RECEIPT))
+            self.assertEqual(VERIFIER.entitlements(value, EPOCH).json, VERIFIER.entitlements(RECEIPT, EPOCH).json)
+        with self.assertRaises(TypeError):
+            VERIFIER.entitlements([RECEIPT, 10**9])
+
+    def test_text_that_is_no_utf_8_is_refused(self):
+        for text in ("\ud800", "\udc80" * 5, '{"receipt-data":"\ud800"}', read("requests/base64.txt").decode() + "\ud800"):
+            self.assertFalse(VERIFIER.accepts(text))
             with self.assertRaises(VerificationError) as raised:
-                Verifier(empty)
-            self.assertEqual((raised.exception.status, raised.exception.code), (3, "no-bundle-id"))
-        with self.assertRaises(ValueError):
-            Verifier(clock=datetime(2025, 1, 1))
+                VERIFIER.verify(text)
+            self.assertEqual((raised.exception.status, raised.exception.http_status), (1, 400))
+            self.assertEqual(VERIFIER.entitlements(text).refused[0].code, raised.exception.code)
+
+    def test_copies_share_a_verifier_that_is_freed_once(self):
+        for make in (copy.copy, copy.deepcopy, lambda each: copy.deepcopy({"a": [each]})["a"][0]):
+            verifier = verifier_of(case("receipt"))
+            copies = [make(verifier) for _ in range(20)]
+            del verifier
+            gc.collect()
+            while copies:
+                self.assertTrue(copies.pop().accepts(RECEIPT))
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with self.assertRaises(TypeError):
+                pickle.dumps(VERIFIER, protocol)
+
+    def test_a_limit_on_pieces(self):
+        self.assertEqual(len(VERIFIER.entitlements([b""] * 1000).refused), 1000)
+        with self.assertRaises(VerificationError) as raised:
+            VERIFIER.entitlements([b""] * 1001)
+        self.assertEqual((raised.exception.code, raised.exception.http_status), ("too-much-evidence", 400))
 
     def test_the_error_of_a_refused_piece(self):
         error = VERIFIER.entitlements([RECEIPT, b""]).error

@@ -38,13 +38,16 @@ VERDICT = _struct(
 
 @dataclass(frozen=True)
 class VerifierOptions:
-    """What to accept: the parameters of ``appstorereceipt.Verifier``, which every worker process makes once."""
+    """What to accept: the parameters of ``appstorereceipt.Verifier``, which every worker process makes once.
+
+    ``None`` is not set. What is empty is an error, as there.
+    """
 
     bundle_id: str | tuple[str, ...] | None = None
     environments: tuple[str, ...] = ("production",)
-    roots: tuple[bytes, ...] = ()
-    transaction_receipt_issuers: tuple[bytes, ...] = ()
-    distrusted: tuple[str, ...] = ()
+    roots: tuple[bytes, ...] | None = None
+    transaction_receipt_issuers: tuple[bytes, ...] | None = None
+    distrusted: tuple[str, ...] | None = None
     allows_rsa_1024: bool = False
 
 

@@ -63,10 +63,7 @@ _ENVIRONMENTS = {
 @functools.lru_cache(maxsize=8)
 def verifier(options: VerifierOptions) -> Verifier:
     """One verifier a process and options: Spark uses a worker process again for later tasks."""
-    return Verifier(
-        options.bundle_id, environments=options.environments, roots=options.roots,
-        transaction_receipt_issuers=options.transaction_receipt_issuers, distrusted=options.distrusted,
-        allows_rsa_1024=options.allows_rsa_1024)
+    return Verifier(**{name: value for name, value in vars(options).items() if value is not None})
 
 
 def verdicts(

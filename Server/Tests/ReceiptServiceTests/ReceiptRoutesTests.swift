@@ -160,7 +160,7 @@ struct ReceiptRoutesTests {
     }
 
     @Test func `the most evidence of a request is answered within bounds`() throws {
-        let response = try entitlements(Array(repeating: "", count: EntitlementsRequest.maximumPieceCount))
+        let response = try entitlements(Array(repeating: "", count: Entitlements.maximumEvidenceCount))
         #expect(response.status == 400)
         #expect(response.body.count < 1 << 20)
     }

@@ -36,6 +36,8 @@ struct Configuration: Hashable, Sendable {
 /// What `asr_options` points to.
 final class Options {
     var configuration = Configuration()
+    /// Whether a value could not be read. Without it, the options could accept more than was meant.
+    private(set) var hasUnreadableValue = false
 
     /// The options of a pointer that ``asr_options_new()`` returned.
     static func at(_ pointer: OpaquePointer?) -> Options? {
@@ -43,11 +45,15 @@ final class Options {
         return unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
     }
 
-    /// Changes the configuration of `pointer`, if `value` is a value.
+    /// Changes the configuration of `pointer`, if `value` is a value. Otherwise no verifier can be made with it.
     static func set<Value>(
         _ pointer: OpaquePointer?, to value: Value?, _ change: (inout Configuration, Value) -> Void
     ) -> asr_status {
-        guard let options = unsafe Options.at(pointer), let value else { return Status.usage }
+        guard let options = unsafe Options.at(pointer) else { return Status.usage }
+        guard let value else {
+            options.hasUnreadableValue = true
+            return Status.usage
+        }
         change(&options.configuration, value)
         return Status.verified
     }
@@ -145,7 +151,7 @@ public func asr_options_add_distrusted(
 public func asr_options_set_maximum_age(_ options: OpaquePointer?, _ seconds: Int64) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: seconds) { $0.maximumAge = $1 < 0 ? nil : .seconds($1) }
+    return unsafe Options.set(options, to: seconds < 0 ? nil : seconds) { $0.maximumAge = .seconds($1) }
 }
 
 @c(asr_options_set_validation_date) @implementation
@@ -172,8 +178,7 @@ public func asr_options_set_allows_rsa_1024(_ options: OpaquePointer?, _ allowed
 public func asr_options_set_clock(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
     process_enter()
     defer { process_leave() }
-    guard date != .min else { return Status.usage }
-    return unsafe Options.set(options, to: date) {
+    return unsafe Options.set(options, to: date == .min ? nil : date) {
         $0.clock = $1 == .max ? nil : Instant(millisecondsSince1970: $1)
     }
 }

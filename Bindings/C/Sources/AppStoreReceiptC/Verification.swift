@@ -46,6 +46,10 @@ public func asr_entitlements(
     let outputs = unsafe Outputs(json, json_length, error)
     guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
     else { return outputs.usage() }
+    guard count <= Entitlements.maximumEvidenceCount else {
+        outputs.fail("too-much-evidence", "client")
+        return Status.refused
+    }
     var position = 0
     var verified: [VerifiedEvidence] = []
     var refusals: [String] = []

@@ -127,7 +127,9 @@ private func make(
     _ make: (Configuration) throws(VerificationError) -> Unmanaged<Verifier>
 ) -> asr_status {
     unsafe verifier?.pointee = nil
-    guard let options = unsafe Options.at(options), let verifier = unsafe verifier else { return outputs.usage() }
+    guard let options = unsafe Options.at(options), !options.hasUnreadableValue, let verifier = unsafe verifier else {
+        return outputs.usage()
+    }
     do throws(VerificationError) {
         unsafe verifier.pointee = OpaquePointer(try make(options.configuration).toOpaque())
         return Status.verified

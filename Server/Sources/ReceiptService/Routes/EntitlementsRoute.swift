@@ -65,9 +65,6 @@ struct EntitlementsRequest {
     private(set) var evidence: [[UInt8]] = []
     private(set) var date: Instant?
 
-    /// Refusals are larger than what is refused: the number of pieces bounds the answer.
-    static let maximumPieceCount = 1000
-
     private enum Member: String, CaseIterable { case evidence, at }
     private static let members = JSONMembers<Member>()
 
@@ -84,7 +81,7 @@ struct EntitlementsRequest {
                     case .evidence:
                         try cursor.readArray { (cursor) throws(JSONError) in
                             let piece = try cursor.readString()
-                            if evidence.count < Self.maximumPieceCount {
+                            if evidence.count < Entitlements.maximumEvidenceCount {
                                 evidence.append(piece.bytes)
                             } else {
                                 fault = .tooManyPieces
@@ -128,7 +125,7 @@ enum RequestFault: Error, Hashable {
         case .tooManyPieces:
             Response(
                 status: 400, errorCode: "too-much-evidence",
-                message: "'evidence' may have at most \(EntitlementsRequest.maximumPieceCount) strings")
+                message: "'evidence' may have at most \(Entitlements.maximumEvidenceCount) strings")
         case .invalidDate:
             Response(
                 status: 400, errorCode: "invalid-date",
