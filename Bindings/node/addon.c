@@ -92,6 +92,18 @@ static bool bytes_of(napi_env env, napi_value value, void **bytes, size_t *lengt
         && napi_get_buffer_info(env, value, bytes, length) == napi_ok;
 }
 
+// Whether the pieces are in the evidence. The library cannot know how much memory it was given.
+static bool lengths_fit(const struct call *call) {
+    size_t left = call->length;
+    for (size_t i = 0; i < call->count; i++) {
+        uint64_t length;
+        memcpy(&length, (const char *)call->lengths + i * sizeof length, sizeof length);
+        if (length > left) return false;
+        left -= (size_t)length;
+    }
+    return true;
+}
+
 // call(operation, verifier, evidence, lengths, flags, date, isAsynchronous). The lengths are a BigUint64Array, the date is a BigInt.
 static napi_value call(napi_env env, napi_callback_info info) {
     size_t argc = 7;
@@ -111,6 +123,7 @@ static napi_value call(napi_env env, napi_callback_info info) {
         || napi_get_value_bool(env, argv[6], &is_asynchronous) != napi_ok)
         return failure(env, "an argument has the wrong type");
     local.count = lengths_size / sizeof(uint64_t);
+    if (lengths_size % sizeof(uint64_t) != 0 || !lengths_fit(&local)) return failure(env, "the lengths are not those of the evidence");
 
     if (!is_asynchronous) {
         perform(&local);

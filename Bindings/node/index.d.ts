@@ -10,6 +10,7 @@ export type Kind =
   | 'receipt' | 'transaction' | 'renewal_info' | 'app_transaction' | 'notification' | 'realtime_request'
   | 'transaction_receipt';
 
+/** Leave out what is not set: `undefined`, `null`, an empty text or an empty list is an error, and never means every app or any age. */
 export interface Options {
   /** The apps to accept. Without any, compare the bundle id in the contents before you grant anything. */
   bundleId?: string | string[];

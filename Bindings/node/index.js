@@ -10,8 +10,15 @@ const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
 
 const NOTHING = Buffer.alloc(0);
 const bytes = (value) => (typeof value === 'string' ? Buffer.from(value) : value);
-const milliseconds = (date) => (date === 'now' ? NOW : BigInt(date.valueOf()));
 const list = (value) => (Array.isArray(value) ? value : [value]);
+
+// Whole milliseconds. BigInt() would take texts, lists and booleans, too.
+const milliseconds = (date) => {
+  if (date === 'now') return NOW;
+  const number = date instanceof Date ? date.getTime() : date;
+  if (!Number.isInteger(number)) throw new TypeError('a date must be a Date or milliseconds since 1970');
+  return BigInt(number);
+};
 
 class VerificationError extends Error {
   constructor({ status, code, category, json }, message) {
@@ -89,25 +96,48 @@ const results = {
   answer: (outcome) => ({ json: jsonOf(outcome, CONFIGURATION), error: errorOf(outcome) }),
 };
 
+const usage = (name) => new VerificationError(
+  { status: USAGE, code: 'usage', category: 'host', json: null }, `the option ${name} cannot be read`);
+
+// The values of an option for the addon, which refuses those of another type. A setting that is present and empty is an error,
+// such as `bundleId: process.env.UNSET`: it must not mean every app.
+const LISTS = new Set(['bundleId', 'environments', 'roots', 'transactionReceiptIssuers', 'distrusted']);
+// The library has errors for an empty id, and for no environment.
+const IF_EMPTY = { bundleId: [''], environments: [] };
+
+function valuesOf(name, value) {
+  if (LISTS.has(name)) {
+    const values = list(value);
+    if (values.length === 0 && !Object.hasOwn(IF_EMPTY, name)) throw usage(name);
+    const isFile = name === 'roots' || name === 'transactionReceiptIssuers';
+    return values.length === 0 ? IF_EMPTY[name] : Array.from(values, isFile ? bytes : (text) => text);
+  }
+  if (name === 'clock' && value === 'now') throw usage(name);
+  if (name === 'validationDate' || name === 'clock') {
+    try {
+      return [milliseconds(value)];
+    } catch (error) {
+      throw usage(name);
+    }
+  }
+  if (name === 'maximumAge') {
+    // A fraction of a second is none: less than what was meant.
+    if (typeof value !== 'number' || !Number.isFinite(value)) throw usage(name);
+    return [BigInt(Math.floor(value))];
+  }
+  return [value];
+}
+
 class Verifier {
   #verifier;
 
   constructor(options = {}) {
-    const entries = [];
-    for (const [name, value] of Object.entries({ environments: 'production', ...options })) {
-      if (value === undefined) continue;
-      // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
-      for (const element of name === 'bundleId' && value.length === 0 ? [''] : list(value)) {
-        if (name === 'validationDate' || name === 'clock') entries.push([name, milliseconds(element)]);
-        else if (name === 'maximumAge') entries.push([name, BigInt(element)]);
-        else entries.push([name, name === 'roots' || name === 'transactionReceiptIssuers' ? bytes(element) : element]);
-      }
-    }
+    // A list or a Map has no members, which would mean every app.
+    if (Object.prototype.toString.call(options) !== '[object Object]') throw usage('options');
+    const entries = Object.entries({ environments: 'production', ...options })
+      .flatMap(([name, value]) => valuesOf(name, value).map((element) => [name, element]));
     const outcome = native.create(entries);
-    if (typeof outcome === 'string') {
-      throw new VerificationError(
-        { status: USAGE, code: 'usage', category: 'host', json: null }, `the option ${outcome} cannot be read`);
-    }
+    if (typeof outcome === 'string') throw usage(outcome);
     const error = errorOf(outcome);
     if (error !== null) throw error;
     this.#verifier = outcome.verifier;
@@ -118,7 +148,8 @@ class Verifier {
   }
 
   #entitlements(evidence, at, isAsynchronous) {
-    const pieces = list(evidence).map(bytes);
+    // Views of the memory itself, since a `length` can be anything.
+    const pieces = list(evidence).map(bytes).map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
     const lengths = BigUint64Array.from(pieces, (piece) => BigInt(piece.length));
     return native.call(ENTITLEMENTS, this.#verifier, Buffer.concat(pieces), lengths, 0, milliseconds(at), isAsynchronous);
   }

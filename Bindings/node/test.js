@@ -6,24 +6,55 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { Worker, isMainThread } = require('node:worker_threads');
 const library = require('./index.js');
+const native = require('./dist/appstorereceipt.node');
 const { Verifier, VerificationError, decodeUnverified } = library;
 
 const file = (name) => fs.readFileSync(path.join(__dirname, '../../TestVectors', name));
 const cases = JSON.parse(fs.readFileSync(path.join(__dirname, '../cases/cases.json')));
 
-const optionsOf = (options) => ({
-  bundleId: options.bundle_id,
-  environments: options.environments ?? [],
-  appAppleId: options.app_apple_id,
-  roots: options.roots?.map(file),
-  transactionReceiptIssuers: options.transaction_receipt_issuers?.map(file),
-  storekitTesting: options.storekit_testing,
-  distrusted: options.distrusted,
-  maximumAge: options.maximum_age,
-  validationDate: options.validation_date,
-  allowsRsa1024: options.allows_rsa_1024,
-  clock: options.clock,
-});
+const badSettings = JSON.parse(fs.readFileSync(path.join(__dirname, '../cases/settings.json')));
+const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+
+const optionsOf = (options) => Object.fromEntries(Object.entries({ environments: [], ...options }).map(
+  ([name, value]) => [camel(name), ['roots', 'transaction_receipt_issuers'].includes(name) ? value.map(file) : value]));
+
+// The shared table, and what only JavaScript can say.
+function runBadSettings() {
+  const rows = badSettings.map(({ option, value, expect }) => [camel(option), value, expect]);
+  const usage = { code: 'usage', status: 4 };
+  const all = ['bundleId', 'environments', 'appAppleId', 'roots', 'transactionReceiptIssuers', 'storekitTesting', 'distrusted',
+    'maximumAge', 'validationDate', 'allowsRsa1024', 'clock', 'other'];
+  for (const name of all) for (const value of [undefined, {}, NaN, Symbol('a'), () => 'a', new Set(['a']), [undefined]]) rows.push([name, value, usage]);
+  for (const name of ['bundleId', 'environments', 'distrusted', 'roots']) for (const value of [0, 1, true, [['a']], new ArrayBuffer(1)]) rows.push([name, value, usage]);
+  for (const name of ['validationDate', 'clock']) for (const value of [[], [0], '', '2020', true, 0n, 1.5, Infinity, new Date(NaN)]) rows.push([name, value, usage]);
+  for (const value of [[], [5], '', '60', true, 5n, Infinity, -0.5, new Date(0)]) rows.push(['maximumAge', value, usage]);
+  for (const name of ['storekitTesting', 'allowsRsa1024']) for (const value of [0, 1, '', 'false', null, []]) rows.push([name, value, usage]);
+  rows.push(['clock', 'now', usage], ['appAppleId', 1234567890, usage], ['appAppleId', ['1'], usage], ['other', 1, usage]);
+  for (const [name, value, expected] of rows) {
+    const message = expected.code === 'usage' ? { message: `the option ${name} cannot be read`, httpStatus: 500 } : {};
+    assert.throws(() => new Verifier({ [name]: value }), { ...expected, ...message }, `${name}: ${String(value)}`);
+  }
+  for (const options of [null, [], ['a'], 'com.example.app', new Map([['bundleId', 'a']]), 1, new Date()])
+    assert.throws(() => new Verifier(options), usage);
+}
+
+// The lengths of pieces are numbers of JavaScript. None may lead out of the evidence's memory.
+async function runLengths(verifier, receipt) {
+  const { verifier: external } = native.create([['environments', 'production']]);
+  const bad = [BigUint64Array.of(5n), BigUint64Array.of(4n, 1n), BigUint64Array.of(2n ** 63n), BigUint64Array.of(2n ** 64n - 1n, 5n), Buffer.alloc(7)];
+  for (const lengths of bad) for (const isAsynchronous of [false, true])
+    assert.throws(() => native.call(1, external, Buffer.alloc(4), lengths, 0, 0n, isAsynchronous), TypeError);
+  const liar = Uint8Array.from(receipt);
+  Object.defineProperty(liar, 'length', { value: 1 << 30 });
+  const words = new Uint16Array(2);
+  for (const suffix of ['', 'Async']) {
+    const { items, refused } = await verifier['entitlements' + suffix]([words, liar, receipt], 0);
+    assert.deepStrictEqual([items.length, refused.map(({ index }) => index)], [1, [0]]);
+  }
+  assert.strictEqual(verifier.entitlements(Array(1000).fill('')).refused.length, 1000);
+  assert.throws(() => verifier.entitlements(Array(1001).fill('')), { code: 'too-much-evidence', status: 1, httpStatus: 400 });
+  for (const at of [null, [], '2020', '', NaN, true, new Date(NaN)]) assert.throws(() => verifier.entitlements(receipt, at), TypeError);
+}
 
 async function result(test, suffix) {
   const verifier = new Verifier(optionsOf(test.options));
@@ -91,15 +122,11 @@ async function main() {
   await runCases('');
   await runCases('Async');
   await runReadme();
-  for (const [name, value] of Object.entries({ environments: 'nowhere', bundleId: 'a\0b', roots: 1, other: 1 })) {
-    const message = `the option ${name} cannot be read`;
-    assert.throws(() => new Verifier({ [name]: value }), { code: 'usage', status: 4, httpStatus: 500, message });
-  }
-  assert.throws(() => new Verifier({ bundleId: [] }), { code: 'no-bundle-id', status: 3 });
+  runBadSettings();
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });
   for (const value of [1, null, {}, new ArrayBuffer(1)]) assert.throws(() => verifier.verify(value), TypeError);
-  assert.throws(() => new Verifier({ roots: 'no certificate' }), { code: 'usage' });
+  await runLengths(new Verifier({ roots: root }), receipt);
   assert.deepStrictEqual([verifier.accepts(receipt), verifier.accepts('')], [true, false]);
   const { trust, contents } = verifier.verify(receipt);
   assert.deepStrictEqual([trust.validatedAt.getTime(), contents.bundle_id], [1749988800000, 'com.example.app']);
