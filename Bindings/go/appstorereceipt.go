@@ -13,14 +13,30 @@ import (
 	"unsafe"
 )
 
-// Verifier verifies evidence. All goroutines may use one at the same time. Make it when the program starts.
-type Verifier struct{ handle *C.asr_verifier }
+// Verifier verifies evidence. All goroutines may use one at the same time. Make it when the program starts with NewVerifier: one that was
+// not made so verifies nothing. Copies share it.
+type Verifier struct{ shared *owner }
+
+// owner frees the verifier of the library when no Verifier has it any more.
+type owner struct{ handle *C.asr_verifier }
+
+// owner returns what the calls keep alive while they use its handle.
+func (v *Verifier) owner() *owner {
+	if v == nil || v.shared == nil {
+		return &owner{}
+	}
+	return v.shared
+}
 
 // NewVerifier makes a verifier; it takes some milliseconds. The error is a *VerificationError.
 func NewVerifier(settings ...Option) (*Verifier, error) {
 	o := options{handle: C.asr_options_new()}
 	defer C.asr_options_free(o.handle)
 	for _, set := range settings {
+		if set == nil {
+			o.check("nil", C.ASR_USAGE)
+			continue
+		}
 		set(&o)
 	}
 	if !o.hasEnvironments {
@@ -30,14 +46,14 @@ func NewVerifier(settings ...Option) (*Verifier, error) {
 		return nil, &VerificationError{
 			Status: Usage, Code: "usage", Category: "host", Message: "the option " + o.wrong + " cannot be read"}
 	}
-	verifier := &Verifier{}
+	shared := &owner{}
 	if err := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_verifier_new(o.handle, &verifier.handle, text, length, e)
+		return C.asr_verifier_new(o.handle, &shared.handle, text, length, e)
 	}).err(); err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(verifier, func(v *Verifier) { C.asr_verifier_free(v.handle) })
-	return verifier, nil
+	runtime.SetFinalizer(shared, func(o *owner) { C.asr_verifier_free(o.handle) })
+	return &Verifier{shared}, nil
 }
 
 // pointer returns the address of the first byte, or nil.
@@ -78,9 +94,10 @@ func (o outcome) err() error {
 }
 
 func (v *Verifier) verify(evidence []byte, form Form) outcome {
-	defer runtime.KeepAlive(v)
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_verify(v.handle, pointer(evidence), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
+		return C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
 	})
 }
 
@@ -93,21 +110,23 @@ func (v *Verifier) Verify(evidence []byte) (*Evidence, error) {
 	return newEvidence(o.json)
 }
 
-// VerdictJSON returns the verdict on evidence that is verified or refused.
+// VerdictJSON returns the verdict on evidence that is verified or refused; nil if there is no memory for it.
 func (v *Verifier) VerdictJSON(evidence []byte, form Form) []byte {
 	return v.verify(evidence, form).json
 }
 
 // Accepts says whether evidence is verified: the fastest call, without JSON.
 func (v *Verifier) Accepts(evidence []byte) bool {
-	defer runtime.KeepAlive(v)
-	return C.asr_verify(v.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
+	return C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
 }
 
-// Entitlements decides what the evidence of one customer gives access to at a date, or Now. The error is a *VerificationError
-// if this host or the options are at fault.
+// Entitlements decides what the evidence of one customer, at most 1,000 pieces, gives access to at a date, or Now. The error is a
+// *VerificationError if this host or the options are at fault, or if there are too many pieces.
 func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements, error) {
-	defer runtime.KeepAlive(v)
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
 	var joined []byte
 	lengths := make([]C.size_t, len(evidence)+1)
 	for i, piece := range evidence {
@@ -116,9 +135,9 @@ func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements
 	}
 	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
 		return C.asr_entitlements(
-			v.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), milliseconds(at), text, length, e)
+			shared.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), milliseconds(at), text, length, e)
 	})
-	if o.status > Refused {
+	if o.status > Refused || o.json == nil { // nil with too many pieces, or without memory
 		return nil, o.err()
 	}
 	entitlements := &Entitlements{JSON: o.json, Err: o.err()}
@@ -127,22 +146,24 @@ func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements
 
 // Answer answers the body of a request as verifyReceipt does, from the receipt alone.
 func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
-	defer runtime.KeepAlive(v)
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
 	flags := C.uint32_t(0)
 	if latestReceiptInfo {
 		flags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
 	}
 	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_answer(v.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
+		return C.asr_answer(shared.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
 	})
 	return Answer{o.json, o.err()}
 }
 
 // Counts returns the numbers of inputs verified and refused, for metrics.
 func (v *Verifier) Counts() (counts Counts, err error) {
-	defer runtime.KeepAlive(v)
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
 	o := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
-		return C.asr_counts(v.handle, text, length)
+		return C.asr_counts(shared.handle, text, length)
 	})
 	err = json.Unmarshal(o.json, &counts)
 	return counts, err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -49,9 +50,16 @@ func files(t testing.TB, names ...string) (contents [][]byte) {
 
 func (c *sharedCase) options(t testing.TB) []Option {
 	o := c.Options
-	options := []Option{
-		Environments(o.Environments...), Roots(files(t, o.Roots...)...),
-		TransactionReceiptIssuers(files(t, o.Issuers...)...), Distrusted(o.Distrusted...)}
+	options := []Option{Environments(o.Environments...)}
+	if o.Roots != nil {
+		options = append(options, Roots(files(t, o.Roots...)...))
+	}
+	if o.Issuers != nil {
+		options = append(options, TransactionReceiptIssuers(files(t, o.Issuers...)...))
+	}
+	if o.Distrusted != nil {
+		options = append(options, Distrusted(o.Distrusted...))
+	}
 	if o.BundleID != nil {
 		options = append(options, BundleID(o.BundleID...))
 	}
@@ -236,23 +244,129 @@ func TestGoroutinesShareAVerifier(t *testing.T) {
 	}
 }
 
-func TestAnOptionThatCannotBeReadIsNamed(t *testing.T) {
-	for name, option := range map[string]Option{
-		"Environments": Environments("nowhere"), "Roots": Roots(nil), "BundleID": BundleID("a\x00b"), "Distrusted": Distrusted("00"),
-	} {
-		_, err := NewVerifier(option)
+// badSettings are the rows of the shared table that Go can say, in which no text is nil, and those that only Go can say.
+func badSettings(t *testing.T) (rows []badSetting) {
+	bytes, err := os.ReadFile("../cases/settings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table []struct {
+		Option string
+		Value  any
+		Expect struct {
+			Status Status
+			Code   string
+		}
+	}
+	if err := json.Unmarshal(bytes, &table); err != nil || len(table) == 0 {
+		t.Fatal("no settings", err)
+	}
+	texts := map[string]func(...string) Option{
+		"bundle_id": BundleID, "environments": Environments, "distrusted": Distrusted,
+		"app_apple_id": func(ids ...string) Option { return AppAppleID(ids[0]) }}
+	files := map[string]func(...[]byte) Option{"roots": Roots, "transaction_receipt_issuers": TransactionReceiptIssuers}
+	for _, row := range table {
+		values, isList := row.Value.([]any)
+		if !isList {
+			values = []any{row.Value}
+		}
+		var words []string
+		var contents [][]byte
+		isSayable := true
+		for _, value := range values {
+			word, isText := value.(string)
+			isSayable = isSayable && isText
+			words, contents = append(words, word), append(contents, []byte(word))
+		}
+		var option Option
+		if seconds, isNumber := row.Value.(float64); isNumber {
+			option = MaximumAge(time.Duration(seconds) * time.Second)
+		} else if !isSayable {
+			continue
+		} else if set, isFile := files[row.Option]; isFile {
+			option = set(contents...)
+		} else {
+			option = texts[row.Option](words...)
+		}
+		rows = append(rows, badSetting{names[row.Option], option, row.Expect.Status, row.Expect.Code})
+	}
+	return append(rows,
+		badSetting{"Roots", Roots(nil), Usage, "usage"}, badSetting{"Roots", Roots([][]byte{nil}...), Usage, "usage"},
+		badSetting{"MaximumAge", MaximumAge(-1), Usage, "usage"}, badSetting{"MaximumAge", MaximumAge(-999 * time.Millisecond), Usage, "usage"},
+		badSetting{"Clock", Clock(time.Time{}), Usage, "usage"}, badSetting{"BundleID", BundleID("\xff"), Usage, "usage"},
+		badSetting{"nil", nil, Usage, "usage"})
+}
+
+type badSetting struct {
+	name   string
+	option Option
+	status Status
+	code   string
+}
+
+var names = map[string]string{
+	"bundle_id": "BundleID", "environments": "Environments", "app_apple_id": "AppAppleID", "roots": "Roots",
+	"transaction_receipt_issuers": "TransactionReceiptIssuers", "distrusted": "Distrusted", "maximum_age": "MaximumAge"}
+
+func TestNoBadSettingMakesAVerifier(t *testing.T) {
+	rows := badSettings(t)
+	for i, row := range rows {
+		_, err := NewVerifier(row.option)
 		var e *VerificationError
-		if !errors.As(err, &e) || e.Status != Usage || e.HTTPStatus() != 500 || e.Message != "the option "+name+" cannot be read" {
-			t.Errorf("%s: %v", name, err)
+		if !errors.As(err, &e) || e.Status != row.status || e.Code != row.code || e.HTTPStatus() != 500 {
+			t.Errorf("%d, %s: %v", i, row.name, err)
+		} else if e.Code == "usage" && e.Message != "the option "+row.name+" cannot be read" {
+			t.Error(e.Message)
+		}
+	}
+	if len(rows) < 40 {
+		t.Error(len(rows))
+	}
+}
+
+func TestCopiesShareAVerifierThatIsFreedOnce(t *testing.T) {
+	receipt := files(t, "receipts/1-purchase.der")[0]
+	for i := 0; i < 20; i++ {
+		copied := *testVerifier(t)
+		again := copied
+		for j := 0; j < 3; j++ { // The finalizer of what is no longer reachable runs in the second.
+			runtime.GC()
+			time.Sleep(time.Millisecond)
+		}
+		if !copied.Accepts(receipt) || !again.Accepts(receipt) {
+			t.Fatal("a copy does not verify")
 		}
 	}
 }
 
-func TestAnEmptySettingIsNotEveryApp(t *testing.T) {
-	_, err := NewVerifier(BundleID())
-	var e *VerificationError
-	if !errors.As(err, &e) || e.Code != "no-bundle-id" || e.Status != Configuration {
+func TestAVerifierThatWasNotMadeVerifiesNothing(t *testing.T) {
+	receipt := files(t, "receipts/1-purchase.der")[0]
+	for _, verifier := range []*Verifier{nil, {}} {
+		var e *VerificationError
+		if _, err := verifier.Verify(receipt); !errors.As(err, &e) || e.Status != Usage || verifier.Accepts(receipt) {
+			t.Error(err)
+		}
+		if _, err := verifier.Entitlements(Now, receipt); !errors.As(err, &e) || e.Status != Usage {
+			t.Error(err)
+		}
+		if verifier.VerdictJSON(receipt, Full) != nil || verifier.Answer(receipt, false).Err == nil {
+			t.Error("a verdict")
+		}
+		if _, err := verifier.Counts(); err == nil {
+			t.Error("counts")
+		}
+	}
+}
+
+func TestALimitOnPieces(t *testing.T) {
+	verifier := testVerifier(t)
+	if found, err := verifier.Entitlements(Now, make([][]byte, 1000)...); err != nil || len(found.Refused) != 1000 {
 		t.Error(err)
+	}
+	var e *VerificationError
+	found, err := verifier.Entitlements(Now, make([][]byte, 1001)...)
+	if found != nil || !errors.As(err, &e) || e.Code != "too-much-evidence" || e.HTTPStatus() != 400 {
+		t.Error(found, err)
 	}
 }
 

@@ -20,7 +20,8 @@ func milliseconds(date time.Time) C.int64_t {
 	return C.int64_t(date.UnixMilli())
 }
 
-// Option is what a Verifier accepts, or which certificates it trusts.
+// Option is what a Verifier accepts, or which certificates it trusts. An option without a value is an error, as is an empty value: it
+// comes from a setting that was left empty, and must not mean every app or any age.
 type Option func(*options)
 
 // options keep the name of the first option that cannot be read.
@@ -33,6 +34,13 @@ type options struct {
 func (o *options) check(name string, status C.asr_status) {
 	if status != C.ASR_VERIFIED && o.wrong == "" {
 		o.wrong = name
+	}
+}
+
+// present checks that there is a value.
+func (o *options) present(name string, count int) {
+	if count == 0 {
+		o.check(name, C.ASR_USAGE)
 	}
 }
 
@@ -76,6 +84,7 @@ func AppAppleID(id string) Option {
 // Roots are self-signed certificates in DER or PEM, trusted instead of Apple's.
 func Roots(files ...[]byte) Option {
 	return func(o *options) {
+		o.present("Roots", len(files))
 		for _, file := range files {
 			o.check("Roots", C.asr_options_add_roots(o.handle, pointer(file), C.size_t(len(file))))
 		}
@@ -85,6 +94,7 @@ func Roots(files ...[]byte) Option {
 // TransactionReceiptIssuers are intermediate certificates for transaction receipts of iOS 3 to 6.
 func TransactionReceiptIssuers(files ...[]byte) Option {
 	return func(o *options) {
+		o.present("TransactionReceiptIssuers", len(files))
 		for _, file := range files {
 			o.check("TransactionReceiptIssuers",
 				C.asr_options_add_transaction_receipt_issuers(o.handle, pointer(file), C.size_t(len(file))))
@@ -100,13 +110,18 @@ func StoreKitTesting() Option {
 // Distrusted refuses what these certificates have signed: SHA-256 fingerprints in hexadecimal.
 func Distrusted(fingerprints ...string) Option {
 	return func(o *options) {
+		o.present("Distrusted", len(fingerprints))
 		o.texts("Distrusted", fingerprints, func(text *C.char) C.asr_status { return C.asr_options_add_distrusted(o.handle, text) })
 	}
 }
 
-// MaximumAge refuses older evidence.
+// MaximumAge refuses older evidence. A fraction of a second does not count; a negative age is an error.
 func MaximumAge(age time.Duration) Option {
 	return func(o *options) {
+		if age < 0 { // more than -1 s would be 0
+			o.check("MaximumAge", C.ASR_USAGE)
+			return
+		}
 		o.check("MaximumAge", C.asr_options_set_maximum_age(o.handle, C.int64_t(age/time.Second)))
 	}
 }
@@ -123,7 +138,13 @@ func AllowsRSA1024() Option {
 	return func(o *options) { o.check("AllowsRSA1024", C.asr_options_set_allows_rsa_1024(o.handle, 1)) }
 }
 
-// Clock is where the verifier's clock stands still, for tests.
+// Clock is where the verifier's clock stands still, for tests. The zero time is an error.
 func Clock(date time.Time) Option {
-	return func(o *options) { o.check("Clock", C.asr_options_set_clock(o.handle, milliseconds(date))) }
+	return func(o *options) {
+		if date.IsZero() {
+			o.check("Clock", C.ASR_USAGE)
+			return
+		}
+		o.check("Clock", C.asr_options_set_clock(o.handle, milliseconds(date)))
+	}
 }
