@@ -2,10 +2,13 @@ package appstorereceipt;
 
 import com.google.gson.annotations.SerializedName;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -121,29 +124,92 @@ public final class CasesTest {
         same(expected.json, json, test.name);
     }
 
-    static void isUsage(String name, Options options) {
+    /** A row of settings.json. */
+    record BadSetting(String option, Object value, Expectation expect) {}
+
+    static void fails(String name, Options options, int status, String code) {
         try (Verifier verifier = new Verifier(options)) {
             throw new AssertionError(name + " is accepted by " + verifier);
         } catch (VerificationError error) {
-            same("usage", error.code(), name);
-            same("the option " + name + " cannot be read", error.message(), name);
+            same(code, error.code(), name);
+            same(status, error.status(), name);
             same(500, error.httpStatus(), name);
+            if (code.equals("usage")) same("the option " + name + " cannot be read", error.message(), name);
         }
+    }
+
+    static void isUsage(String name, Options options) {
+        fails(name, options, 4, "usage");
+    }
+
+    static byte[] bytes(String text) {
+        return text == null ? null : text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    static void run(BadSetting row) {
+        List<?> values = row.value instanceof List<?> list ? list : Arrays.asList(row.value);
+        Options options = new Options();
+        String name = switch (row.option) {
+            case "maximum_age" -> {
+                options.maximumAge(row.value == null ? null : Duration.ofSeconds(((Number) row.value).longValue()));
+                yield "maximumAge";
+            }
+            case "validation_date" -> {
+                options.validationDate((Instant) row.value);
+                yield "validationDate";
+            }
+            case "clock" -> {
+                options.clock((Instant) row.value);
+                yield "clock";
+            }
+            case "app_apple_id" -> {
+                options.appAppleId((String) row.value);
+                yield "appAppleId";
+            }
+            case "bundle_id" -> {
+                options.bundleId(values.toArray(String[]::new));
+                yield "bundleId";
+            }
+            case "environments" -> {
+                options.environments(values.toArray(String[]::new));
+                yield "environments";
+            }
+            case "distrusted" -> {
+                options.distrusted(values.toArray(String[]::new));
+                yield "distrusted";
+            }
+            case "roots" -> {
+                options.roots(values.stream().map(value -> bytes((String) value)).toArray(byte[][]::new));
+                yield "roots";
+            }
+            case "transaction_receipt_issuers" -> {
+                options.transactionReceiptIssuers(values.stream().map(value -> bytes((String) value)).toArray(byte[][]::new));
+                yield "transactionReceiptIssuers";
+            }
+            default -> throw new AssertionError(row.option);
+        };
+        fails(name, options, row.expect.status, row.expect.code);
+    }
+
+    /** The shared table, and what only Java can say. */
+    static void badSettings() throws IOException {
+        BadSetting[] rows = Json.record(Files.readString(Path.of("../cases/settings.json")), BadSetting[].class);
+        for (BadSetting row : rows) run(row);
+        isUsage("bundleId", new Options().bundleId((String[]) null));
+        isUsage("environments", new Options().environments((String[]) null));
+        isUsage("distrusted", new Options().distrusted((String[]) null));
+        isUsage("roots", new Options().roots((byte[][]) null));
+        isUsage("transactionReceiptIssuers", new Options().transactionReceiptIssuers((byte[][]) null));
+        isUsage("maximumAge", new Options().maximumAge(Duration.ofMillis(-1)));
+        isUsage("roots", new Options().roots(new byte[] {1}));
+        isUsage("bundleId", new Options().bundleId("com.example.app").bundleId((String) null));
     }
 
     public static void main(String[] arguments) throws Exception {
         Case[] cases = Json.record(Files.readString(Path.of("../cases/cases.json")), Case[].class);
         for (Case test : cases) run(test);
 
-        isUsage("environments", new Options().environments("nowhere"));
-        isUsage("bundleId", new Options().bundleId("a\0b"));
-        isUsage("roots", new Options().roots(new byte[] {1}));
-
-        try (Verifier verifier = new Verifier(new Options().bundleId())) {
-            throw new AssertionError("no bundle id is accepted by " + verifier);
-        } catch (VerificationError error) {
-            same("no-bundle-id", error.code(), "no bundle id");
-        }
+        badSettings();
 
         byte[] receipt = file("receipts/1-purchase.der");
         Verifier verifier = new Verifier(cases[0].options.options());
@@ -156,6 +222,13 @@ public final class CasesTest {
         same("com.example.app.coins.0", entitlements.items().get(0).productId(), "the item");
         IntStream.range(0, 200).parallel().forEach(i -> same(true, verifier.accepts(receipt), "accepts"));
         same(false, verifier.accepts(new byte[0]), "accepts");
+        same(1000, verifier.entitlements(Collections.nCopies(1000, new byte[0]), Options.NOW).refused().size(), "pieces");
+        try {
+            throw new AssertionError(verifier.entitlements(Collections.nCopies(1001, new byte[0]), Options.NOW).json());
+        } catch (VerificationError error) {
+            same("too-much-evidence", error.code(), "pieces");
+            same(400, error.httpStatus(), "pieces");
+        }
         same(202L, verifier.counts().get("verified"), "counts");
 
         for (int i = 0; i < 10_000; i++) verifier.verdictJson(receipt, Form.FULL);

@@ -79,7 +79,7 @@ final class Library {
             return status == VERIFIED || status == DECODED ? null : new VerificationError(status, json, code, category);
         }
 
-        /** The JSON, unless the status is greater, or there is no memory for the JSON. */
+        /** The JSON, unless the status is greater, or there is no memory for the JSON. Only making a verifier succeeds without. */
         String json(int greatest) throws VerificationError {
             VerificationError error = status > greatest || json == null ? error() : null;
             if (error != null) throw error;

@@ -6,10 +6,15 @@ import com.sun.jna.Pointer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.function.Function;
 
-/** What a verifier accepts, and which certificates it trusts. All methods return these options. */
+/**
+ * What a verifier accepts, and which certificates it trusts. All methods return these options.
+ *
+ * <p>Do not call the method of what is not set: null, no value and an empty text are errors, which {@link Verifier#Verifier} throws, and
+ * never mean every app or any age.
+ */
 public final class Options {
     /** The present, where a date is expected. */
     public static final Instant NOW = Instant.MAX;
@@ -27,14 +32,16 @@ public final class Options {
 
     /** The apps to accept. Without any, compare the bundle id in the contents before you grant anything. */
     public Options bundleId(String... ids) {
-        // No id comes from a setting that was left empty, and is not every app. The library refuses an empty id.
-        return texts("bundleId", Library::asr_options_add_bundle_id, ids.length == 0 ? new String[] {""} : ids);
+        // The library has an error for an empty id.
+        String[] all = ids != null && ids.length == 0 ? new String[] {""} : ids;
+        return texts("bundleId", Library::asr_options_add_bundle_id, all);
     }
 
     /** {@code production}, which is the default, {@code sandbox}, {@code xcode}, {@code local-testing}. */
     public Options environments(String... names) {
         hasEnvironments = true;
-        return texts("environments", Library::asr_options_add_environment, names);
+        // The library has an error for no environment.
+        return names != null && names.length == 0 ? this : texts("environments", Library::asr_options_add_environment, names);
     }
 
     /** The app's Apple id, a number. Notifications and real-time requests have it. */
@@ -64,12 +71,12 @@ public final class Options {
 
     /** Refuses older evidence. */
     public Options maximumAge(Duration age) {
-        return set("maximumAge", options -> Library.asr_options_set_maximum_age(options, age.toSeconds()));
+        return value("maximumAge", age, options -> Library.asr_options_set_maximum_age(options, age.toSeconds()));
     }
 
     /** The date to validate certificates at, or {@link #NOW}. The default is the evidence's own. */
     public Options validationDate(Instant date) {
-        return set("validationDate", options -> Library.asr_options_set_validation_date(options, milliseconds(date)));
+        return value("validationDate", date, options -> Library.asr_options_set_validation_date(options, milliseconds(date)));
     }
 
     /** Accepts transaction receipts of version 2, which have an RSA key of 1024 bits. */
@@ -79,7 +86,7 @@ public final class Options {
 
     /** Where the verifier's clock stands still, for tests. */
     public Options clock(Instant date) {
-        return set("clock", options -> Library.asr_options_set_clock(options, milliseconds(date)));
+        return value("clock", date, options -> Library.asr_options_set_clock(options, milliseconds(date)));
     }
 
     static long milliseconds(Instant date) {
@@ -101,16 +108,24 @@ public final class Options {
         return this;
     }
 
-    private Options texts(String name, TextSetter setter, String... texts) {
-        for (String text : texts) {
-            // A text for C ends at its first NUL. What would follow must not be lost.
-            set(name, options -> text.indexOf(0) >= 0 ? Library.USAGE : setter.set(options, (text + "\0").getBytes(UTF_8)));
-        }
+    /** Null is a setting that was left empty. */
+    private Options value(String name, Object value, Setter setter) {
+        return set(name, value == null ? options -> Library.USAGE : setter);
+    }
+
+    private <T> Options values(String name, T[] values, Function<T, Setter> setter) {
+        if (values == null || values.length == 0) return value(name, null, null);
+        for (T value : values) value(name, value, value == null ? null : setter.apply(value));
         return this;
     }
 
+    private Options texts(String name, TextSetter setter, String... texts) {
+        // A text for C ends at its first NUL. What would follow must not be lost.
+        return values(name, texts, text -> options ->
+            text.indexOf(0) >= 0 ? Library.USAGE : setter.set(options, (text + "\0").getBytes(UTF_8)));
+    }
+
     private Options files(String name, FileSetter setter, byte[]... files) {
-        Arrays.stream(files).forEach(file -> set(name, options -> setter.set(options, file, file.length)));
-        return this;
+        return values(name, files, file -> options -> setter.set(options, file, file.length));
     }
 }

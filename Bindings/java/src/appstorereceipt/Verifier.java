@@ -63,9 +63,13 @@ public final class Verifier implements AutoCloseable {
         return verify(evidence.getBytes(UTF_8));
     }
 
-    /** The verdict on evidence that is verified or refused, as JSON. */
-    public String verdictJson(byte[] evidence, Form form) {
-        return outcome(evidence, form.ordinal()).json();
+    /**
+     * The verdict on evidence that is verified or refused, as JSON.
+     *
+     * @throws VerificationError if there is no memory for it
+     */
+    public String verdictJson(byte[] evidence, Form form) throws VerificationError {
+        return outcome(evidence, form.ordinal()).json(Library.CONFIGURATION);
     }
 
     /** Whether evidence is verified: the fastest call, without JSON. */
@@ -73,7 +77,7 @@ public final class Verifier implements AutoCloseable {
         return outcome(evidence, NO_JSON).status() == Library.VERIFIED;
     }
 
-    /** What one customer's evidence gives access to at a date, or {@link Options#NOW}. */
+    /** What one customer's evidence, at most 1,000 pieces, gives access to at a date, or {@link Options#NOW}. */
     public Entitlements entitlements(List<byte[]> evidence, Instant at) throws VerificationError {
         ByteArrayOutputStream joined = new ByteArrayOutputStream();
         evidence.forEach(joined::writeBytes);
@@ -88,17 +92,26 @@ public final class Verifier implements AutoCloseable {
         return entitlements(List.of(evidence), Options.NOW);
     }
 
-    /** The answer of verifyReceipt to a request's body, from the receipt alone. */
-    public Answer answer(byte[] body, boolean latestReceiptInfo) {
+    /**
+     * The answer of verifyReceipt to a request's body, from the receipt alone.
+     *
+     * @throws VerificationError if there is no memory for it
+     */
+    public Answer answer(byte[] body, boolean latestReceiptInfo) throws VerificationError {
         int flags = latestReceiptInfo ? LATEST_RECEIPT_INFO : 0;
         Outcome outcome = call((verifier, out) -> Library.asr_answer(
             verifier, body, body.length, flags, out.json, out.length, out.error));
-        return new Answer(outcome.json(), outcome.error());
+        return new Answer(outcome.json(Library.CONFIGURATION), outcome.error());
     }
 
-    /** The numbers of inputs verified and refused, for metrics. */
-    public Map<String, Object> counts() {
+    /**
+     * The numbers of inputs verified and refused, for metrics.
+     *
+     * @throws VerificationError if there is no memory for them
+     */
+    public Map<String, Object> counts() throws VerificationError {
         Outcome outcome = call((verifier, out) -> Library.asr_counts(verifier, out.json, out.length));
+        if (outcome.json() == null) throw new VerificationError(outcome.status(), null, "out-of-memory", "host");
         return Json.members(outcome.json());
     }
 
