@@ -21,6 +21,28 @@ function same(mixed $expected, mixed $found, string $what): void
     }
 }
 
+function camel(string $name): string
+{
+    return lcfirst(str_replace('_', '', ucwords($name, '_')));
+}
+
+/** Makes a verifier with a bad setting. @return array{int, string} the status and the code */
+function refusal_of(string $name, mixed $value): array
+{
+    try {
+        new Verifier(...[$name => $value]);
+        return [0, 'accepted'];
+    } catch (VerificationError $error) {
+        $message = $error->code === 'usage' ? "the option $name cannot be read" : $error->getMessage();
+        same([500, 'host', $message], [$error->httpStatus(), $error->category, $error->getMessage()], $name);
+        return [$error->status, $error->code];
+    } catch (TypeError $error) {
+        // The types of the constructor refuse null.
+        same(true, !is_array($value) && str_contains($error->getMessage(), "\$$name"), $error->getMessage());
+        return [4, 'usage'];
+    }
+}
+
 function date_of(int|string|null $milliseconds): DateTimeImmutable|string|null
 {
     return is_int($milliseconds) ? new DateTimeImmutable(sprintf('@%d.%03d', intdiv($milliseconds, 1000), $milliseconds % 1000)) : $milliseconds;
@@ -30,19 +52,15 @@ function date_of(int|string|null $milliseconds): DateTimeImmutable|string|null
 function run_case(array $case): array
 {
     $options = $case['options'];
-    $verifier = new Verifier(
-        bundleId: $options['bundle_id'] ?? null,
-        environments: $options['environments'] ?? [],
-        appAppleId: $options['app_apple_id'] ?? null,
-        roots: array_map(file_of(...), $options['roots'] ?? []),
-        transactionReceiptIssuers: array_map(file_of(...), $options['transaction_receipt_issuers'] ?? []),
-        storekitTesting: $options['storekit_testing'] ?? false,
-        distrusted: $options['distrusted'] ?? [],
-        maximumAge: $options['maximum_age'] ?? null,
-        validationDate: date_of($options['validation_date'] ?? null),
-        allowsRsa1024: $options['allows_rsa_1024'] ?? false,
-        clock: date_of($options['clock'] ?? null),
-    );
+    $settings = ['environments' => []];
+    foreach ($options as $name => $value) {
+        $settings[camel($name)] = match ($name) {
+            'roots', 'transaction_receipt_issuers' => array_map(file_of(...), $value),
+            'validation_date', 'clock' => date_of($value),
+            default => $value,
+        };
+    }
+    $verifier = new Verifier(...$settings);
     $evidence = array_map(file_of(...), $case['evidence'] ?? []);
     switch ($case['call']) {
         case 'new':
@@ -123,21 +141,21 @@ foreach ($cases as $case) {
     ], $case['name']);
 }
 
-foreach (['environments' => 'nowhere', 'roots' => 'no certificate', 'bundleId' => "a\0b"] as $name => $value) {
-    try {
-        new Verifier(...[$name => $value]);
-        same('usage', 'accepted', $name);
-    } catch (VerificationError $error) {
-        same(['usage', 4, 500, "the option $name cannot be read"],
-            [$error->code, $error->status, $error->httpStatus(), $error->getMessage()], $name);
+// The shared table, and what only PHP can say.
+$settings = json_decode(file_get_contents(__DIR__ . '/../cases/settings.json'), true, flags: JSON_THROW_ON_ERROR);
+foreach ($settings as ['option' => $option, 'value' => $value, 'expect' => $expected]) {
+    same(array_values($expected), refusal_of(camel($option), $value), "$option: " . json_encode($value));
+}
+foreach (['bundleId', 'environments', 'roots', 'transactionReceiptIssuers', 'distrusted'] as $name) {
+    foreach ([[[]], [['a']], [1], [false], [true], 1, false, 1.5, new stdClass()] as $value) {
+        same([4, 'usage'], refusal_of($name, $value), "$name: " . json_encode($value));
     }
 }
-
-try {
-    new Verifier(bundleId: []);
-    same('no-bundle-id', 'accepted', 'no bundle id');
-} catch (VerificationError $error) {
-    same('no-bundle-id', $error->code, 'no bundle id');
+foreach (['appAppleId' => [1, []], 'maximumAge' => ['60', 1.5, [], PHP_INT_MIN], 'validationDate' => ['', '2020', 0, []], 'clock' => ['now', 0, []],
+    'storekitTesting' => [null, 1, 'false', []], 'allowsRsa1024' => [null, 1, 'false', []]] as $name => $values) {
+    foreach ($values as $value) {
+        same([4, 'usage'], refusal_of($name, is_array($value) ? (object) [] : $value), "$name: " . json_encode($value));
+    }
 }
 
 $verifier = new Verifier(environments: 'production', roots: file_of('authority/root.der'));
@@ -147,6 +165,19 @@ same('com.example.app', $evidence->contents()['bundle_id'], 'the contents');
 $entitlements = $verifier->entitlements([$receipt, '']);
 same([[1, 'empty-input', 'client', 'the input is empty']], array_map(fn ($r) => array_values((array) $r), $entitlements->refused), 'refused');
 same(['the input is empty', true], [$entitlements->error->getMessage(), $entitlements->error->advice !== ''], 'the error of a refused piece');
+try {
+    $verifier->entitlements(array_fill(0, 1001, ''));
+    same('too-much-evidence', 'accepted', 'pieces');
+} catch (VerificationError $error) {
+    same(['too-much-evidence', 1, 400], [$error->code, $error->status, $error->httpStatus()], 'pieces');
+}
+same(1000, count($verifier->entitlements(array_fill(0, 1000, ''))->refused), 'pieces');
+foreach ([$entitlements->error, $error] as $error) {
+    $stored = unserialize(serialize($error));
+    $members = fn ($e) => [$e->code, $e->getCode(), $e->getMessage(), $e->status, $e->category, $e->httpStatus(), $e->advice, $e->verdictJson];
+    same($members($error), $members($stored), 'an unserialised error');
+}
+same(true, (clone $verifier)->accepts($receipt), 'a clone');
 same(true, str_contains(file_get_contents(__DIR__ . '/../C/include/appstorereceipt.h'), 'ASR_VERSION "' . Verifier::version() . '"'), 'version');
 same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
 $before = memory_get_usage();

@@ -29,6 +29,21 @@ final class VerificationError extends \RuntimeException
         $this->advice = $details['advice'] ?? '';
     }
 
+    /** @return array<string, mixed> what a session or a queue keeps. By default, PHP would keep a code only if it were a number */
+    public function __serialize(): array
+    {
+        return [
+            'status' => $this->status, 'verdictJson' => $this->verdictJson, 'code' => $this->code, 'category' => $this->category,
+            'message' => $this->getMessage(),
+        ];
+    }
+
+    /** @param array<string, mixed> $data */
+    public function __unserialize(array $data): void
+    {
+        $this->__construct($data['status'], $data['verdictJson'], $data['code'], $data['category'], $data['message']);
+    }
+
     /** The status to respond with: 400, 403 or 500. */
     public function httpStatus(): int
     {

@@ -16,14 +16,16 @@ final class Verifier
     private readonly CData $verifier;
 
     /**
-     * @param string|list<string>|null $bundleId the apps to accept. Without any, compare the bundle id in the contents before you grant anything
+     * Leave out what is not set: an empty text or list is an error, and never means every app or any age.
+     *
+     * @param string|list<string> $bundleId the apps to accept. Without any, compare the bundle id in the contents before you grant anything
      * @param string|list<string> $environments `production`, `sandbox`, `xcode`, `local-testing`
-     * @param ?string $appAppleId the app's Apple id, a number. Notifications and real-time requests have it
+     * @param string $appAppleId the app's Apple id, a number. Notifications and real-time requests have it
      * @param string|list<string> $roots self-signed certificates in DER or PEM, trusted instead of Apple's
      * @param string|list<string> $transactionReceiptIssuers intermediate certificates for transaction receipts of iOS 3 to 6
      * @param bool $storekitTesting whether the roots are certificates of StoreKit Testing in Xcode
      * @param string|list<string> $distrusted SHA-256 of certificates in hexadecimal. What they have signed is refused
-     * @param ?int $maximumAge the maximum age of evidence in seconds
+     * @param int $maximumAge the maximum age of evidence in seconds
      * @param DateTimeInterface|'now'|null $validationDate the date to validate certificates at. The default is the evidence's own
      * @param bool $allowsRsa1024 whether to accept transaction receipts of version 2, which have an RSA key of 1024 bits
      * @param ?DateTimeInterface $clock where the verifier's clock stands still, for tests
@@ -31,42 +33,40 @@ final class Verifier
      * @throws VerificationError if the options can accept nothing
      */
     public function __construct(
-        string|array|null $bundleId = null,
+        string|array|Setting $bundleId = Setting::Absent,
         string|array $environments = 'production',
-        ?string $appAppleId = null,
-        string|array $roots = [],
-        string|array $transactionReceiptIssuers = [],
+        string|Setting $appAppleId = Setting::Absent,
+        string|array|Setting $roots = Setting::Absent,
+        string|array|Setting $transactionReceiptIssuers = Setting::Absent,
         bool $storekitTesting = false,
-        string|array $distrusted = [],
-        ?int $maximumAge = null,
-        DateTimeInterface|string|null $validationDate = null,
+        string|array|Setting $distrusted = Setting::Absent,
+        int|Setting $maximumAge = Setting::Absent,
+        DateTimeInterface|string|Setting $validationDate = Setting::Absent,
         bool $allowsRsa1024 = false,
-        ?DateTimeInterface $clock = null,
+        DateTimeInterface|Setting $clock = Setting::Absent,
     ) {
-        $withLength = static fn (string|array $files) => array_map(static fn (string $file) => [$file, strlen($file)], (array) $files);
+        // The library has errors for an empty id, and for no environment.
         $values = [
-            // An empty list is a setting that was left empty, and not every app. The library refuses an empty id.
-            'bundleId' => ['add_bundle_id', $bundleId === [] ? [''] : (array) $bundleId],
-            'environments' => ['add_environment', (array) $environments],
-            'appAppleId' => ['set_app_apple_id', (array) $appAppleId],
-            'roots' => ['add_roots', $withLength($roots)],
-            'transactionReceiptIssuers' => ['add_transaction_receipt_issuers', $withLength($transactionReceiptIssuers)],
+            'bundleId' => ['add_bundle_id', self::texts('bundleId', $bundleId, [''])],
+            'environments' => ['add_environment', self::texts('environments', $environments, [])],
+            'appAppleId' => ['set_app_apple_id', self::texts('appAppleId', $appAppleId)],
+            'roots' => ['add_roots', self::files('roots', $roots)],
+            'transactionReceiptIssuers' => [
+                'add_transaction_receipt_issuers', self::files('transactionReceiptIssuers', $transactionReceiptIssuers)],
             'storekitTesting' => ['set_storekit_testing', [(int) $storekitTesting]],
-            'distrusted' => ['add_distrusted', (array) $distrusted],
-            'maximumAge' => ['set_maximum_age', (array) $maximumAge],
-            'validationDate' => ['set_validation_date', $validationDate === null ? [] : [self::milliseconds($validationDate)]],
+            'distrusted' => ['add_distrusted', self::texts('distrusted', $distrusted)],
+            'maximumAge' => ['set_maximum_age', $maximumAge === Setting::Absent ? [] : [$maximumAge]],
+            'validationDate' => ['set_validation_date', self::dates('validationDate', $validationDate)],
             'allowsRsa1024' => ['set_allows_rsa_1024', [(int) $allowsRsa1024]],
-            'clock' => ['set_clock', $clock === null ? [] : [self::milliseconds($clock)]],
+            'clock' => ['set_clock', self::dates('clock', $clock)],
         ];
         $ffi = Library::ffi();
         $options = $ffi->asr_options_new();
         try {
             foreach ($values as $name => [$function, $elements]) {
                 foreach ($elements as $element) {
-                    // A text for C ends at its first NUL. What would follow must not be lost.
-                    $isCut = is_string($element) && str_contains($element, "\0");
-                    if ($isCut || $ffi->{"asr_options_$function"}($options, ...(array) $element) !== Library::VERIFIED) {
-                        throw self::usage("the option $name cannot be read");
+                    if ($ffi->{"asr_options_$function"}($options, ...(array) $element) !== Library::VERIFIED) {
+                        throw self::unreadable($name);
                     }
                 }
             }
@@ -170,6 +170,48 @@ final class Verifier
             $date === 'now' => PHP_INT_MAX,
             default => throw self::usage("the date $date cannot be read"),
         };
+    }
+
+    /** @return list<string> */
+    private static function texts(string $name, string|array|Setting $value, ?array $ifEmpty = null): array
+    {
+        if ($value === Setting::Absent) {
+            return [];
+        }
+        $texts = array_values((array) $value);
+        foreach ($texts as $text) {
+            // A text for C ends at its first NUL. What would follow must not be lost.
+            if (!is_string($text) || str_contains($text, "\0")) {
+                throw self::unreadable($name);
+            }
+        }
+        return $texts === [] ? $ifEmpty ?? throw self::unreadable($name) : $texts;
+    }
+
+    /** @return list<array{string, int}> files with their lengths */
+    private static function files(string $name, string|array|Setting $value): array
+    {
+        if ($value === Setting::Absent) {
+            return [];
+        }
+        $files = array_values((array) $value);
+        return $files === [] ? throw self::unreadable($name) : array_map(
+            static fn (mixed $file) => is_string($file) ? [$file, strlen($file)] : throw self::unreadable($name), $files);
+    }
+
+    /** @return list<int> */
+    private static function dates(string $name, DateTimeInterface|string|Setting $value): array
+    {
+        return match (true) {
+            $value === Setting::Absent => [],
+            is_string($value) && $value !== 'now' => throw self::unreadable($name),
+            default => [self::milliseconds($value)],
+        };
+    }
+
+    private static function unreadable(string $name): VerificationError
+    {
+        return self::usage("the option $name cannot be read");
     }
 
     private static function usage(string $message): VerificationError
