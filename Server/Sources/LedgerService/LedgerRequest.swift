@@ -1,12 +1,13 @@
+import AppStoreReceipt
 import HTTPService
 import ServerText
 
 /// `{"account":"…","evidence":"…","account_token":"…","idempotency_key":"…"}`
 struct RedeemRequest {
-    private(set) var account = ""
-    private(set) var evidence: [UInt8] = []
-    private(set) var accountToken: String?
-    private(set) var idempotencyKey: String?
+    let account: String
+    let evidence: [UInt8]
+    let accountToken: AppAccountToken?
+    let idempotencyKey: String?
 
     private enum Member: String, CaseIterable {
         case account, evidence
@@ -16,77 +17,112 @@ struct RedeemRequest {
     private static let members = JSONMembers<Member>()
 
     init(_ body: Span<UInt8>) throws(RequestFault) {
-        var request = RedeemRequest()
-        var found: Set<Member> = []
-        try RequestFault.decode(body) { (cursor) throws(JSONError) in
-            try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in
-                switch member {
-                case .account: request.account = try cursor.readString().value
-                case .evidence: request.evidence = try cursor.readString().bytes
-                case .accountToken: if try !cursor.readIfNull() { request.accountToken = try cursor.readString().value }
-                case .idempotencyKey:
-                    if try !cursor.readIfNull() { request.idempotencyKey = try cursor.readString().value }
-                }
-                found.insert(member)
+        let texts = try RequestTexts(body, Self.members)
+        account = try texts.required(.account)
+        evidence = try texts.requiredBytes(.evidence)
+        idempotencyKey = texts[.idempotencyKey]
+        accountToken = try texts[.accountToken].map { (text) throws(RequestFault) in
+            guard Self.isUUID(text) else {
+                throw RequestFault(
+                    "'account_token' must be a UUID, as 'appAccountToken' is", code: "invalid-account-token")
             }
+            return AppAccountToken(text)
         }
-        for member in [Member.account, .evidence] where !found.contains(member) {
-            throw RequestFault(message: "'\(member.rawValue)' must be a string")
-        }
-        self = request
     }
 
-    private init() {}
+    /// Whether a text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562, 4).
+    private static func isUUID(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12]
+            && groups.joined().allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    true
+                default: false
+                }
+            }
+    }
 }
 
-/// `{"to":"…","reason":"…","transaction_id":"…"}`
+/// `{"to":"…","reason":"…","transaction_id":"…","environment":"…"}`
 struct TransferRequest {
-    private(set) var to = ""
-    private(set) var reason = ""
-    private(set) var transactionID: String?
+    let to: String
+    let reason: String
+    let transactionID: String?
+    let environment: AppStoreEnvironment?
 
     private enum Member: String, CaseIterable {
-        case to, reason
+        case to, reason, environment
         case transactionID = "transaction_id"
     }
     private static let members = JSONMembers<Member>()
 
     init(_ body: Span<UInt8>) throws(RequestFault) {
-        var request = TransferRequest()
-        var found: Set<Member> = []
-        try RequestFault.decode(body) { (cursor) throws(JSONError) in
-            try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in
-                switch member {
-                case .to: request.to = try cursor.readString().value
-                case .reason: request.reason = try cursor.readString().value
-                case .transactionID:
-                    if try !cursor.readIfNull() { request.transactionID = try cursor.readString().value }
+        let texts = try RequestTexts(body, Self.members)
+        to = try texts.required(.to)
+        reason = try texts.required(.reason)
+        transactionID = texts[.transactionID]
+        environment = try texts[.environment].map { (text) throws(RequestFault) in
+            guard let environment = AppStoreEnvironment(rawValue: text) else { throw .environment }
+            return environment
+        }
+    }
+}
+
+/// The members of a request, all of which are strings. Others in the body are ignored.
+private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
+    private var values: [Member: [UInt8]] = [:]
+
+    init(_ body: Span<UInt8>, _ members: JSONMembers<Member>) throws(RequestFault) {
+        var found: [Member: [UInt8]] = [:]
+        var fault: RequestFault?
+        do throws(JSONError) {
+            try JSONCursor.decode(body) { (cursor) throws(JSONError) in
+                try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
+                    switch try cursor.peekType() {
+                    case .string: found[member] = try cursor.readString().bytes
+                    // As if it were not there.
+                    case .null: break
+                    default: fault = fault ?? .noString(member)
+                    }
                 }
-                found.insert(member)
             }
+        } catch {
+            throw RequestFault("the body is not the expected JSON object, as byte \(error.offset) shows")
         }
-        for member in [Member.to, .reason] where !found.contains(member) {
-            throw RequestFault(message: "'\(member.rawValue)' must be a string")
-        }
-        self = request
+        if let fault { throw fault }
+        values = found
     }
 
-    private init() {}
+    /// An optional member.
+    subscript(member: Member) -> String? { values[member].map { String(decoding: $0, as: UTF8.self) } }
+
+    func required(_ member: Member) throws(RequestFault) -> String {
+        String(decoding: try requiredBytes(member), as: UTF8.self)
+    }
+
+    func requiredBytes(_ member: Member) throws(RequestFault) -> [UInt8] {
+        guard let bytes = values[member] else { throw .noString(member) }
+        return bytes
+    }
 }
 
 /// The reason a request cannot be read.
 struct RequestFault: Error {
-    let message: String
+    private let message: String
+    private let code: StaticString
 
-    var response: Response { Response(status: 400, errorCode: "invalid-request", message: message) }
-
-    fileprivate static func decode(
-        _ body: Span<UInt8>, _ read: (inout JSONCursor) throws(JSONError) -> Void
-    ) throws(RequestFault) {
-        do throws(JSONError) {
-            try JSONCursor.decode(body) { (cursor) throws(JSONError) in try read(&cursor) }
-        } catch {
-            throw RequestFault(message: "the body is not the expected JSON object, as byte \(error.offset) shows")
-        }
+    init(_ message: String, code: StaticString = "invalid-request") {
+        self.message = message
+        self.code = code
     }
+
+    static let environment = RequestFault("'environment' must be 'production' or 'sandbox'")
+
+    fileprivate static func noString(_ member: some RawRepresentable<String>) -> RequestFault {
+        RequestFault("'\(member.rawValue)' must be a string")
+    }
+
+    var response: Response { Response(status: 400, errorCode: code, message: message) }
 }

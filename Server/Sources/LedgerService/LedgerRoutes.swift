@@ -2,6 +2,7 @@ package import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
 import ServerText
+import Synchronization
 
 /// The routes of the ledger.
 package struct LedgerRoutes: Sendable {
@@ -9,6 +10,7 @@ package struct LedgerRoutes: Sendable {
     private let verifier: AppStoreVerifier
     private let tokens: AccessTokens
     private let log: ServiceLog
+    private let ownerConflicts = OwnerConflicts()
     /// The date of a request; the system's clock, except in tests.
     var clock: @Sendable () -> Instant = { .now }
 
@@ -33,6 +35,8 @@ package struct LedgerRoutes: Sendable {
             },
         ]
     }
+
+    package var metrics: [MetricFamily] { [ownerConflicts.metric] }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
@@ -75,8 +79,12 @@ package struct LedgerRoutes: Sendable {
         let asked = try RedeemRequest(request.body.span)
         let evidence = try verifier.verify(asked.evidence)
         let redemption = try ledger.redeem(
-            evidence, for: asked.account, accountToken: asked.accountToken.map(AppAccountToken.init),
-            idempotencyKey: asked.idempotencyKey, at: clock())
+            evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
+            at: clock())
+        for outcome in redemption.outcomes where outcome.isOwnerConflict {
+            ownerConflicts.add()
+            log.write(.warning, "owner-conflict", [("transaction_id", .text(outcome.transactionID))])
+        }
         var writer = JSONWriter()
         writer.beginObject()
         writer.name("outcomes")
@@ -106,28 +114,36 @@ package struct LedgerRoutes: Sendable {
         var date = clock()
         if let text = request.queryItem("at") {
             guard let asked = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
-                throw RequestFault(message: "'at' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
+                throw RequestFault("'at' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
             }
             date = asked
         }
         var environment = AppStoreEnvironment.production
         if let text = request.queryItem("environment") {
             guard let asked = AppStoreEnvironment(rawValue: text) else {
-                throw RequestFault(message: "'environment' must be 'production' or 'sandbox'")
+                throw RequestFault.environment
             }
             environment = asked
-        } else if verifier.policy.environments.count == 1, let only = verifier.policy.environments.first {
-            environment = only
+        } else if let onlyEnvironment {
+            environment = onlyEnvironment
         }
         let entitlements = try ledger.entitlements(of: request.parameters[0], in: environment, at: date)
         return Response(body: Array(entitlements.json.utf8))
     }
 
+    /// The environment of the server, if it has only one.
+    private var onlyEnvironment: AppStoreEnvironment? {
+        verifier.policy.environments.count == 1 ? verifier.policy.environments.first : nil
+    }
+
     private func transfer(_ request: Request) throws -> Response {
         let asked = try TransferRequest(request.body.span)
+        // The same id can be another purchase in the other environment.
+        let environment = asked.environment ?? (asked.transactionID == nil ? nil : onlyEnvironment)
+        if asked.transactionID != nil, environment == nil { throw RequestFault.environment }
         let count = try ledger.transfer(
-            from: request.parameters[0], to: asked.to, transactionID: asked.transactionID, reason: asked.reason,
-            at: clock())
+            from: request.parameters[0], to: asked.to, transactionID: asked.transactionID, in: environment,
+            reason: asked.reason, at: clock())
         return Response(body: Array("{\"purchases\":\(count)}".utf8))
     }
 
@@ -181,6 +197,20 @@ package struct LedgerRoutes: Sendable {
                 message: "the key belongs to a request of the account for other transactions")
         case .notFound: return Response(status: 404, errorCode: "not-found", message: "no such \(error.detail)")
         }
+    }
+}
+
+/// Counts purchases that another account owns, though the app bought them for the account that brought them.
+private final class OwnerConflicts: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    func add() { count.add(1, ordering: .relaxed) }
+
+    var metric: MetricFamily {
+        MetricFamily(
+            .counter, "receipt_server_owner_conflicts_total",
+            "Purchases with the account token of the account that brought them, which another account owns.",
+            value: count.load(ordering: .relaxed))
     }
 }
 

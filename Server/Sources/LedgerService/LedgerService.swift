@@ -5,7 +5,7 @@ import ServerThreads
 
 /// The ledger of a service, if it has one: its routes, its tokens, and the delivery of its events.
 package struct LedgerService: Sendable {
-    package let routes: [Route]
+    private let ledgerRoutes: LedgerRoutes
     private let ledger: PurchaseLedger
     private let tokens: AccessTokens
     private let delivery: EventDelivery
@@ -74,8 +74,10 @@ package struct LedgerService: Sendable {
         delivery = EventDelivery(ledger, to: webhook)
         hasWebhook = webhook != nil
         self.log = log
-        routes = LedgerRoutes(ledger, verifier, tokens, log).routes
+        ledgerRoutes = LedgerRoutes(ledger, verifier, tokens, log)
     }
+
+    package var routes: [Route] { ledgerRoutes.routes }
 
     private static func webhook(_ values: OptionTable.Values) throws(ConfigurationError) -> Webhook? {
         guard let url = values["--webhook"] else {
@@ -140,7 +142,8 @@ package struct LedgerService: Sendable {
         let isUp = MetricFamily(
             .gauge, "receipt_server_ledger_up", "1 if the ledger's database answers, and 0 if it does not.",
             value: isAnswered ? 1 : 0)
-        guard let counts else { return [isUp] }
+        let always = [isUp] + ledgerRoutes.metrics
+        guard let counts else { return always }
         var events = MetricFamily(
             .gauge, "receipt_server_ledger_events",
             "Events that are to be delivered, and those that could not be; 10000 if there are more."
@@ -148,10 +151,10 @@ package struct LedgerService: Sendable {
         events.add(UInt64(counts.pending), [("state", "pending")])
         events.add(UInt64(counts.dead), [("state", "dead")])
         // Without a webhook, events wait for one, and their age means nothing.
-        guard hasWebhook else { return [isUp, events] }
+        guard hasWebhook else { return always + [events] }
         let age = counts.oldestPending.map { max(0, (Instant.now - $0).components.seconds) } ?? 0
-        return [
-            isUp, events,
+        return always + [
+            events,
             MetricFamily(
                 .gauge, "receipt_server_ledger_oldest_event_seconds",
                 "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age)),

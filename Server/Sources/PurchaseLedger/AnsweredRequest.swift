@@ -30,26 +30,29 @@ struct AnsweredRequest {
         digest = try SHA256.hexadecimal(of: text)
     }
 
-    /// Returns the recorded answer; `nil` if there is none.
-    ///
-    /// - Throws: `idempotency-key-reused` if the key belongs to a request for something else.
-    func answer(_ connection: any SQLConnection) throws(LedgerError) -> Redemption? {
+    /// What the tables have about the key.
+    enum Record {
+        case none
+        case answer(Redemption)
+        /// The key belongs to a request for something else.
+        case anotherRequest
+    }
+
+    func find(_ connection: any SQLConnection) throws(LedgerError) -> Record {
         let rows = try connection.run(
             "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
             [.text(account), .text(key)])
-        guard let row = rows.first else { return nil }
-        guard try row.text(0).hasSameBytes(as: digest) else {
-            throw LedgerError(.idempotencyKeyReused, "")
-        }
+        guard let row = rows.first else { return .none }
+        guard try row.text(0).hasSameBytes(as: digest) else { return .anotherRequest }
         let answer: RecordedAnswer = try StoredJSON.decode(row.text(1))
-        return Redemption(outcomes: answer.outcomes, sequence: answer.sequence, isRepeated: true)
+        return .answer(Redemption(outcomes: answer.outcomes, sequence: answer.sequence, isRepeated: true))
     }
 
     /// Records an answer that cannot change for the better.
     func record(
         _ redemption: Redemption, _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
-        guard redemption.outcomes.allSatisfy(\.mayFinish) else { return }
+        guard redemption.outcomes.allSatisfy({ $0.outcome == .granted || $0.outcome == .alreadyYours }) else { return }
         let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
         let rows = try connection.run(
             "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",

@@ -98,6 +98,10 @@ struct LedgerTransaction {
         return token != expected
     }
 
+    private func isFor(_ purchase: Purchase, _ claim: Claim) -> Bool {
+        claim.token.map { $0 == purchase.appAccountToken } ?? false
+    }
+
     private func item(of key: TransactionKey) -> Entitlements.Item? {
         groupsByTransaction[key].flatMap { index in groups[index].items.first { $0.key == key }?.item }
     }
@@ -123,7 +127,8 @@ struct LedgerTransaction {
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
-                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, until: item?.until)
+                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, until: item?.until,
+                isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }
         guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {
             return answer(.undetermined, nil)

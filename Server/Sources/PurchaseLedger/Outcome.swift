@@ -59,8 +59,13 @@ public struct TransactionOutcome: Sendable, Codable {
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
 
-    /// A Boolean value that indicates whether the app may finish the transaction.
-    public var mayFinish: Bool { outcome.mayFinish }
+    /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that brought it: the evidence has its token.
+    ///
+    /// One of the two was wrong about who was signed in. Ask the customer, and use ``PurchaseLedger/transfer(from:to:transactionID:in:reason:at:)``.
+    public let isOwnerConflict: Bool
+
+    /// A Boolean value that indicates whether the app may finish the transaction. After a conflict of owners it may not: a transfer can still give the account the purchase.
+    public var mayFinish: Bool { outcome.mayFinish && !isOwnerConflict }
 
     private enum CodingKeys: String, CodingKey {
         case transactionID = "transaction_id"
@@ -68,6 +73,7 @@ public struct TransactionOutcome: Sendable, Codable {
         case grantedAs = "granted_as"
         case productID = "product_id"
         case bundleID = "bundle_id"
+        case isOwnerConflict = "owner_conflict"
         case environment, outcome, access, quantity, until
     }
 }

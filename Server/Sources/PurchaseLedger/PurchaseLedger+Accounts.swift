@@ -2,6 +2,19 @@ public import AppStoreReceipt
 import ServerText
 public import SpanASN1
 
+/// Who else may have locked the name of an account.
+enum AccountLock { case shared, exclusive }
+
+extension SQLConnection {
+    /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it everywhere wait for each other. A name is written without this lock
+    /// only where it stands already, in a family that is locked.
+    func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
+        for statement in lock == .shared ? dialect.sharedAccountLock : dialect.accountLock {
+            try run(statement, [.text(account)])
+        }
+    }
+}
+
 /// What an operator does to accounts.
 extension PurchaseLedger {
     /// Gives what an account owns to another account: one purchase with its renewals, or all of them.
@@ -12,13 +25,15 @@ extension PurchaseLedger {
     ///   - account: The account that owns the purchases.
     ///   - other: The account that is to own them.
     ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
+    ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the two environments can be equal.
     ///   - reason: Who decided it, and why; it is recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
     /// - Throws: `not-found` if the account owns no such purchase.
     @discardableResult
     public func transfer(
-        from account: String, to other: String, transactionID: String? = nil, reason: String, at now: Instant = .now
+        from account: String, to other: String, transactionID: String? = nil,
+        in environment: AppStoreEnvironment? = nil, reason: String, at now: Instant = .now
     ) throws(LedgerError) -> Int {
         for (text, name) in [(account, "account"), (other, "to"), (reason, "reason")] as [(String, StaticString)] {
             try LedgerText.check(text, name)
@@ -27,19 +42,18 @@ extension PurchaseLedger {
         guard !account.hasSameBytes(as: other) else {
             throw LedgerError(.invalidText, "to: the account itself")
         }
+        var statement = "SELECT id FROM families WHERE account = $1"
+        var values = [SQLValue.text(account)]
+        for (column, value) in [("transaction_id", transactionID), ("environment", environment?.rawValue)] {
+            guard let value else { continue }
+            values.append(.text(value))
+            statement +=
+                " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND \(column) = $\(values.count))"
+        }
+        statement += " ORDER BY id"
         return try store.write { (connection) throws(LedgerError) in
-            let families =
-                if let transactionID {
-                    try connection.run(
-                        """
-                        SELECT id FROM families WHERE account = $1
-                        AND id IN (SELECT family_id FROM identifiers WHERE transaction_id = $2) ORDER BY id
-                        """ + connection.dialect.rowLock, [.text(account), .text(transactionID)])
-                } else {
-                    try connection.run(
-                        "SELECT id FROM families WHERE account = $1 ORDER BY id" + connection.dialect.rowLock,
-                        [.text(account)])
-                }
+            try connection.lockAccount(other, .shared)
+            let families = try connection.run(statement + connection.dialect.rowLock, values)
             guard !families.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
             var events: [LedgerEvent] = []
             for row in families {
@@ -89,14 +103,32 @@ extension PurchaseLedger {
     /// Its name is replaced by a random one wherever it stands, and its events and answers are removed.
     ///
     /// - Parameter account: The account.
-    /// - Returns: The random name, from which ``transfer(from:to:transactionID:reason:at:)`` can give the purchases to another account.
+    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:reason:at:)`` can give the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
     public func forget(_ account: String) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(LedgerEvent.makeID())"
         return try store.write { (connection) throws(LedgerError) in
-            // A purchase that the account brings at the same time keeps its owner in all tables, or loses it in all.
-            for statement in connection.dialect.snapshot { try connection.run(statement) }
+            try connection.lockAccount(account, .exclusive)
+            // Whoever is about to write the name is waited for, and nobody finds it any more. What an account was granted can be in the family of another.
+            let families =
+                """
+                SELECT id FROM families WHERE id IN (
+                    SELECT id FROM families WHERE account = $1
+                    UNION SELECT identifiers.family_id FROM grants
+                    JOIN identifiers ON identifiers.environment = grants.environment
+                        AND identifiers.bundle_id = grants.bundle_id
+                        AND identifiers.transaction_id = grants.transaction_id
+                    WHERE grants.account = $1) ORDER BY id
+                """
+            func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
+                var ids: Set<Int64> = []
+                for row in try connection.run(statement, [.text(account)]) { ids.insert(try row.integer(0)) }
+                return ids
+            }
+            let locked = try ids(families + connection.dialect.rowLock)
+            // One of them was joined with another family meanwhile.
+            guard try ids(families).isSubset(of: locked) else { throw .conflict }
             var isKnown = false
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",

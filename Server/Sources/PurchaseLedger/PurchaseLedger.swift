@@ -50,9 +50,11 @@ public final class PurchaseLedger: Sendable {
     ///   - evidence: What the client sent, verified.
     ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device alone.
     ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A purchase with another token does not become the account's.
-    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none. The same key gets the same answer, unless an outcome is one that
-    ///     can still change for the better.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none. The same key gets the same answer if the account had
+    ///     everything that it brought. Otherwise the request is decided anew, since its outcomes can change for the better.
     ///   - now: The date of the request.
+    /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. What the evidence says is recorded all the same, but nothing becomes the
+    ///   account's.
     public func redeem(
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, at now: Instant = .now
@@ -65,16 +67,28 @@ public final class PurchaseLedger: Sendable {
         let request = try idempotencyKey.map { (key) throws(LedgerError) in
             try AnsweredRequest(key, account, accountToken, purchases.map(\.purchase))
         }
-        return try store.write { (connection) throws(LedgerError) in
-            if let answer = try request?.answer(connection) { return answer }
+        let answer = try store.write { (connection) throws(LedgerError) -> Redemption? in
+            try connection.lockAccount(account, .shared)
             var transaction = try LedgerTransaction(
                 recording: purchases, renewals, policy, connection, .redeem, at: now)
+            // What the evidence says counts, whatever the answer is.
+            switch try request?.find(connection) ?? .none {
+            case .none: break
+            case .answer(let answer):
+                try transaction.settle()
+                return answer
+            case .anotherRequest:
+                try transaction.settle()
+                return nil
+            }
             let redemption = Redemption(
                 outcomes: try transaction.redeem(claim), sequence: try connection.sequence(of: account),
                 isRepeated: false)
             try request?.record(redemption, connection, at: now)
             return redemption
         }
+        guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
+        return answer
     }
 
     /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.

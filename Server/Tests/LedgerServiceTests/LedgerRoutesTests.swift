@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 @testable import HTTPService
 @testable import LedgerService
+import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 import TrialSupport
@@ -17,6 +18,8 @@ struct LedgerRoutesTests {
     private let folder: URL
     private let tokens: AccessTokens
     private let table: RouteTable
+    private let routes: LedgerRoutes
+    private let log = Guarded<[String]>([])
     private let ledger: PurchaseLedger
     private let document: OpenAPIDocument
 
@@ -32,8 +35,12 @@ struct LedgerRoutesTests {
         ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
-        var routes = LedgerRoutes(ledger, verifier, tokens, ServiceLog(detail: .none) { _ in })
+        let log = log
+        var routes = LedgerRoutes(
+            ledger, verifier, tokens,
+            ServiceLog(detail: .none) { line in log.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
         routes.clock = { Instant(millisecondsSince1970: 1_750_000_000_000) }
+        self.routes = routes
         table = RouteTable(routes.routes)
     }
 
@@ -127,7 +134,16 @@ struct LedgerRoutesTests {
 
     @Test(arguments: [
         ("", 400, "invalid-request"), ("{}", 400, "invalid-request"), (#"{"account":"a"}"#, 400, "invalid-request"),
-        (#"{"account":7,"evidence":"x"}"#, 400, "invalid-request"),
+        (#"{"account":"a","evidence":"EVIDENCE","account_token":"anna"}"#, 400, "invalid-account-token"),
+        (#"{"account":"a","evidence":"EVIDENCE","account_token":""}"#, 400, "invalid-account-token"),
+        (
+            #"{"account":"a","evidence":"EVIDENCE","account_token":"9c3e0a4f1c5d4b0e8a573d0b8d1b6f00"}"#, 400,
+            "invalid-account-token"
+        ),
+        (
+            #"{"account":"a","evidence":"EVIDENCE","account_token":"9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6g00"}"#, 400,
+            "invalid-account-token"
+        ),
         (#"{"account":"a","account":"b","evidence":"x"}"#, 400, "invalid-request"),
         (#"{"account":"a","evidence":"no evidence"}"#, 400, "unrecognized-form"),
         (#"{"account":"","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
@@ -140,6 +156,48 @@ struct LedgerRoutesTests {
         #expect(response.status == status)
         let error = try #require(object(response)["error"] as? [String: Any])
         #expect(error["code"] as? String == code)
+    }
+
+    @Test(arguments: ["7", "true", "null", "[]", "{}", #"["a"]"#])
+    func `a member that is no string is told by its name`(value: String) throws {
+        let redeem = ["account", "evidence", "account_token", "idempotency_key"]
+        let transfer = ["to", "reason", "transaction_id", "environment"]
+        for (path, members) in [("/v1/redeem", redeem), ("/v1/accounts/anna/transfer", transfer)] {
+            for (index, member) in members.enumerated() {
+                // `null` stands for an optional member that is not there.
+                if value == "null", index >= 2 { continue }
+                let body = members.map { #""\#($0)":\#($0 == member ? value : #""x""#)"# }.joined(separator: ",")
+                let response = send("POST", path, "{\(body)}", token: path == "/v1/redeem" ? Self.key : Self.supportKey)
+                #expect(response.status == 400)
+                let error = try #require(object(response)["error"] as? [String: Any])
+                #expect(error["message"] as? String == "'\(member)' must be a string")
+                #expect(error["code"] as? String == "invalid-request")
+            }
+        }
+    }
+
+    @Test func `a purchase of another account, with the bringer's own token, is told, logged and counted`() throws {
+        let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
+        let coins = try transaction("1") { $0.appAccountToken = token }
+        #expect(try redeem(coins, "anna") == ["granted"])
+        #expect(metrics().contains("receipt_server_owner_conflicts_total 0\n"))
+        let response = send(
+            "POST", "/v1/redeem", #"{"account":"ben","evidence":"\#(coins)","account_token":"\#(token)"}"#)
+        let outcome = try #require((object(response)["outcomes"] as? [[String: Any]])?.first)
+        #expect(outcome["outcome"] as? String == "belongs-to-another" && outcome["may_finish"] as? Bool == false)
+        #expect(outcome["granted_as"] is NSNull)
+        #expect(metrics().contains("receipt_server_owner_conflicts_total 1\n"))
+        let lines = log.withLock { $0 }
+        #expect(lines.count == 1 && lines[0].contains(#""event":"owner-conflict","transaction_id":"1"}"#))
+        #expect(!lines[0].contains("ben") && !lines[0].contains(token) && !lines[0].contains(coins))
+        // Without the token, nothing shows that it is anybody else's.
+        #expect(try redeem(coins, "ben") == ["belongs-to-another"] && log.withLock(\.count) == 1)
+    }
+
+    private func metrics() -> String {
+        var text = ""
+        for family in routes.metrics { family.append(to: &text) }
+        return text
     }
 
     @Test func `forged evidence is refused, and grants nothing`() throws {
@@ -195,6 +253,38 @@ struct LedgerRoutesTests {
         #expect(name?.hasPrefix("forgotten-") == true)
         #expect(send("DELETE", "/v1/accounts/ben", token: Self.supportKey).status == 404)
         #expect(try redeem(coins, "ben") == ["belongs-to-another"])
+    }
+
+    @Test func `a transfer to the account itself is an error`() throws {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        for members in ["", #","transaction_id":"1""#] {
+            let response = send(
+                "POST", "/v1/accounts/anna/transfer", #"{"to":"anna","reason":"ticket 7"\#(members)}"#,
+                token: Self.supportKey)
+            #expect(response.status == 400 && response.code == "invalid-text")
+        }
+    }
+
+    @Test func `where the server has two environments, a transfer by transaction id names one`() throws {
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.production, .sandbox], trust: evidence.trust)
+        let routes = LedgerRoutes(ledger, verifier, tokens, ServiceLog(detail: .none) { _ in })
+        let both = RouteTable(routes.routes)
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        func transfer(_ table: RouteTable, _ members: String, to account: String = "ben") -> Int {
+            let fields = [Request.Field(.header, "Authorization", "Bearer \(Self.supportKey)")]
+            let body = Array(#"{"to":"\#(account)","reason":"ticket 7"\#(members)}"#.utf8)
+            let path = "/v1/accounts/\(account == "ben" ? "anna" : "ben")/transfer"
+            return table.answer(Request(method: "POST", path: path, fields: fields, body: body)).status
+        }
+        #expect(transfer(both, #","transaction_id":"1""#) == 400)
+        #expect(transfer(both, #","transaction_id":"1","environment":"moon""#) == 400)
+        #expect(transfer(both, #","transaction_id":"1","environment":"sandbox""#) == 404)
+        #expect(transfer(both, #","transaction_id":"1","environment":"production""#) == 200)
+        #expect(transfer(both, "", to: "anna") == 200)
+        // With one environment, it is that one.
+        #expect(transfer(table, #","transaction_id":"1","environment":"sandbox""#) == 404)
+        #expect(transfer(table, #","transaction_id":"1""#) == 200)
     }
 
     // MARK: Notifications and events

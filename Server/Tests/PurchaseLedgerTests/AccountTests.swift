@@ -41,6 +41,42 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a transfer is of one environment, if one is named`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            // The same id in both.
+            for environment in [AppStoreEnvironment.production, .sandbox] {
+                var builder = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "pro", transactionID: "1000", environment: environment)
+                builder.productType = .nonConsumable
+                let evidence = try Minted.evidence(builder)
+                #expect(try ledger.outcomes(evidence, for: "anna", at: .now) == [.granted])
+            }
+            func owners() throws -> [String] {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run("SELECT account FROM grants ORDER BY environment")
+                }.map { try $0.text(0) }
+            }
+            func transfer(_ to: String, _ id: String?, _ environment: AppStoreEnvironment?) throws -> Int {
+                try ledger.transfer(from: "anna", to: to, transactionID: id, in: environment, reason: "support")
+            }
+            #expect(try transfer("ben", "1000", .sandbox) == 1)
+            #expect(try owners() == ["anna", "ben"])
+            for (id, environment) in [("1000", .sandbox), (nil, .sandbox), ("1", .production)]
+                as [(String?, AppStoreEnvironment)]
+            {
+                let error = #expect(throws: LedgerError.self) { try transfer("ben", id, environment) }
+                #expect(error?.code == .notFound)
+            }
+            #expect(try transfer("ben", nil, nil) == 1)
+            #expect(try owners() == ["ben", "ben"])
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.transfer(from: "ben", to: "ben", reason: "support")
+            }
+            #expect(error?.code == .invalidText)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a forgotten account leaves its transactions spent`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -147,6 +147,128 @@ import Testing
         }
     }
 
+    /// An account is forgotten while its purchases are granted and taken back: afterwards, its name is nowhere.
+    @Test(arguments: Place.available)
+    func `an account that is forgotten while Apple tells of its purchases leaves no name`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        var generator = SeededGenerator()
+        for round in 0..<(LongTests.areOn ? 400 : 40) {
+            var history = PurchaseHistory(bundleID: Minted.bundleID, customer: round + 1)
+            let (anna, ben) = ("anna \(round)", "ben \(round)")
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let restored = history.restore(subscription.firstPeriod, at: day(1))
+            let renewal = history.renew(subscription)
+            history.refund(renewal, at: day(31))
+            let evidence = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            // Half of the accounts have had no event: their purchases were recorded by an operator.
+            if round % 2 == 0 {
+                #expect(try ledgers[0].outcomes(evidence, for: anna, at: day(1)) == [.granted])
+            } else {
+                _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
+                    try connection.run(
+                        "INSERT INTO families (id, account, claimed_at) VALUES ($1, $2, 0)",
+                        [.integer(Int64(1_000_000 + round)), .text(anna)])
+                    return try connection.run(
+                        "INSERT INTO identifiers VALUES ('production', $1, $2, $3)",
+                        [
+                            .text(Minted.bundleID), .text(subscription.firstPeriod.transactionID),
+                            .integer(Int64(1_000_000 + round)),
+                        ])
+                }
+            }
+            // What another account was granted can be in the family, too.
+            _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
+                try connection.run(
+                    "UPDATE grants SET account = $1 WHERE account = $2 AND $3 = 0",
+                    [.text(ben), .text(anna), .integer(Int64(round % 4))])
+            }
+            let notifications = try history.verifiedNotifications(through: day(40))
+            let copy = try history.evidence(restored, signedAt: day(2))
+            let pause = UInt32.random(in: 0..<6000, using: &generator)
+            let failures = Guarded<[String]>([])
+            func thread(_ body: @escaping @Sendable () throws -> Void) -> Thread {
+                let thread = Thread {
+                    do {
+                        try body()
+                    } catch {
+                        guard (error as? LedgerError)?.code != .notFound else { return }
+                        failures.withLock { $0.append("\(error)") }
+                    }
+                }
+                thread.start()
+                return thread
+            }
+            let threads = [
+                thread { for notification in notifications { try ledgers[0].record(notification, at: day(40)) } },
+                // Another account brings a copy: that locks the family, too.
+                thread { _ = try ledgers[1].redeem(copy, for: "carl", at: day(40)) },
+                thread {
+                    usleep(pause)
+                    _ = try ledgers[1].forget(anna)
+                },
+                thread {
+                    usleep(pause)
+                    _ = try ledgers[0].forget(ben)
+                },
+            ]
+            while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+            #expect(failures.withLock { $0 } == [])
+            for name in [anna, ben] {
+                #expect(try tables(with: name, ledgers[0]) == [], "round \(round), \(pause) µs")
+            }
+        }
+        withExtendedLifetime(location) {}
+    }
+
+    /// Of an account that comes back while it is forgotten, nothing is left, or all that it brought.
+    @Test(arguments: Place.available)
+    func `a purchase that races with its account's deletion has its owner in all tables or in none`(
+        _ place: Place
+    ) throws {
+        let location = try place.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        var generator = SeededGenerator()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for round in 0..<(LongTests.areOn ? 400 : 40) {
+            let account = "anna \(round)"
+            let coins = (0..<2).map { _ in history.buyConsumable("coins", at: day(0)) }
+            let evidence = try coins.map { try history.evidence($0, signedAt: day(0)) }
+            #expect(try ledgers[0].outcomes(evidence[0], for: account, at: day(1)) == [.granted])
+            let pause = UInt32.random(in: 0..<3000, using: &generator)
+            let threads = [
+                Thread { _ = try? ledgers[0].redeem(evidence[1], for: account, idempotencyKey: "k", at: day(1)) },
+                Thread {
+                    usleep(pause)
+                    _ = try? ledgers[1].forget(account)
+                },
+            ]
+            threads.forEach { $0.start() }
+            while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+            let found = try tables(with: account, ledgers[0])
+            #expect(
+                found == [] || found == ["families", "grants", "answers", "outbox", "accounts"],
+                "round \(round), \(pause) µs")
+        }
+        withExtendedLifetime(location) {}
+    }
+
+    /// The tables that have the name of an account.
+    private func tables(with account: String, _ ledger: PurchaseLedger) throws -> [String] {
+        let columns = [
+            ("families", "account"), ("grants", "account"), ("transfers", "from_account"), ("transfers", "to_account"),
+            ("answers", "account"), ("outbox", "account"), ("accounts", "account"),
+        ]
+        return try ledger.store.read { (connection) throws(LedgerError) in
+            var found: [String] = []
+            for (table, column) in columns {
+                let statement = "SELECT 1 FROM \(table) WHERE \(column) = $1"
+                if try !connection.run(statement, [.text(account)]).isEmpty { found.append(table) }
+            }
+            return found
+        }
+    }
+
     /// The second ledger's transactions lock the same families in another order of the evidence.
     @Test(arguments: Place.available)
     func `receipts with the same purchases in other orders do not wait for each other for ever`(

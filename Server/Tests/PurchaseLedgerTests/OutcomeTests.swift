@@ -391,6 +391,76 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `a request with a known idempotency key records its evidence all the same`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = (0..<3).map { _ in history.buyConsumable("coins", at: day(0)) }
+            func redeem(_ index: Int, signedAt date: Instant, key: String?) throws -> Redemption {
+                let evidence = try history.evidence(coins[index], signedAt: date)
+                return try ledger.redeem(evidence, for: "anna", idempotencyKey: key, at: day(9))
+            }
+            #expect(try redeem(0, signedAt: day(1), key: "k").outcomes.map(\.outcome) == [.granted])
+            #expect(try redeem(1, signedAt: day(1), key: nil).outcomes.map(\.outcome) == [.granted])
+            for transaction in coins { history.refund(transaction, at: day(2)) }
+            // The same transaction, signed anew after its refund.
+            let repeated = try redeem(0, signedAt: day(3), key: "k")
+            #expect(repeated.isRepeated && repeated.outcomes.map(\.quantity) == [1])
+            #expect(try ledger.events().map(\.kind) == [.granted, .granted, .revoked])
+            // Another transaction, of the account or of nobody: the key is refused, and a refund counts.
+            for index in 1...2 {
+                let error = #expect(throws: LedgerError.self) { try redeem(index, signedAt: day(3), key: "k") }
+                #expect(error?.code == .idempotencyKeyReused)
+            }
+            #expect(try ledger.events().map(\.kind) == [.granted, .granted, .revoked, .revoked])
+            // The last one has become nobody's.
+            let evidence = try history.evidence(coins[2], signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "ben", at: day(9)) == [.revoked])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `only an answer in which the account has everything is kept under an idempotency key`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(evidence, for: "ben", key: "k", at: day(1)) == [.belongsToAnother])
+            try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(1))
+            #expect(try ledger.outcomes(evidence, for: "ben", key: "k", at: day(1)) == [.alreadyYours])
+            history.refund(coins, at: day(2))
+            try ledger.record(#require(history.verifiedNotifications(through: day(2)).last), at: day(2))
+            #expect(try ledger.redeem(evidence, for: "ben", idempotencyKey: "k", at: day(2)).isRepeated)
+            #expect(try ledger.outcomes(evidence, for: "ben", key: "k2", at: day(2)) == [.revoked])
+            history.reverseRefund(of: coins, at: day(3))
+            try ledger.record(#require(history.verifiedNotifications(through: day(3)).last), at: day(3))
+            #expect(try ledger.outcomes(evidence, for: "ben", key: "k2", at: day(3)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a purchase of another account with the bringer's own token is not to be finished`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            history.appAccountToken = OutcomeCase.token.lowercased()
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            let cases: [(account: String, token: String?, mayFinish: Bool)] = [
+                ("ben", OutcomeCase.token, false), ("ben", nil, true),
+                ("ben", "00000000-1C5D-4B0E-8A57-3D0B8D1B6F00", true), ("anna", OutcomeCase.token, true),
+            ]
+            for (account, token, mayFinish) in cases {
+                let answer = try ledger.redeem(
+                    evidence, for: account, accountToken: token.map(AppAccountToken.init), at: day(1))
+                let outcome = try #require(answer.outcomes.first)
+                #expect(outcome.outcome == (account == "anna" ? .alreadyYours : .belongsToAnother))
+                #expect(outcome.mayFinish == mayFinish && outcome.isOwnerConflict == !mayFinish)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an outcome that can change for the better is not kept under an idempotency key`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -1,0 +1,128 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import ServerText
+import SpanASN1
+import Testing
+
+/// Ledgers of older versions.
+@Suite struct MigrationTests {
+    private static let first = Instant(millisecondsSince1970: 1_750_000_000_123)
+
+    /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, and a renewal that begins later.
+    private func fill(
+        _ connection: any SQLConnection, _ history: PurchaseHistory, _ period: PurchaseHistory.Transaction
+    ) throws {
+        let key: [SQLValue] = [
+            .text("production"), .text(Minted.bundleID), .text(period.transactionID),
+        ]
+        func insert(_ table: String, _ values: [SQLValue]) throws {
+            let parameters = (1...values.count).map { "$\($0)" }.joined(separator: ", ")
+            try connection.run("INSERT INTO \(table) VALUES (\(parameters))", values)
+        }
+        let date = SQLValue(day(1))
+        try insert("families", [.integer(1000), .text("anna"), date])
+        try insert("identifiers", key + [.integer(1000)])
+        let evidence = try history.evidence(period, signedAt: day(1))
+        var purchase = try #require(evidence.purchases.first?.purchase)
+        purchase.signedDate = Instant(millisecondsSince1970: 0)
+        try insert("evidence", key + [.integer(1), date, .text(StoredJSON.encode(purchase)), .null])
+        var renewal = SubscriptionRenewal(originalTransactionID: period.transactionID, signedDate: day(1))
+        renewal.environment = .production
+        try insert(
+            "renewals",
+            [.text("production"), .text(period.transactionID), date, .text(StoredJSON.encode(renewal))])
+        try insert(
+            "grants", key + [.text("monthly"), .text("anna"), .integer(1), .integer(1), date, date, .null])
+        try insert("beginnings", key + [SQLValue(day(5))])
+        try insert(
+            "notifications",
+            [.text("production"), .text("uuid"), .text("TEST"), .null, .null, date, date, .text("{}")])
+        try insert("answers", [.text("anna"), .text("k"), .text("digest"), .text("{}"), date])
+        try connection.run(
+            """
+            INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
+            VALUES (1000, 'ben', 'anna', 'support', 0)
+            """)
+        try insert("accounts", [.text("anna"), .integer(2)])
+        for (sequence, state) in [(1, "delivered"), (2, "pending")] {
+            // With the members and the order of version 1.
+            let until = sequence == 1 ? "null" : "\(day(30).millisecondsSince1970)"
+            let event = """
+                {"account":"anna","at":\(Self.first.millisecondsSince1970),"bundle_id":"com.example.app",\
+                "cause":"redeem","environment":"production","id":"id \(sequence)","kind":"granted",\
+                "original_transaction_id":null,"previous_quantity":0,"product_id":"monthly","quantity":1,\
+                "sequence":\(sequence),"transaction_id":"\(period.transactionID)","until":\(until)}
+                """
+            try insert(
+                "outbox",
+                [
+                    .text("id \(sequence)"), .text("anna"), .integer(Int64(sequence)), .text(event), date,
+                    .text(state), .integer(0), .integer(0), .integer(0), .null,
+                ])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a ledger of version 1 with rows in every table is opened, and is right`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let store = try LedgerLocation(location.text).open()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let period = subscription.firstPeriod
+        var result: Result<Void, any Error> = .success(())
+        try store.write { (connection) throws(LedgerError) in
+            for statement in Schema.versions(connection.dialect)[0] { try connection.run(statement) }
+            try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
+            try connection.run("INSERT INTO ledger_schema VALUES (1)")
+            result = Result { try fill(connection, history, period) }
+        }
+        try result.get()
+
+        let ledger = try PurchaseLedger(location.text)
+        #expect(!ledger.wasCreated)
+        func rows(_ statement: String) throws -> [SQLRow] {
+            try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement) }
+        }
+        #expect(try rows("SELECT version FROM ledger_schema").map { try $0.integer(0) } == [2])
+        // Nothing was lost but the answers.
+        for (table, count) in [
+            ("families", 1), ("identifiers", 1), ("evidence", 1), ("renewals", 1), ("grants", 1), ("due_moments", 1),
+            ("notifications", 1), ("answers", 0), ("transfers", 1), ("accounts", 1), ("outbox", 2),
+        ] { #expect(try rows("SELECT * FROM \(table)").count == count, "\(table)") }
+        // Events that wait are in the form of today.
+        let waiting = try ledger.events()
+        #expect(waiting.map(\.at) == [Self.first, Self.first] && waiting.map(\.until) == [nil, day(30)])
+        #expect(waiting.map(\.account) == ["anna", "anna"] && waiting.map(\.sequence) == [1, 2])
+        #expect(try ledger.takeEvents(limit: 4, lease: .seconds(1), at: day(400)).map(\.id) == ["id 2"])
+
+        // The account has what it had, is told the end of access, which version 1 did not record, and newer numbers.
+        let evidence = try history.evidence(period, signedAt: day(1))
+        let answer = try ledger.redeem(evidence, for: "anna", idempotencyKey: "k", at: day(2))
+        #expect(answer.outcomes.map(\.outcome) == [.alreadyYours] && !answer.isRepeated)
+        #expect(answer.outcomes.map(\.grantedAs) == [period.transactionID])
+        let told = try #require(ledger.events().last)
+        #expect(told.kind == .changed && told.until == day(30) && told.sequence == answer.sequence)
+        #expect(answer.sequence >= day(2).millisecondsSince1970)
+        #expect(try ledger.settleDue(at: day(5)) == 1)
+        #expect(try rows("SELECT * FROM due_moments").isEmpty)
+        history.refund(period, at: day(3))
+        for notification in try history.verifiedNotifications(through: day(4)) {
+            try ledger.record(notification, at: day(4))
+        }
+        #expect(try ledger.events().last?.kind == .revoked)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `tables of a newer version are refused`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text)
+        _ = try ledger.store.write { (connection) throws(LedgerError) in
+            try connection.run("UPDATE ledger_schema SET version = 3")
+        }
+        let error = #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }
+        #expect(error?.code == .newerSchema)
+        withExtendedLifetime(location) {}
+    }
+}
