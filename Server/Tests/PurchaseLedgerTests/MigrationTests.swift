@@ -9,32 +9,40 @@ import Testing
 @Suite struct MigrationTests {
     private static let first = Instant(millisecondsSince1970: 1_750_000_000_123)
 
-    /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, and a renewal that begins later.
+    /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, a renewal that begins later, and a refund that was not applied.
     private func fill(
-        _ connection: any SQLConnection, _ history: PurchaseHistory, _ period: PurchaseHistory.Transaction
+        _ connection: any SQLConnection, _ history: PurchaseHistory, _ period: PurchaseHistory.Transaction,
+        refunded coins: PurchaseHistory.Transaction
     ) throws {
-        let key: [SQLValue] = [
-            .text("production"), .text(Minted.bundleID), .text(period.transactionID),
-        ]
+        func key(_ transaction: PurchaseHistory.Transaction) -> [SQLValue] {
+            [.text("production"), .text(Minted.bundleID), .text(transaction.transactionID)]
+        }
         func insert(_ table: String, _ values: [SQLValue]) throws {
             let parameters = (1...values.count).map { "$\($0)" }.joined(separator: ", ")
             try connection.run("INSERT INTO \(table) VALUES (\(parameters))", values)
         }
         let date = SQLValue(day(1))
-        try insert("families", [.integer(1000), .text("anna"), date])
-        try insert("identifiers", key + [.integer(1000)])
-        let evidence = try history.evidence(period, signedAt: day(1))
-        var purchase = try #require(evidence.purchases.first?.purchase)
-        purchase.signedDate = Instant(millisecondsSince1970: 0)
-        try insert("evidence", key + [.integer(1), date, .text(StoredJSON.encode(purchase)), .null])
+        for (family, transaction, product, quantity) in [
+            (1000, period, "monthly", 1), (1001, coins, "coins", 3),
+        ] as [(Int64, PurchaseHistory.Transaction, String, Int64)] {
+            try insert("families", [.integer(family), .text("anna"), date])
+            try insert("identifiers", key(transaction) + [.integer(family)])
+            let evidence = try history.evidence(transaction, signedAt: day(1))
+            var purchase = try #require(evidence.purchases.first?.purchase)
+            purchase.signedDate = Instant(millisecondsSince1970: 0)
+            try insert("evidence", key(transaction) + [.integer(1), date, .text(StoredJSON.encode(purchase)), .null])
+            try insert(
+                "grants",
+                key(transaction) + [
+                    .text(product), .text("anna"), .integer(quantity), .integer(quantity), date, date, .null,
+                ])
+        }
         var renewal = SubscriptionRenewal(originalTransactionID: period.transactionID, signedDate: day(1))
         renewal.environment = .production
         try insert(
             "renewals",
             [.text("production"), .text(period.transactionID), date, .text(StoredJSON.encode(renewal))])
-        try insert(
-            "grants", key + [.text("monthly"), .text("anna"), .integer(1), .integer(1), date, date, .null])
-        try insert("beginnings", key + [SQLValue(day(5))])
+        try insert("beginnings", key(period) + [SQLValue(day(5))])
         try insert(
             "notifications",
             [.text("production"), .text("uuid"), .text("TEST"), .null, .null, date, date, .text("{}")])
@@ -70,12 +78,14 @@ import Testing
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
         let period = subscription.firstPeriod
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        history.refund(coins, at: day(1))
         var result: Result<Void, any Error> = .success(())
         try store.write { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0] { try connection.run(statement) }
             try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
             try connection.run("INSERT INTO ledger_schema VALUES (1)")
-            result = Result { try fill(connection, history, period) }
+            result = Result { try fill(connection, history, period, refunded: coins) }
         }
         try result.get()
 
@@ -87,7 +97,7 @@ import Testing
         #expect(try rows("SELECT version FROM ledger_schema").map { try $0.integer(0) } == [2])
         // Nothing was lost but the answers.
         for (table, count) in [
-            ("families", 1), ("identifiers", 1), ("evidence", 1), ("renewals", 1), ("grants", 1), ("due_moments", 1),
+            ("families", 2), ("identifiers", 2), ("evidence", 2), ("renewals", 1), ("grants", 2), ("due_moments", 2),
             ("notifications", 1), ("answers", 0), ("transfers", 1), ("accounts", 1), ("outbox", 2),
         ] { #expect(try rows("SELECT * FROM \(table)").count == count, "\(table)") }
         // Events that wait are in the form of today.
@@ -104,8 +114,10 @@ import Testing
         let told = try #require(ledger.events().last)
         #expect(told.kind == .changed && told.until == day(30) && told.sequence == answer.sequence)
         #expect(answer.sequence >= day(2).millisecondsSince1970)
-        #expect(try ledger.settleDue(at: day(5)) == 1)
+        #expect(try ledger.settleDue(at: day(5)) == 2)
         #expect(try rows("SELECT * FROM due_moments").isEmpty)
+        let refund = try #require(ledger.events().last)
+        #expect(refund.kind == .revoked && refund.transactionID == coins.transactionID && refund.quantity == 0)
         history.refund(period, at: day(3))
         for notification in try history.verifiedNotifications(through: day(4)) {
             try ledger.record(notification, at: day(4))

@@ -106,6 +106,11 @@ enum Schema {
             "ALTER TABLE due_moments RENAME COLUMN begins_at TO due_at",
             "DROP INDEX beginnings_due",
             "CREATE INDEX due_moments_by_date ON due_moments (due_at)",
+            // Version 1 applied no refund that Apple had dated ahead of the clock, or after a period's end: each is looked at again.
+            """
+            INSERT INTO due_moments SELECT DISTINCT environment, bundle_id, transaction_id, 0 FROM evidence
+            WHERE purchase LIKE '%"revoked":true%' ON CONFLICT DO NOTHING
+            """,
             // The end of access that was told last.
             "ALTER TABLE grants ADD COLUMN until BIGINT",
             // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
