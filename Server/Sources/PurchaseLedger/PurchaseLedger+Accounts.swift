@@ -139,7 +139,7 @@ extension PurchaseLedger {
                 if try !connection.run(statement, [.text(account), .text(name)]).isEmpty { isKnown = true }
             }
             // If the account returns, what it is told is newer than what it was told before.
-            try connection.raiseSequenceFloor(to: connection.sequence(of: account))
+            try connection.raiseSequenceFloor(to: connection.sequence(of: account) + 1)
             for table in ["answers", "outbox", "accounts"] {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }

@@ -106,23 +106,31 @@ import Testing
             let ledger = try PurchaseLedger(path)
             let redemption = try ledger.redeem(verifier.verify(body), for: account)
             for outcome in redemption.outcomes {
-                guard let grant = outcome.grantedAs else { continue }
-                told(
-                    account, outcome.environment, outcome.bundleID, grant, outcome.productID, outcome.quantity,
-                    redemption.sequence)
+                let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)
+                if outcome.grantedAs != outcome.transactionID {
+                    told(account, environment, app, outcome.transactionID, product, 0, redemption.sequence)
+                }
+                if let grant = outcome.grantedAs {
+                    told(account, environment, app, grant, product, outcome.quantity, redemption.sequence)
+                }
             }
         }
         for account in ["anna", "anna", "ben"] { try redeem(folder.path + "/ledger.db", for: account) }
         // The second request of the owner says the same, and the other account has nothing.
         let told = "anna production \(Minted.bundleID) \(coins.transactionID) coins 3"
-        #expect(delivered == [told, told] && sequences == sequences.sorted())
+        let nothing = "ben production \(Minted.bundleID) \(coins.transactionID) coins 0"
+        #expect(delivered == [told, told, nothing] && sequences == sequences.sorted())
         let lines = [
             "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
             "for outcome in redemption.outcomes {",
-            "    guard let grant = outcome.grantedAs else { continue }",
-            "    told(",
-            "        account, outcome.environment, outcome.bundleID, grant, outcome.productID, outcome.quantity,",
-            "        redemption.sequence)",
+            "    let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)",
+            "    if outcome.grantedAs != outcome.transactionID {",
+            "        told(account, environment, app, outcome.transactionID, product, 0, redemption.sequence)",
+            "    }",
+            "    if let grant = outcome.grantedAs {",
+            "        told(account, environment, app, grant, product, outcome.quantity, redemption.sequence)",
+            "    }",
+            "}",
         ]
         #expect(text.contains(lines.joined(separator: "\n")))
     }

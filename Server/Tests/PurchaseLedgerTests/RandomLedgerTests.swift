@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    private func randomEvidence(
+    func randomEvidence(
         _ history: PurchaseHistory, before date: Double, using generator: inout SeededGenerator
     ) throws -> VerifiedEvidence {
         let signed = day(Double.random(in: 0...max(1, date), using: &generator))
@@ -67,7 +67,7 @@ import Testing
         return try Minted.evidence(history.receipt(signedAt: signed))
     }
 
-    private func randomHistory(customer: Int, using generator: inout SeededGenerator) -> PurchaseHistory {
+    func randomHistory(customer: Int, using generator: inout SeededGenerator) -> PurchaseHistory {
         var history = PurchaseHistory(bundleID: Minted.bundleID, customer: customer)
         for _ in 0..<Int.random(in: 1...3, using: &generator) {
             let start = Double.random(in: 0...20, using: &generator)

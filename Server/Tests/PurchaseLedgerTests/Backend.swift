@@ -1,0 +1,77 @@
+import AppStoreReceipt
+@testable import PurchaseLedger
+
+/// What a backend knows that follows *Deliver* of `LEDGER.md` to the letter, and sees nothing but answers and events.
+struct Backend {
+    struct Grant: Hashable {
+        let account: String
+        let environment: String
+        let bundleID: String
+        let transactionID: String
+    }
+
+    private var balances: [Grant: (quantity: Int64, sequence: Int64)] = [:]
+
+    /// The members of an event that a backend reads.
+    struct Event: Decodable {
+        let account: String
+        let environment: String
+        let bundle_id: String
+        let transaction_id: String
+        let quantity: Int64
+        let sequence: Int64
+    }
+
+    mutating func receive(_ event: Event) {
+        let grant = Grant(
+            account: event.account, environment: event.environment, bundleID: event.bundle_id,
+            transactionID: event.transaction_id)
+        told(grant, event.quantity, event.sequence)
+    }
+
+    mutating func receive(_ answer: Redemption, for account: String) {
+        for outcome in answer.outcomes {
+            guard let environment = outcome.environment, let bundleID = outcome.bundleID else { continue }
+            func grant(_ transaction: String) -> Grant {
+                Grant(
+                    account: account, environment: environment.rawValue, bundleID: bundleID, transactionID: transaction)
+            }
+            if let grantedAs = outcome.grantedAs { told(grant(grantedAs), outcome.quantity, answer.sequence) }
+            if outcome.grantedAs != outcome.transactionID { told(grant(outcome.transactionID), 0, answer.sequence) }
+        }
+    }
+
+    /// It deleted an account, and the ledger did, too.
+    mutating func forget(_ account: String) { balances = balances.filter { $0.key.account != account } }
+
+    private mutating func told(_ grant: Grant, _ quantity: Int64, _ sequence: Int64) {
+        if let known = balances[grant], sequence < known.sequence { return }
+        balances[grant] = (quantity, sequence)
+    }
+
+    /// What its accounts have. The name of a deleted account is none of its accounts.
+    var grants: [Grant: Int64] {
+        balances.mapValues(\.quantity).filter { $0.value > 0 && !$0.key.account.hasPrefix("forgotten-") }
+    }
+}
+
+extension PurchaseLedger {
+    /// What accounts have that are not forgotten, by the table `grants`.
+    func grantedQuantities() throws -> [Backend.Grant: Int64] {
+        let rows = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT account, environment, bundle_id, transaction_id, quantity FROM grants
+                WHERE quantity > 0 AND account NOT LIKE 'forgotten-%'
+                """)
+        }
+        var grants: [Backend.Grant: Int64] = [:]
+        for row in rows {
+            let grant = Backend.Grant(
+                account: try row.text(0), environment: try row.text(1), bundleID: try row.text(2),
+                transactionID: try row.text(3))
+            grants[grant] = try row.integer(4)
+        }
+        return grants
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// A ledger of which a back-up is made and restored, as an operator does it.
+final class RestorableLedger {
+    private let location: Place.Location
+    private var opened: PurchaseLedger?
+    /// Of PostgreSQL: the tables, those first that others refer to.
+    private var tables: [String] = []
+
+    init(_ place: Place, at now: Instant) throws {
+        location = try place.makeLocation()
+        try open(at: now)
+        guard case .postgreSQL = place else { return }
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()")
+        }
+        tables = try rows.map { try $0.text(0) }.sorted {
+            ($0 != "families" ? 1 : 0, $0) < ($1 != "families" ? 1 : 0, $1)
+        }
+        try run(tables.map { "CREATE TABLE copy_of_\($0) AS TABLE \($0) WITH NO DATA" })
+    }
+
+    var ledger: PurchaseLedger { get throws { try #require(opened) } }
+
+    private func open(at now: Instant) throws {
+        opened = try PurchaseLedger(LedgerLocation(location.text).open(), LedgerPolicy(), at: now)
+    }
+
+    func backUp() throws {
+        if tables.isEmpty {
+            try ledger.completeFile()
+            try? FileManager.default.removeItem(atPath: location.text + ".copy")
+            try FileManager.default.copyItem(atPath: location.text, toPath: location.text + ".copy")
+        } else {
+            try run(tables.flatMap { ["DELETE FROM copy_of_\($0)", "INSERT INTO copy_of_\($0) SELECT * FROM \($0)"] })
+        }
+    }
+
+    /// Restores the back-up, and starts again.
+    func restore(at now: Instant) throws {
+        if tables.isEmpty {
+            opened = nil
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: location.text + suffix) }
+            try FileManager.default.copyItem(atPath: location.text + ".copy", toPath: location.text)
+        } else {
+            var statements = tables.reversed().map { "DELETE FROM \($0)" }
+            statements += tables.map { "INSERT INTO \($0) SELECT * FROM copy_of_\($0)" }
+            for table in ["families", "transfers"] {
+                statements.append(
+                    "SELECT setval(pg_get_serial_sequence('\(table)', 'id'), (SELECT COALESCE(MAX(id), 0) + 1 FROM \(table)))"
+                )
+            }
+            try run(statements)
+            opened = nil
+        }
+        try open(at: now)
+    }
+
+    private func run(_ statements: [String]) throws {
+        try ledger.store.write { (connection) throws(LedgerError) in
+            for statement in statements { try connection.run(statement) }
+        }
+    }
+}
