@@ -112,6 +112,13 @@ let package = Package(
             name: "fork-trial",
             dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "LibcryptoHandles", "TestSupport", "CFork"],
             path: "Tests/ForkTrial", swiftSettings: settings),
+        .target(name: "CFailingAllocator", dependencies: ["CLibcryptoShims"], path: "Tests/CFailingAllocator"),
+        .executableTarget(
+            name: "out-of-memory-trial",
+            dependencies: [
+                "AppStoreReceipt", "CMSTrust", "SignatureTrust", "SpanASN1", "TestSupport", "CFork", "CFailingAllocator",
+            ],
+            path: "Tests/OutOfMemoryTrial", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
@@ -129,6 +136,7 @@ let package = Package(
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
                 "AppStoreReceiptFoundation", "AppStoreReceiptTesting", "FuzzSupport", "TestSupport", "fork-trial",
+                "out-of-memory-trial",
             ],
             swiftSettings: settings),
         .testTarget(

@@ -2,6 +2,7 @@
 
 // libcrypto as Swift sees it: the headers `LibcryptoHandles` uses, and functions for what Swift cannot import (macros).
 
+#include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -14,6 +15,10 @@
 static inline int receipt_is_allocation_failure(unsigned long error) {
     return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
 }
+
+// `errno`, which is another one in each thread.
+static inline int receipt_errno(void) { return errno; }
+static inline void receipt_set_errno(int value) { errno = value; }
 
 // The bytes written to a memory BIO, which keeps them.
 static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }

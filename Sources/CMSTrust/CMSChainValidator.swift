@@ -25,7 +25,7 @@ struct CMSChainValidator: Sendable {
         for (index, anchor) in policy.anchors.enumerated() {
             var member = CertificatePool.Member(der: anchor.der, offset: nil)
             try member.load(policy.algorithms)
-            if let handle = member.handle, handle.isSelfIssued {
+            if let handle = member.handle, try handle.isRoot() {
                 let validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
                     try ChainValidator(anchor: handle)
                 }

@@ -132,7 +132,7 @@ extension CMSPathSearch {
     }
 
     private mutating func trustedIssuers(above signer: Int) throws(SignatureTrustError) -> TrustedIssuers {
-        let reached = ancestors(of: signer)
+        let reached = try ancestors(of: signer)
         var result = TrustedIssuers()
         var unfinished: [Int] = []
         func add(_ certificate: Int, _ distance: Int) {
@@ -165,12 +165,12 @@ extension CMSPathSearch {
     }
 
     /// A certificate and all its possible issuers by name, directly or indirectly.
-    private mutating func ancestors(of signer: Int) -> [Int] {
+    private mutating func ancestors(of signer: Int) throws(SignatureTrustError) -> [Int] {
         var reached = [signer]
         var known: Set<Int> = [signer]
         var next = 0
         while next < reached.count {
-            for issuer in candidates(for: reached[next]).issuers where known.insert(issuer).inserted {
+            for issuer in try candidates(for: reached[next]).issuers where known.insert(issuer).inserted {
                 reached.append(issuer)
             }
             next += 1
@@ -178,15 +178,18 @@ extension CMSPathSearch {
         return reached
     }
 
-    private mutating func candidates(for index: Int) -> (issuers: [Int], anchors: [Int]) {
+    private mutating func candidates(
+        for index: Int
+    ) throws(SignatureTrustError) -> (issuers: [Int], anchors: [Int]) {
         if let found = candidates[index] { return found }
         let handle = certificates[index].handle
-        let found = (
-            issuers: certificates.indices.filter { other in
-                other != index && !certificates[other].isAnchor && handle.mayBeIssued(by: certificates[other].handle)
-            },
-            anchors: anchors.indices.filter { handle.mayBeIssued(by: anchors[$0].handle) }
-        )
+        var found: (issuers: [Int], anchors: [Int]) = ([], [])
+        for other in certificates.indices where other != index && !certificates[other].isAnchor {
+            if try handle.mayBe(issuedBy: certificates[other].handle) { found.issuers.append(other) }
+        }
+        for anchor in anchors.indices where try handle.mayBe(issuedBy: anchors[anchor].handle) {
+            found.anchors.append(anchor)
+        }
         candidates[index] = found
         return found
     }

@@ -6,33 +6,47 @@ package final class CertificateHandle: Sendable {
 
     /// - Throws: `malformedCertificate`, also for bytes after the certificate.
     package init(der bytes: Span<UInt8>) throws(LibcryptoError) {
-        certificate = try unsafe bytes.decode(as: CertificateObject.self, orThrow: .malformedCertificate) {
+        let certificate = try unsafe bytes.decode(as: CertificateObject.self, orThrow: .malformedCertificate) {
             unsafe d2i_X509(nil, $0, $1)
         }
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            // Reads the extensions. If memory ran out at their first use, libcrypto would keep them as invalid.
+            _ = unsafe X509_check_purpose(certificate.pointer, -1, 0)
+            ERR_clear_error()
+        }
+        self.certificate = certificate
     }
 
     /// Whether the subject and the issuer of the certificate are the same. Only such an anchor ends a path. The signature is not checked.
     package var isSelfIssued: Bool {
-        defer { ERR_clear_error() }
-        return unsafe X509_self_signed(certificate.pointer, 0) == 1
+        get throws(LibcryptoError) {
+            try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+                defer { ERR_clear_error() }
+                return unsafe X509_self_signed(certificate.pointer, 0) == 1
+            }
+        }
     }
 
     /// Whether names, key identifiers and kinds of key allow `issuer` to be the issuer of this certificate. No signature is checked.
-    package func mayBeIssued(by issuer: CertificateHandle) -> Bool {
-        defer { ERR_clear_error() }
-        let code = unsafe X509_check_issued(issuer.certificate.pointer, certificate.pointer)
+    package func mayBeIssued(by issuer: CertificateHandle) throws(LibcryptoError) -> Bool {
+        let code = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            defer { ERR_clear_error() }
+            return unsafe X509_check_issued(issuer.certificate.pointer, certificate.pointer)
+        }
         // A key without the right to sign certificates may have signed this one. Path validation reports that.
         return code == X509_V_OK || code == X509_V_ERR_KEYUSAGE_NO_CERTSIGN
     }
 
     /// Whether this certificate was signed with the key of `issuer`.
     package func isSigned(by issuer: CertificateHandle) throws(LibcryptoError) -> Bool {
-        if let key = unsafe X509_get0_pubkey(issuer.certificate.pointer),
-            unsafe X509_verify(certificate.pointer, key) == 1
-        {
-            return true
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            if let key = unsafe X509_get0_pubkey(issuer.certificate.pointer),
+                unsafe X509_verify(certificate.pointer, key) == 1
+            {
+                return true
+            }
+            try LibcryptoError.drain()
+            return false
         }
-        try LibcryptoError.drain()
-        return false
     }
 }

@@ -16,13 +16,15 @@ package final class ChainValidator: Sendable {
     /// - Parameter isStrict: whether certificates must also follow the profile's minor rules (RFC 5280, 4.2: key identifiers, which
     ///   extensions are critical). All chains of Apple do; private ones often do not.
     package init(anchor: CertificateHandle, isStrict: Bool = false) throws(LibcryptoError) {
-        let store = try unsafe Owned<StoreObject>(X509_STORE_new())
-        guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
-            throw LibcryptoError(.operationFailed)
+        store = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            let store = try unsafe Owned<StoreObject>(X509_STORE_new())
+            guard unsafe X509_STORE_add_cert(store.pointer, anchor.certificate.pointer) == 1 else {
+                throw LibcryptoError(.operationFailed)
+            }
+            return store
         }
         self.anchor = anchor
         self.isStrict = isStrict
-        self.store = store
     }
 
     /// Finds a path from `leaf` through `untrusted` to the anchor, and validates it at the given date.
@@ -38,6 +40,16 @@ package final class ChainValidator: Sendable {
         leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
         maximumIntermediates: Int
+    ) throws(LibcryptoError) -> ChainResult {
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            try validateUnwatched(
+                leaf, untrusted, secondsSince1970, revocationLists, revocationScope, maximumIntermediates)
+        }
+    }
+
+    private func validateUnwatched(
+        _ leaf: CertificateHandle, _ untrusted: [CertificateHandle], _ secondsSince1970: Int64,
+        _ revocationLists: [RevocationList], _ revocationScope: RevocationScope, _ maximumIntermediates: Int
     ) throws(LibcryptoError) -> ChainResult {
         let certificates = try unsafe Owned<CertificateStack>(receipt_certificates_new())
         for certificate in untrusted {

@@ -1,4 +1,5 @@
 import CLibcryptoShims
+import Synchronization
 
 /// The digest algorithms (FIPS 180-4) for signatures.
 package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
@@ -20,21 +21,23 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     package func digest(of bytes: Span<UInt8>) throws(LibcryptoError) -> DigestValue {
         let method = try unsafe method
         var storage = DigestValue.Storage()
-        let result = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe withUnsafeMutableBytes(of: &storage) { output in
-                unsafe EVP_Digest(
-                    bytes.baseAddress, bytes.count, output.bindMemory(to: UInt8.self).baseAddress, nil, method, nil)
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            let result = unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe withUnsafeMutableBytes(of: &storage) { output in
+                    unsafe EVP_Digest(
+                        bytes.baseAddress, bytes.count, output.bindMemory(to: UInt8.self).baseAddress, nil, method, nil)
+                }
             }
+            guard result == 1 else { throw LibcryptoError(.operationFailed) }
         }
-        guard result == 1 else { throw LibcryptoError(.operationFailed) }
         return DigestValue(algorithm: self, storage: storage)
     }
 
     /// libcrypto's implementation.
     var method: OpaquePointer {
         get throws(LibcryptoError) {
-            guard let method = unsafe Self.methods[Int(rawValue)] else { throw LibcryptoError(.algorithmUnavailable) }
-            return unsafe method
+            if let method = unsafe Self.methods[Int(rawValue)].load(ordering: .acquiring) { return unsafe method }
+            return unsafe try fetch()
         }
     }
 
@@ -48,11 +51,21 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// The implementations by raw value, fetched once and then immutable; `nil` if the host has none.
-    private nonisolated(unsafe) static let methods: [OpaquePointer?] = {
-        defer { ERR_clear_error() }
-        return unsafe allCases.map { algorithm in
-            unsafe EVP_MD_fetch(nil, algorithm.name.cString, nil)
+    /// Fetches libcrypto's implementation, for ever. A failure is not kept: memory may have run out.
+    private func fetch() throws(LibcryptoError) -> OpaquePointer {
+        let method = unsafe try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            guard let method = unsafe EVP_MD_fetch(nil, name.cString, nil) else {
+                throw LibcryptoError(.algorithmUnavailable)
+            }
+            return unsafe method
         }
-    }()
+        let (isExchanged, other) = unsafe Self.methods[Int(rawValue)].compareExchange(
+            expected: nil, desired: method, ordering: .acquiringAndReleasing)
+        guard !isExchanged, let other = unsafe other else { return unsafe method }
+        unsafe EVP_MD_free(method)
+        return unsafe other
+    }
+
+    /// What was fetched, by raw value.
+    private nonisolated(unsafe) static let methods = unsafe InlineArray<5, Atomic<OpaquePointer?>> { _ in unsafe Atomic(nil) }
 }

@@ -16,18 +16,43 @@ package struct LibcryptoError: Error, Hashable, Sendable {
     /// libcrypto's reason code (`ERR_GET_REASON`) for its last error; 0 if it gave none.
     package let reason: UInt32
 
-    /// Takes the reason from the error queue, and empties it.
+    /// Takes the reason from the error queue, and empties it. If any of the errors in it is of memory that ran out, the others only follow from it.
     init(_ kind: Kind) {
-        let error = ERR_peek_last_error()
-        ERR_clear_error()
-        self.kind = receipt_is_allocation_failure(error) != 0 ? .allocationFailed : kind
-        self.reason = UInt32(truncatingIfNeeded: ERR_GET_REASON(error))
+        var last: UInt = 0
+        var isAllocationFailure = false
+        while case let error = ERR_get_error(), error != 0 {
+            last = error
+            if receipt_is_allocation_failure(error) != 0 { isAllocationFailure = true }
+        }
+        self.kind = isAllocationFailure ? .allocationFailed : kind
+        self.reason = UInt32(truncatingIfNeeded: ERR_GET_REASON(last))
     }
 }
 
 extension LibcryptoError {
     /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
+
+    /// Runs calls of libcrypto, and throws `allocationFailed` if memory ran out during them, whatever they returned.
+    ///
+    /// libcrypto drops some of its errors, and then an allocation that failed looks like a malformed key or a missing issuer, or leaves an object incomplete. `errno` still
+    /// tells: `malloc` sets it, and nothing sets it to 0.
+    static func watchingMemory<Result: ~Copyable>(
+        _ body: () throws(LibcryptoError) -> Result
+    ) throws(LibcryptoError) -> Result {
+        let previous = receipt_errno()
+        receipt_set_errno(0)
+        do throws(LibcryptoError) {
+            let result = try body()
+            guard receipt_errno() != ENOMEM else { throw LibcryptoError(.allocationFailed) }
+            receipt_set_errno(previous)
+            return result
+        } catch {
+            guard receipt_errno() != ENOMEM else { throw LibcryptoError(.allocationFailed) }
+            receipt_set_errno(previous)
+            throw error
+        }
+    }
 
     /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error if memory ran out.
     static func drain() throws(LibcryptoError) {

@@ -8,13 +8,15 @@ extension PublicKey {
     package func verify(
         signature: Span<UInt8>, digest: DigestValue, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Bool {
-        let context: VerificationContext
-        if let idle = contexts.take(digest.algorithm, scheme) {
-            context = idle
-        } else {
-            context = try VerificationContext(key: self, digest.algorithm, scheme)
+        let (context, isValid) = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            let context: VerificationContext
+            if let idle = contexts.take(digest.algorithm, scheme) {
+                context = idle
+            } else {
+                context = try VerificationContext(key: self, digest.algorithm, scheme)
+            }
+            return (context, try context.verify(signature, digest))
         }
-        let isValid = try context.verify(signature, digest)
         contexts.keep(context)
         return isValid
     }
@@ -24,6 +26,14 @@ extension PublicKey {
     /// With it, an error can say whether the content was changed or another key signed.
     package func recoverPKCS1Digest(
         signature: Span<UInt8>, algorithm: DigestAlgorithm
+    ) throws(LibcryptoError) -> DigestValue? {
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            try recoverUnwatched(signature, algorithm)
+        }
+    }
+
+    private func recoverUnwatched(
+        _ signature: Span<UInt8>, _ algorithm: DigestAlgorithm
     ) throws(LibcryptoError) -> DigestValue? {
         let context = try Owned.prepared(for: .recover, with: self, algorithm: algorithm, scheme: .pkcs1)
         let digest: DigestValue? = unsafe signature.withUnsafeBufferPointer { signature in

@@ -44,9 +44,10 @@ package final class PublicKey: Sendable {
     }
 
     init(_ key: consuming Owned<KeyObject>) throws(LibcryptoError) {
-        defer { ERR_clear_error() }
-        kind = Self.kind(of: key)
-        bits = unsafe Int(EVP_PKEY_get_bits(key.pointer))
+        (kind, bits) = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            defer { ERR_clear_error() }
+            return unsafe (Self.kind(of: key), Int(EVP_PKEY_get_bits(key.pointer)))
+        }
         self.key = key
     }
 

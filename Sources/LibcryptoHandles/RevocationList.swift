@@ -10,7 +10,9 @@ package final class RevocationList: Sendable {
         let list = try unsafe bytes.decode(as: RevocationListObject.self, orThrow: .malformedRevocationList) {
             unsafe d2i_X509_CRL(nil, $0, $1)
         }
-        guard Self.hasReadableScope(list) else { throw LibcryptoError(.malformedRevocationList) }
+        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            guard Self.hasReadableScope(list) else { throw LibcryptoError(.malformedRevocationList) }
+        }
         self.list = list
     }
 

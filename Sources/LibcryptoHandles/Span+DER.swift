@@ -6,15 +6,17 @@ extension Span<UInt8> {
     ) throws(LibcryptoError) -> Owned<Kind> {
         guard !isEmpty, count <= Int(Int32.max) else { throw LibcryptoError(kind) }
         var unread = count
-        let object = try unsafe Owned<Kind>(
-            withUnsafeBufferPointer { bytes in
-                var position = bytes.baseAddress
-                let object = unsafe d2i(&position, bytes.count)
-                if let start = bytes.baseAddress, let position = unsafe position {
-                    unread = unsafe bytes.count - (position - start)
-                }
-                return unsafe object
-            }, orThrow: kind)
+        let object = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            try unsafe Owned<Kind>(
+                withUnsafeBufferPointer { bytes in
+                    var position = bytes.baseAddress
+                    let object = unsafe d2i(&position, bytes.count)
+                    if let start = bytes.baseAddress, let position = unsafe position {
+                        unread = unsafe bytes.count - (position - start)
+                    }
+                    return unsafe object
+                }, orThrow: kind)
+        }
         guard unread == 0 else { throw LibcryptoError(kind) }
         return object
     }

@@ -2,6 +2,18 @@ package import LibcryptoHandles
 package import SpanASN1
 package import SpanPKCS7
 
+extension CertificateHandle {
+    /// Whether a path can end in the certificate: its issuer is its subject.
+    package func isRoot() throws(SignatureTrustError) -> Bool {
+        try SignatureTrustError.calling { () throws(LibcryptoError) in try isSelfIssued }
+    }
+
+    /// Whether names, key identifiers and kinds of key allow `issuer` to be the issuer of this certificate.
+    package func mayBe(issuedBy issuer: CertificateHandle) throws(SignatureTrustError) -> Bool {
+        try SignatureTrustError.calling { () throws(LibcryptoError) in try mayBeIssued(by: issuer) }
+    }
+}
+
 extension Certificate {
     package func libcryptoHandle() throws(SignatureTrustError) -> CertificateHandle {
         try SignatureTrustError.calling(at: element.offset) { () throws(LibcryptoError) in

@@ -44,7 +44,7 @@ package final class PinnedChainVerifier: Sendable {
                 let view = try anchor.view()
                 try policy.algorithms.checkKey(of: view)
                 let handle = try view.libcryptoHandle()
-                guard handle.isSelfIssued else { throw view.error(.anchorNotSelfSigned) }
+                guard try handle.isRoot() else { throw view.error(.anchorNotSelfSigned) }
                 facts.append((try Fingerprint(of: anchor.der.span), try view.validSeconds()))
                 validators.append(
                     try SignatureTrustError.calling { () throws(LibcryptoError) in try ChainValidator(anchor: handle) })

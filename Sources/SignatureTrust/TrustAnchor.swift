@@ -23,7 +23,7 @@ public struct TrustAnchor: Hashable, Sendable {
     /// error.
     package var isRoot: Bool {
         do throws(SignatureTrustError) {
-            return try view().libcryptoHandle().isSelfIssued
+            return try view().libcryptoHandle().isRoot()
         } catch {
             return true
         }

@@ -165,14 +165,16 @@ package struct JSONNumber: ~Escapable {
 
 /// The names of the members that a decoder reads. None of them may be repeated in an object.
 package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
-    private let members: [Member]
-    private let names: [[UInt8]]
+    @usableFromInline let members: [Member]
+    @usableFromInline let names: [[UInt8]]
     /// Indices into `members`, sorted by the length of the name, and the start of each length in them.
-    private let byLength: [Int]
-    private let starts: [Int]
+    @usableFromInline let byLength: [Int]
+    @usableFromInline let starts: [Int]
 
     /// All cases of `Member`, by their raw values; at most 64.
-    package init() {
+    ///
+    /// Inlinable, so that it is specialized: where memory has run out, the Swift runtime aborts specialized code, but dereferences NULL in generic code.
+    @inlinable package init() {
         members = Array(Member.allCases)
         precondition(members.count <= 64)
         names = members.map { Array($0.rawValue.utf8) }

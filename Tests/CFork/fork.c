@@ -7,15 +7,16 @@
 
 int trial_in_child(int (*body)(void *context), void *context, unsigned seconds) {
     pid_t child = fork();
-    if (child < 0) return -1;
+    if (child < 0) return -SIGCHLD;
     if (child == 0) _exit(body(context));
-    struct timespec pause = {0, 1000000};
+    struct timespec pause = {0, 200000};
     int status = 0;
-    for (unsigned waits = 0; waits < seconds * 1000; waits++) {
-        if (waitpid(child, &status, WNOHANG) == child) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    for (unsigned waits = 0; waits < seconds * 5000; waits++) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         nanosleep(&pause, NULL);
     }
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    return -1;
+    return -SIGKILL;
 }

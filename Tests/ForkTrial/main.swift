@@ -15,7 +15,7 @@ import Darwin
 
 // Forks while other threads work. A test runs this program as a process of its own: the test process must not be forked.
 
-/// Runs `body` in children, one after the other. Returns what each returns, and -1 for one that hangs.
+/// Runs `body` in children, one after the other. Returns what each returns, and the negative number of a signal for one that hangs or dies.
 ///
 /// - Parameter isRehearsed: whether to run `body` in this process first. At the first use of a type, the Swift runtime takes locks of its own.
 func children(_ count: Int, isRehearsed: Bool = true, _ body: @escaping (Int) -> Int32) -> [Int32] {
@@ -182,7 +182,7 @@ func heldLocks() throws -> [Int32] {
 var status: Int32 = 0
 for (name, trial) in [("verification", verification), ("locks", locks), ("held locks", heldLocks)] {
     let results = try trial()
-    let hung = results.count { $0 == -1 }
+    let hung = results.count { $0 < 0 }
     let wrong = results.count { $0 > 0 }
     print("\(name): \(results.count) children, \(hung) hung, \(wrong) wrong")
     if hung + wrong > 0 { status = 1 }

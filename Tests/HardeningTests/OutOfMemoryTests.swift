@@ -1,0 +1,33 @@
+import Testing
+
+/// Verifies while allocations of libcrypto fail. `Tests/OutOfMemoryTrial` is the process in which they do; `scripts/out-of-memory-table` tries all of them.
+@Suite struct OutOfMemoryTests {
+    /// What is verified, and the step between the allocations that are tried. A configuration has 13,000, a known signer's JWS 120.
+    private static let subjects: [(name: String, step: Int)] = [
+        ("configuration", 499), ("configuration-for-messages", 499), ("receipt", 97),
+        ("receipt-of-a-known-signer", 1), ("jws", 197), ("jws-of-a-known-signer", 7), ("transaction-receipt", 97),
+        ("message", 97),
+    ]
+
+    @Test(.timeLimit(.minutes(5)), arguments: subjects)
+    func `memory that runs out in libcrypto is an error of the host, and never a forgery`(
+        subject: String, step: Int
+    ) throws {
+        let (text, status) = try TrialProgram.run(
+            "out-of-memory-trial", ["--step", String(step), subject])
+        #expect(status == 0, "\(text)")
+        let rows = text.split(separator: "\n").dropFirst(2).map { row in
+            row.split(separator: "|").map { $0.drop { $0 == " " }.prefix { $0 != " " } }
+        }
+        #expect(rows.count == 3, "\(text)")
+        for row in rows {
+            try #require(row.count == 11, "\(text)")
+            let (tries, verified, outOfMemory, other, unusable) = (row[2], row[3], row[4], row[5], row[7])
+            // libcrypto does without some allocations of its initialization, and never recovers from the failure of others.
+            let counts = try [verified, outOfMemory, unusable].map { try #require(Int($0)) }
+            #expect(try counts.reduce(0, +) == #require(Int(tries)), "\(text)")
+            #expect(other == "0", "\(text)")
+            #expect(counts[1] > 0, "\(text)")
+        }
+    }
+}

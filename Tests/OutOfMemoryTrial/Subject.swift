@@ -1,0 +1,132 @@
+import AppStoreReceipt
+import CMSTrust
+import SignatureTrust
+import SpanASN1
+import TestSupport
+
+/// Why genuine evidence was refused.
+struct Refusal {
+    let code: String
+    let isOfHost: Bool
+
+    init(_ error: VerificationError) {
+        code = error.code
+        isOfHost = HostFault(rawValue: error.code) != nil
+    }
+
+    init(_ kind: SignatureTrustError.Kind) {
+        code = kind.rawValue
+        isOfHost = kind.isHostFault
+    }
+
+    init(_ error: CMSVerificationError) {
+        code = error.code
+        isOfHost = if case .trust(let error) = error { error.kind.isHostFault } else { false }
+    }
+}
+
+/// What is verified while memory runs out. The evidence is that of `TestVectors`.
+enum Subject: String, CaseIterable {
+    case configuration
+    case configurationForMessages = "configuration-for-messages"
+    case receipt
+    case receiptOfKnownSigner = "receipt-of-a-known-signer"
+    case jws
+    case jwsOfKnownSigner = "jws-of-a-known-signer"
+    case transactionReceipt = "transaction-receipt"
+    case message
+
+    var isConfiguration: Bool { self == .configuration || self == .configurationForMessages }
+
+    /// Reads what is needed, and returns what is tried.
+    func prepared() throws -> () -> Refusal? {
+        switch self {
+        case .configuration: return Self.configuration
+        case .configurationForMessages:
+            let policy = try Self.messagePolicy()
+            return { Self.configuration(for: policy) }
+        case .receipt, .receiptOfKnownSigner:
+            let verifier = try Self.verifier(roots: ["root.der"])
+            let receipt = try Project.bytes("TestVectors/receipts/1-purchase.der")
+            return try known(self == .receiptOfKnownSigner) { () throws(VerificationError) in
+                _ = try verifier.verifyReceipt(receipt)
+            }
+        case .jws, .jwsOfKnownSigner:
+            let verifier = try Self.verifier(roots: ["ec-root.der"])
+            let text = try Project.text("TestVectors/jws/notification.jws")
+            return try known(self == .jwsOfKnownSigner) { () throws(VerificationError) in _ = try verifier.verify(text) }
+        case .transactionReceipt:
+            let verifier = try Self.verifier(roots: ["root.der"], issuers: ["itunes-store.der", "intermediate.der"])
+            let text = try Project.text("TestVectors/transaction-receipts/version-3.txt")
+            return try known(false) { () throws(VerificationError) in _ = try verifier.verify(text) }
+        case .message:
+            let verifier = try CMSVerifier(policy: Self.messagePolicy())
+            let message = try Project.bytes("TestVectors/cms/list.der")
+            guard let date = Instant(rfc3339: "2025-06-15T12:00:00Z") else { throw Fault.unreadable }
+            return {
+                do throws(CMSVerificationError) {
+                    _ = try verifier.verify(message, at: .date(date))
+                    return nil
+                } catch {
+                    return Refusal(error)
+                }
+            }
+        }
+    }
+
+    enum Fault: Error { case unreadable, refused(String) }
+
+    /// - Parameter isKnown: whether the verifier has seen the signer before.
+    private func known(
+        _ isKnown: Bool, _ body: @escaping () throws(VerificationError) -> Void
+    ) throws -> () -> Refusal? {
+        let work = { () -> Refusal? in
+            do throws(VerificationError) {
+                try body()
+                return nil
+            } catch {
+                return Refusal(error)
+            }
+        }
+        if isKnown, let refusal = work() { throw Fault.refused(refusal.code) }
+        return work
+    }
+
+    /// The way that every service takes when it starts.
+    private static func configuration() -> Refusal? {
+        do throws(VerificationError) {
+            _ = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])
+            return nil
+        } catch {
+            return Refusal(error)
+        }
+    }
+
+    private static func configuration(for policy: CMSPolicy) -> Refusal? {
+        do throws(SignatureTrustError) {
+            _ = try CMSVerifier(policy: policy)
+            return nil
+        } catch {
+            return Refusal(error.kind)
+        }
+    }
+
+    private static func verifier(roots: [String], issuers: [String] = []) throws -> AppStoreVerifier {
+        let trust = AppStoreTrust.roots(try roots.map { try TrustAnchor(der: authority($0)) })
+        let added = try issuers.map { try TransactionReceiptIssuer(der: authority($0)) }
+        return try AppStoreVerifier(
+            bundleID: Minted.bundleID, environments: [.production],
+            trust: added.isEmpty ? trust : .adding(added, to: trust))
+    }
+
+    private static func messagePolicy() throws -> CMSPolicy {
+        var policy = CMSPolicy(anchors: [try TrustAnchor(der: authority("root.der"))])
+        policy.revocationLists = [try Project.bytes("TestVectors/cms/base.crl")]
+        policy.revocation = .signer
+        return policy
+    }
+
+    private static func authority(_ name: String) throws -> [UInt8] {
+        try Project.bytes("TestVectors/authority/\(name)")
+    }
+}
