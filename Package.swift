@@ -116,7 +116,8 @@ let package = Package(
         .executableTarget(
             name: "out-of-memory-trial",
             dependencies: [
-                "AppStoreReceipt", "CMSTrust", "SignatureTrust", "SpanASN1", "TestSupport", "CFork", "CFailingAllocator",
+                "AppStoreReceipt", "CMSTrust", "SignatureTrust", "SpanASN1", "TestSupport", "CFork",
+                "CFailingAllocator",
             ],
             path: "Tests/OutOfMemoryTrial", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),

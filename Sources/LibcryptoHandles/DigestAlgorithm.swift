@@ -67,5 +67,7 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     }
 
     /// What was fetched, by raw value.
-    private nonisolated(unsafe) static let methods = unsafe InlineArray<5, Atomic<OpaquePointer?>> { _ in unsafe Atomic(nil) }
+    private nonisolated(unsafe) static let methods = unsafe InlineArray<5, Atomic<OpaquePointer?>> { _ in
+        unsafe Atomic(nil)
+    }
 }

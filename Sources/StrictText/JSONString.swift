@@ -165,16 +165,14 @@ package struct JSONNumber: ~Escapable {
 
 /// The names of the members that a decoder reads. None of them may be repeated in an object.
 package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
-    @usableFromInline let members: [Member]
-    @usableFromInline let names: [[UInt8]]
+    private let members: [Member]
+    private let names: [[UInt8]]
     /// Indices into `members`, sorted by the length of the name, and the start of each length in them.
-    @usableFromInline let byLength: [Int]
-    @usableFromInline let starts: [Int]
+    private let byLength: [Int]
+    private let starts: [Int]
 
     /// All cases of `Member`, by their raw values; at most 64.
-    ///
-    /// Inlinable, so that it is specialized: where memory has run out, the Swift runtime aborts specialized code, but dereferences NULL in generic code.
-    @inlinable package init() {
+    package init() {
         members = Array(Member.allCases)
         precondition(members.count <= 64)
         names = members.map { Array($0.rawValue.utf8) }

@@ -13,7 +13,8 @@ enum TrialProgram {
         }
         let process = Process()
         let output = Pipe()
-        process.executableURL = try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+        let found: URL = try #require(places.first { FileManager.default.isExecutableFile(atPath: $0.path) })
+        process.executableURL = found
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output

@@ -54,7 +54,8 @@ enum Subject: String, CaseIterable {
         case .jws, .jwsOfKnownSigner:
             let verifier = try Self.verifier(roots: ["ec-root.der"])
             let text = try Project.text("TestVectors/jws/notification.jws")
-            return try known(self == .jwsOfKnownSigner) { () throws(VerificationError) in _ = try verifier.verify(text) }
+            return try known(self == .jwsOfKnownSigner) { () throws(VerificationError) in _ = try verifier.verify(text)
+            }
         case .transactionReceipt:
             let verifier = try Self.verifier(roots: ["root.der"], issuers: ["itunes-store.der", "intermediate.der"])
             let text = try Project.text("TestVectors/transaction-receipts/version-3.txt")

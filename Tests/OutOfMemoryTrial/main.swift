@@ -66,7 +66,8 @@ enum Outcome: Int32, CaseIterable {
 
     static let columns: [(title: String, outcome: Outcome)] = [
         ("verified", .verified), ("`out-of-memory`", .outOfMemory), ("another error of the host", .otherHostError),
-        ("refused (must be 0)", .refused), ("the same, until a restart", .unusable), ("abort of the Swift runtime", .abort),
+        ("refused (must be 0)", .refused), ("the same, until a restart", .unusable),
+        ("abort of the Swift runtime", .abort),
         ("segmentation fault", .segmentationFault), ("hang (must be 0)", .hang),
     ]
 }
@@ -99,11 +100,12 @@ func attempt(
         return later.isOfHost || subject.isConfiguration ? .unusable : .refused
     }
     return
-        switch refusal?.code {
-        case nil: .verified
-        case "out-of-memory": .outOfMemory
-        default: .otherHostError
-        }
+        switch refusal?.code
+    {
+    case nil: .verified
+    case "out-of-memory": .outOfMemory
+    default: .otherHostError
+    }
 }
 
 /// Tries a subject with each number and prints its rows. Returns the exit status.
@@ -136,7 +138,8 @@ func tryAll(_ subject: Subject, _ options: Options) -> Int32 {
         let cells = Outcome.columns.map { String(counts[Int($0.outcome.rawValue)]) }
         print("| \(subject.rawValue) | \(schedule.name) | \(counts.reduce(0, +)) | \(cells.joined(separator: " | ")) |")
         // Where no memory comes back, the Swift runtime dereferences NULL when it writes why it aborts.
-        let faults: [Outcome] = schedule.value == failing_once ? [.refused, .segmentationFault, .hang] : [.refused, .hang]
+        let faults: [Outcome] =
+            schedule.value == failing_once ? [.refused, .segmentationFault, .hang] : [.refused, .hang]
         if faults.contains(where: { counts[Int($0.rawValue)] > 0 }) { status = 1 }
     }
     return status

@@ -11,6 +11,9 @@ enum JOSEHeader {
 
     private static let members = JSONMembers<Member>()
 
+    /// Makes the table of names, which otherwise its first use makes.
+    static func makeTable() { _ = members }
+
     static func certificates(in header: [UInt8], count: Int) throws(VerificationError) -> CertificateSequence {
         // The first fault counts, but only of a header that is JSON at all.
         var fault: VerificationError.Reason?

@@ -10,6 +10,14 @@ struct JWSContainer: Sendable {
     let policy: VerificationPolicy
     let engine: TrustEngine
 
+    init(policy: VerificationPolicy, engine: TrustEngine) {
+        self.policy = policy
+        self.engine = engine
+        // Makes the tables of names when the program starts. Where memory has run out, the Swift runtime dereferences NULL in the generic code that makes them.
+        JOSEHeader.makeTable()
+        _ = JWSReading(Array(#"{"":0}"#.utf8))
+    }
+
     /// Verifies a JWS of any kind. Its payload determines the kind.
     func verify(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedEvidence {
         let jws = try read(text)
