@@ -127,6 +127,29 @@ type Entitlement struct {
 	AppAccountToken       string     `json:"app_account_token"`
 }
 
+// UnmarshalJSON reads the members. A date in a year that RFC 3339 does not have, before 0 or after 9999, is nil.
+func (e *Entitlement) UnmarshalJSON(text []byte) error {
+	type plain Entitlement
+	dates := struct {
+		*plain
+		Until        date
+		PurchaseDate date `json:"purchase_date"`
+		ExpiresDate  date `json:"expires_date"`
+	}{plain: (*plain)(e)}
+	err := json.Unmarshal(text, &dates)
+	e.Until, e.PurchaseDate, e.ExpiresDate = dates.Until.time, dates.PurchaseDate.time, dates.ExpiresDate.time
+	return err
+}
+
+type date struct{ time *time.Time }
+
+func (d *date) UnmarshalText(text []byte) error {
+	if read, err := time.Parse(time.RFC3339, string(text)); err == nil {
+		d.time = &read
+	}
+	return nil
+}
+
 // Refusal is a piece of evidence that was refused, by its place among those that were passed.
 type Refusal struct {
 	Index                   int

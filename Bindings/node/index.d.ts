@@ -90,8 +90,8 @@ export interface Entitlement {
   grantable: boolean;
   until: Date | null;
   quantity: number;
-  purchaseDate?: Date;
-  expiresDate?: Date;
+  purchaseDate?: Date | null;
+  expiresDate?: Date | null;
   appAccountToken?: string;
   [member: string]: unknown;
 }

@@ -39,8 +39,13 @@ class VerificationError extends Error {
 
 // The members of the JSON in the names and the types of JavaScript.
 const DATES = new Set(['signer_expires', 'validated_at', 'until', 'purchase_date', 'expires_date']);
+// Years before 0 and after 9999 have six digits here. What a Date cannot be is null: it ends in the year 275760.
+const dateOf = (text) => {
+  const date = new Date(text.replace(/^([+-])(\d+)/, (_, sign, year) => sign + year.padStart(6, '0')));
+  return Number.isNaN(date.valueOf()) ? null : date;
+};
 const record = (members) => Object.fromEntries(Object.entries(members).map(([name, value]) => [
-  name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), DATES.has(name) && value !== null ? new Date(value) : value,
+  name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), DATES.has(name) && value !== null ? dateOf(value) : value,
 ]));
 
 class Evidence {

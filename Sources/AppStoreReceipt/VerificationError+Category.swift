@@ -35,4 +35,10 @@ extension VerificationError {
         case .payload, .configuration, .host: .host
         }
     }
+
+    /// A Boolean value that indicates whether the host failed, so that nothing is known about the evidence: `algorithm-unavailable`, `out-of-memory`
+    /// and `libcrypto-failure`.
+    ///
+    /// Verify the evidence again, or on another host. Every other error is a verdict on the evidence, which a batch records like any other.
+    public var isHostFault: Bool { if case .host = reason { true } else { false } }
 }

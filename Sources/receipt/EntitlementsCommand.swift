@@ -76,7 +76,7 @@ struct EntitlementsCommand: Command {
                 evidence.append(verified)
             } catch {
                 refusals.append(Refusal(input: input, reason: .refused(error, bytes)))
-                status.formMaximum(ExitStatus(error))
+                status.formMaximum(ExitStatus(amongOthers: error))
             }
         }
         let entitlements = Entitlements(evidence, at: date)

@@ -34,6 +34,9 @@ extension ExitStatus {
     /// The status for an error. A host that cannot verify is not a refusal.
     init(_ error: VerificationError) { self = error.stage == .verifier ? .unusable : .refused }
 
+    /// The status for an error of one input among many. What the options cannot check is then a refusal, too, and does not fail the work.
+    init(amongOthers error: VerificationError) { self = error.isHostFault ? .unusable : .refused }
+
     init<Value>(_ result: Result<Value, VerificationError>) {
         switch result {
         case .success: self = .passed

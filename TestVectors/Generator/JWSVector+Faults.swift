@@ -227,6 +227,10 @@ extension JWSVector {
         refused(
             "nested-member-twice", .payload, "duplicate-member", "In the commitment.",
             .member("commitmentInfo", .object([.init("commitmentPrice", 1), .init("commitmentPrice", 2)]))),
+        refused(
+            "quantity-2-to-the-63", .payload, "number-out-of-range", "One more than a signed number of 64 bits can be.",
+            .parts(
+                JWSStep.recoding(1) { $0 = $0.replacing("\"quantity\":1", with: "\"quantity\":9223372036854775808") })),
         refused("price-a-string", .payload, "unexpected-type", "Not a number.", .member("price", "1990")),
         refused(
             "payload-an-array", .payload, "unexpected-type", "Signed by a trusted signer, but no object.",

@@ -33,6 +33,12 @@ extension JWSVector {
                 .member("appAccountToken", "00000000-0000-4000-8000-000000000003"),
             ]),
         accepted(
+            "transaction-until-the-year-10000", .transaction, why: "A date with which not every language has a type.",
+            [
+                .member("type", "Auto-Renewable Subscription"), .member("expiresDate", .integer(253_402_300_800_000)),
+                .member("originalPurchaseDate", .integer(-62_167_219_200_001)),
+            ]),
+        accepted(
             "transaction-of-advanced-commerce", .transaction, why: "Items with offers and refunds, three objects deep.",
             [
                 .member(

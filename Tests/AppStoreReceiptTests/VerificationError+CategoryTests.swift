@@ -49,4 +49,14 @@ struct VerificationErrorCategoryTests {
         #expect(VerificationError(.host(.outOfMemory)).category == .host)
         #expect(VerificationError.configuration(.noEnvironment).category == .host)
     }
+
+    @Test func `the host is at fault with three codes, and with no other`() throws {
+        for fault in HostFault.allCases { #expect(VerificationError(.host(fault)).isHostFault) }
+        #expect(
+            HostFault.allCases.map(\.rawValue) == ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"])
+        #expect(!VerificationError.configuration(.noAppAppleID).isHostFault)
+        let unreadable = try JWSBuilder(payload: .raw("[]")).signed(by: Minted.ellipticAuthority)
+        let error = try Minted.failure(unreadable)
+        #expect(error?.category == .host && error?.isHostFault == false)
+    }
 }

@@ -73,6 +73,18 @@ import Testing
         }
     }
 
+    @Test func `signed evidence that cannot be read or checked is refused, and the rest is decided`() throws {
+        let file = try receipt(signedAt: day(20))
+        let request = try folder.write(
+            "request.jws", Minted.jws(.realtimeRequest(productID: "pro", originalTransactionID: "1")))
+        let repeated = try folder.write(
+            "repeated.jws", Minted.jws(payload: #"{"transactionId":"1","transactionId":"2"}"#))
+        for refused in [request, repeated] {
+            let result = try access(["--at", "2025-01-13", "--bundle-id", Minted.bundleID, refused, file])
+            #expect(result.status == 1 && result.codes.count == 3, "\(refused)")
+        }
+    }
+
     @Test func `what is refused is listed, and the items of the rest are printed`() throws {
         let file = try receipt(signedAt: day(20))
         let forged = try folder.write("f.jws", Minted.transaction.signed(by: Minted.ellipticStranger))

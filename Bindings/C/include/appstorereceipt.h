@@ -264,9 +264,10 @@ asr_status asr_verify(
  *               it gives access, or is a consumable with a quantity of at least 1. Each piece that is refused is {"index":…,"error":{…}}, where the index counts from 0.
  *               The refused pieces give access to nothing; the others count.
  *
- * RETURN VALUE  ASR_VERIFIED if all pieces were verified. Otherwise the status and the error of the first piece that was not: a host at fault
- *               counts before a configuration, and that before a refusal. With more than 1000 pieces, ASR_REFUSED with the code
- *               "too-much-evidence", category "client", and no JSON.
+ * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or "libcrypto-failure" if this
+ *               host could not verify one: verify all again. Otherwise ASR_REFUSED, also for signed contents that cannot be read or that the options
+ *               cannot check. The error is that of the first such piece.
+ *               With more than 1000 pieces, ASR_REFUSED with the code "too-much-evidence", category "client", and no JSON.
  */
 asr_status asr_entitlements(
     const asr_verifier *verifier, const void *evidence, const size_t *lengths, size_t count, int64_t date,

@@ -141,8 +141,12 @@ def _pieces(evidence: Input | Iterable[Input]) -> list[bytes]:
         return [_bytes(piece) for piece in cast("Iterable[Input]", evidence)]
 
 
-def _date(text: str) -> datetime:
+def _date(text: str) -> Any:
+    """The date, or ``None`` for a year that ``datetime`` does not have: it has 1 to 9999."""
     seconds, _, fraction = text.rstrip("Z").partition(".")
+    # Other years have a sign, or five digits.
+    if len(seconds) != 19 or seconds.startswith(("0000", "-")):
+        return None
     return datetime.fromisoformat(f"{seconds}.{fraction:0<6}+00:00")
 
 

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 _ROWS, _BYTES = 1000, 1 << 26
 """The verdicts that are in memory at once: so many, or so much text and one more."""
 
+_HOST_FAULTS = ("algorithm-unavailable", "out-of-memory", "libcrypto-failure")
+"""The codes that say nothing about the evidence. Every other one is a verdict, and a row."""
+
 _text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
+
+# The years 1 to 9999, which Python can express: another date would be an exception where the rows are collected. In seconds since 1970.
+_FIRST, _END = (pa.scalar(second * 1_000_000, pa.int64()).cast(_time) for second in (-62_135_596_800, 253_402_300_800))
 
 
 def _struct(fields: dict[str, pa.DataType]) -> pa.DataType:
@@ -91,12 +97,12 @@ def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
     text = verifier.verdict_json(evidence)
     if text.startswith('{"verified":false'):
         # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it again elsewhere.
-        if '"category":"host"' in text:
+        if '"category":"host"' in text and json.loads(text)["error"]["code"] in _HOST_FAULTS:
             raise RuntimeError(text)
         return text
     start = text.find('},"') + 2
     if not text.startswith('"receipt":', start):
-        text = _in_form_of_receipt(json.loads(text))
+        text = _in_form_of_receipt(json.loads(text, parse_int=_integer))
     return text if at is None else f'{text[:-1]},"items":{_items(verifier, evidence, at)}}}'
 
 
@@ -105,29 +111,40 @@ def _items(verifier: Verifier, evidence: bytes, at: datetime) -> str:
     return json.dumps(entitlements["items"])
 
 
+def _integer(digits: str) -> int | None:
+    """A whole number, if a column can have it. Python itself refuses to read one of 5000 digits."""
+    return value if len(digits) < 20 and -(2**63) <= (value := int(digits)) < 2**63 else None
+
+
 def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
     """Signed data of StoreKit 2 and transaction receipts are rare beside receipts, and need not be fast."""
     kind = list(verdict)[list(verdict).index("trust") + 1]
     contents = verdict[kind]
-    purchase = verdict.get("transaction") or contents
-    data = contents.get("data") or {}
+    # Of other kinds, these names are members that Apple does not document, with any value.
+    purchase = {"notification": verdict.get("transaction"), "transaction": contents, "transaction_receipt": contents}.get(kind) or {}
+    data = contents.get("data") if kind == "notification" else None
 
-    def value(of: dict[str, Any], *names: str) -> Any:
-        return next((of[name] for name in names if of.get(name) is not None), None)
+    def value(type_: type, *places: tuple[Any, str]) -> Any:
+        found = (of.get(name) for of, name in places if isinstance(of, dict))
+        return next((each for each in found if type(each) is type_), None)
 
-    environment = value(contents, "environment", "receiptType") or value(data, "environment")
+    def of_purchase(type_: type, *names: str) -> Any:
+        return value(type_, *((purchase, name) for name in names))
+
+    environment = value(str, (contents, "environment"), (contents, "receiptType"), (data, "environment"))
     in_app = []
-    if value(purchase, "transactionId", "transaction_id"):
-        order = str(value(purchase, "webOrderLineItemId", "web_order_line_item_id") or "")
+    if of_purchase(str, "transactionId", "transaction_id"):
+        order = of_purchase(str, "webOrderLineItemId", "web_order_line_item_id") or ""
+        quantity = of_purchase(int, "quantity")
         in_app.append({
-            "product_id": value(purchase, "productId", "product_id"),
-            "transaction_id": value(purchase, "transactionId", "transaction_id"),
-            "original_transaction_id": value(purchase, "originalTransactionId", "original_transaction_id"),
-            "quantity": value(purchase, "quantity") or 1,
-            "purchase_date": value(purchase, "purchaseDate", "purchase_date"),
-            "original_purchase_date": value(purchase, "originalPurchaseDate", "original_purchase_date"),
-            "expires_date": value(purchase, "expiresDate", "expires_date"),
-            "cancellation_date": value(purchase, "revocationDate"),
+            "product_id": of_purchase(str, "productId", "product_id"),
+            "transaction_id": of_purchase(str, "transactionId", "transaction_id"),
+            "original_transaction_id": of_purchase(str, "originalTransactionId", "original_transaction_id"),
+            "quantity": 1 if quantity is None else quantity,
+            "purchase_date": of_purchase(str, "purchaseDate", "purchase_date"),
+            "original_purchase_date": of_purchase(str, "originalPurchaseDate", "original_purchase_date"),
+            "expires_date": of_purchase(str, "expiresDate", "expires_date"),
+            "cancellation_date": of_purchase(str, "revocationDate"),
             "web_order_line_item_id": int(order) if order.isascii() and order.isdigit() and len(order) < 19 else None,
         })
     return json.dumps({
@@ -135,8 +152,9 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
         "kind": kind,
         "receipt": {
             "environment": _ENVIRONMENTS.get(environment, environment),
-            "bundle_id": value(contents, "bundleId", "bundle_id") or value(data, "bundleId") or value(purchase, "bundleId"),
-            "receipt_creation_date": value(contents, "signedDate", "receiptCreationDate"),
+            "bundle_id": value(
+                str, (contents, "bundleId"), (contents, "bundle_id"), (data, "bundleId"), (purchase, "bundleId")),
+            "receipt_creation_date": value(str, (contents, "signedDate"), (contents, "receiptCreationDate")),
             "in_app": in_app,
         },
     })
@@ -182,16 +200,19 @@ def _environments(types: pa.Array) -> pa.Array:
 
 def _typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
     try:
-        return array.cast(type_)
+        typed = array.cast(type_)
     except pa.ArrowInvalid:
         # A date that no timestamp can have must not fail the rows beside it.
-        def value(text: str) -> Any:
+        def value(text: str) -> pa.Scalar:
             try:
-                return pa.scalar(text).cast(type_).as_py()
+                return pa.scalar(text).cast(type_)
             except (pa.ArrowInvalid, ValueError, OverflowError):
-                return None
+                return pa.scalar(None, type_)
 
-        return pa.array([value(text) for text in array.to_pylist()], type_)
+        typed = pa.array([value(text) for text in array.to_pylist()], type_)
+    if type_ != _time:
+        return typed
+    return pc.if_else(pc.and_(pc.greater_equal(typed, _FIRST), pc.less(typed, _END)), typed, None)
 
 
 def _purchases(lists: pa.Array) -> pa.Array:

@@ -133,7 +133,14 @@ struct ReceiptRoutesTests {
     @Test func `what is refused is named, and the worst category is the status`() throws {
         let receipt = Data(try evidence.receipt()).base64EncodedString()
         let forged = Data(try evidence.receipt(isForged: true)).base64EncodedString()
+        let request = try JWSBuilder.realtimeRequest(productID: "pro", originalTransactionID: "1")
+            .signed(by: evidence.ellipticAuthority)
+        let repeated = try JWSBuilder(
+            payload: .raw(#"{"transactionId":"1","transactionId":"2","signedDate":1735689600000}"#)
+        )
+        .signed(by: evidence.ellipticAuthority)
         for (pieces, status, refused) in [
+            ([request, receipt], 400, [0]), ([receipt, repeated], 400, [1]), ([request, forged], 403, [0, 1]),
             ([receipt, "x"], 400, [1]), ([forged, receipt, "x"], 403, [0, 2]), (["x", forged], 403, [0, 1]),
         ] {
             let response = try entitlements(pieces)

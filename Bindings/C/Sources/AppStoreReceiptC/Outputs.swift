@@ -20,12 +20,9 @@ enum Status {
 
     /// The status agrees with the category: what the client cannot correct is not its fault.
     static func of(_ error: VerificationError) -> asr_status {
-        if error.stage == .verifier { return hostCodes.contains(error.code) ? host : configuration }
+        if error.stage == .verifier { return error.isHostFault ? host : configuration }
         return error.category == .host ? host : refused
     }
-
-    /// The stage `verifier` has the faults of the host and those of a configuration.
-    private static let hostCodes: Set<String> = ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"]
 }
 
 /// Where a function is to write its JSON and its error. The pointers are the caller's, which are valid during the call.

@@ -53,7 +53,7 @@ public func asr_entitlements(
     var position = 0
     var verified: [VerifiedEvidence] = []
     var refusals: [String] = []
-    var worst: (status: asr_status, error: VerificationError)?
+    var first: VerificationError?
     for (index, length) in unsafe [Int](UnsafeBufferPointer(start: lengths, count: count)).enumerated() {
         let (end, overflows) = position.addingReportingOverflow(length)
         guard !overflows, let piece = unsafe bytes(evidence.map { unsafe $0 + position }, length) else {
@@ -64,12 +64,12 @@ public func asr_entitlements(
             verified.append(try verifier.verifier.verify(piece))
         } catch {
             refusals.append("{\"index\":\(index),\(errorMember(of: error))")
-            let status = Status.of(error)
-            if worst.map({ Status.rank(status) > Status.rank($0.status) }) ?? true { worst = (status, error) }
+            if first == nil || (error.isHostFault && first?.isHostFault == false) { first = error }
         }
     }
-    if let worst { outputs.fail(worst.error.code, worst.error.category.rawValue) }
-    let status = worst?.status ?? Status.verified
+    if let first { outputs.fail(first.code, first.category.rawValue) }
+    // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
+    let status = first.map { $0.isHostFault ? Status.host : Status.refused } ?? Status.verified
     guard outputs.takesJSON else { return status }
     let instant = date == .max ? verifier.verifier.policy.clock() : Instant(millisecondsSince1970: date)
     let items = Entitlements(verified, at: instant).json.dropLast()
@@ -81,17 +81,6 @@ private func errorMember(of error: VerificationError) -> Substring {
     var json = error.json[...]
     while !json.isEmpty, !json.utf8.starts(with: "\"error\":".utf8) { json.removeFirst() }
     return json
-}
-
-extension Status {
-    /// A host at fault counts before a configuration, and that before a refusal.
-    fileprivate static func rank(_ status: asr_status) -> Int {
-        switch status {
-        case host: 2
-        case configuration: 1
-        default: 0
-        }
-    }
 }
 
 @c(asr_answer) @implementation

@@ -54,8 +54,7 @@ struct Expectation {
     init(_ status: Int, _ json: String?) { (self.status, self.json) = (status, json) }
 
     init(_ error: VerificationError, _ json: String?) {
-        let hostCodes = ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"]
-        let isConfiguration = error.stage == .verifier && !hostCodes.contains(error.code)
+        let isConfiguration = error.stage == .verifier && !error.isHostFault
         status = isConfiguration ? 3 : error.category == .host ? 2 : 1
         code = error.code
         category = error.category.rawValue
@@ -126,6 +125,12 @@ extension Case {
             return "{\"index\":\(refusal.index),\(json[start...])"
         }
         let json = "\(decided.dropLast()),\"refused\":[\(errors.joined(separator: ","))]}"
-        return refused.map { Expectation($0.error, json) }.max { $0.status < $1.status } ?? Expectation(0, json)
+        guard let error = refused.first(where: \.error.isHostFault)?.error ?? refused.first?.error else {
+            return Expectation(0, json)
+        }
+        // What the options cannot check, and what this version cannot read, is a refusal of its piece.
+        var expectation = Expectation(error, json)
+        if !error.isHostFault { expectation.status = 1 }
+        return expectation
     }
 }

@@ -123,7 +123,7 @@ extension Case {
             name: "entitlements, two of them refused", call: .entitlements, options: .all,
             evidence: ["certificates/stranger.der", "receipts/1-purchase.der", "asn1/empty.der"], date: later),
         Case(
-            name: "entitlements, one of them not readable by this host", call: .entitlements, options: .all,
+            name: "entitlements, one of them not readable by this version", call: .entitlements, options: .all,
             evidence: ["certificates/stranger.der", "receipts/attribute-truncated.der", "receipts/1-purchase.der"],
             date: later),
         Case(
@@ -144,6 +144,17 @@ extension Case {
         Case(
             name: "entitlements: length unknown", call: .entitlements, options: .jws,
             evidence: ["jws/transaction-non-renewing.jws"], date: later),
+        Case(
+            name: "entitlements, a real-time request of any app first", call: .entitlements,
+            options: .all.with { $0.bundleIDs = ["com.example.app"] },
+            evidence: ["jws/realtime-request.jws", "receipts/1-purchase.der"], date: later),
+        Case(
+            name: "entitlements, signed members that are repeated or too large", call: .entitlements, options: .all,
+            evidence: ["jws/product-id-twice.jws", "jws/quantity-2-to-the-63.jws", "receipts/1-purchase.der"],
+            date: later),
+        Case(
+            name: "entitlements until the year 10000", call: .entitlements, options: .all,
+            evidence: ["jws/transaction-until-the-year-10000.jws"], date: later),
         Case(name: "entitlements of nothing", call: .entitlements, options: .all, date: later),
     ]
 

@@ -4,7 +4,8 @@ import ServerText
 
 /// `POST /v1/entitlements`: the evidence of one customer, and what it entitles to at a date.
 ///
-/// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal.
+/// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal. It is 500 only if the host could not
+/// verify a piece: signed contents that cannot be read are a refusal of their piece alone.
 func entitlementsRoute(
     _ verifier: AppStoreVerifier, endOfNonRenewing: @escaping @Sendable (Purchase) -> Instant?
 ) -> Route {
@@ -36,7 +37,7 @@ private func answer(
             let json = Array(error.json.utf8)
             refusals.raw(json.span.extracting(errorMember(of: json)))
             refusals.endObject()
-            if worst.map({ $0.category.httpStatus < error.category.httpStatus }) ?? true { worst = error }
+            if worst.map({ $0.statusAmongOthers < error.statusAmongOthers }) ?? true { worst = error }
         }
     }
     refusals.endArray()
@@ -46,7 +47,14 @@ private func answer(
     // The object ends with the refusals.
     body.removeLast()
     body += Array(",\"refused\":".utf8) + refusals.bytes + [UInt8(ascii: "}")]
-    return Response(status: worst?.category.httpStatus ?? 200, body: body, code: worst?.code ?? "ok")
+    return Response(status: worst?.statusAmongOthers ?? 200, body: body, code: worst?.code ?? "ok")
+}
+
+extension VerificationError {
+    /// The HTTP status of an answer about several pieces of evidence, one of which was refused.
+    fileprivate var statusAmongOthers: Int {
+        category == .host && !isHostFault ? Category.client.httpStatus : category.httpStatus
+    }
 }
 
 /// Returns where the value of the member `error` is in the JSON of an error.
