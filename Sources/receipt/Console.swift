@@ -16,10 +16,15 @@ struct Console {
 
     private enum Destination { case descriptors, memory }
 
-    /// The counter of the bytes written to standard output.
+    /// The counter of the bytes written to standard output, or to the file instead.
     let writeCounter = WriteCounter()
     /// Whether the reader of standard output decides how long a write takes.
     private let waitsForReader: Bool
+    /// The file that gets the output instead of standard output.
+    private var file: (name: String, descriptor: CInt)?
+
+    /// Where output is written; `nil` if it is stored.
+    private var descriptor: CInt? { file?.descriptor ?? (destination == .descriptors ? System.standardOutput : nil) }
 
     /// Returns a console with the streams of the process.
     static func standard() -> Console { Console(style: .ofStandardOutput(), destination: .descriptors) }
@@ -44,11 +49,27 @@ struct Console {
         endLine()
     }
 
-    /// Writes bytes unchanged.
-    mutating func write(_ bytes: Span<UInt8>) {
-        guard destination == .descriptors else { return output.append(contentsOf: [UInt8](copying: bytes)) }
+    /// Sends the output to a file from now on. Errors still go to standard error.
+    ///
+    /// - Parameter name: The name of the file, for the error if it cannot be written.
+    mutating func redirectOutput(to descriptor: CInt, name: String) {
         flush()
+        file = (name, descriptor)
+    }
+
+    /// Writes bytes unchanged.
+    ///
+    /// - Returns: The number of bytes that were written: fewer than all if the output cannot be written any more.
+    @discardableResult
+    mutating func write(_ bytes: Span<UInt8>) -> Int {
+        guard descriptor != nil else {
+            output.append(contentsOf: [UInt8](copying: bytes))
+            return bytes.count
+        }
+        flush()
+        let before = writeCounter.byteCount
         writeToDescriptor(bytes)
+        return writeCounter.byteCount - before
     }
 
     private mutating func endLine() {
@@ -68,7 +89,7 @@ struct Console {
     }
 
     mutating func flush() {
-        guard destination == .descriptors, !output.isEmpty else { return }
+        guard descriptor != nil, !output.isEmpty else { return }
         var bytes: [UInt8] = []
         swap(&bytes, &output)
         writeToDescriptor(bytes.span)
@@ -77,9 +98,9 @@ struct Console {
     }
 
     private mutating func writeToDescriptor(_ bytes: Span<UInt8>) {
-        guard failure == nil else { return }
+        guard failure == nil, let descriptor else { return }
         do throws(SystemError) {
-            try System.write(bytes, to: System.standardOutput, waitsForReader ? writeCounter : nil)
+            try System.write(bytes, to: descriptor, writeCounter, inParts: waitsForReader && file == nil)
         } catch {
             failure = error
         }
@@ -91,7 +112,7 @@ struct Console {
         guard let failure else { return status }
         // Whoever read has had enough: as when `head` ends.
         guard failure != .closedPipe else { return .closedPipe }
-        report("cannot write to standard output: \(failure)")
+        report("cannot write to \(file?.name.printable ?? "standard output"): \(failure)")
         return .unusable
     }
 }

@@ -33,7 +33,7 @@ extension MintCommand {
         while console.isOpen, let result = results.next() {
             switch result {
             case .success((let block, let failure)):
-                block.withContents { console.write($0.output.bytes.span) }
+                block.withContents { _ = console.write($0.output.bytes.span) }
                 if let failure {
                     console.report("\(file.name.printable): line \(failure.number): \(failure.reason)")
                     return .unusable

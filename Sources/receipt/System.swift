@@ -77,6 +77,25 @@ enum System {
         return descriptor
     }
 
+    /// Opens a file for reading and appending, and makes it if there is none.
+    static func openForAppending(_ path: String) throws(SystemError) -> CInt {
+        let descriptor = unsafe systemOpen(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        return descriptor
+    }
+
+    /// Locks a file until it is closed, or the process ends.
+    ///
+    /// - Throws: ``SystemError/locked`` if another process has locked it.
+    static func lock(_ descriptor: CInt) throws(SystemError) {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw SystemError(code: errno) }
+    }
+
+    /// Removes what a file has after a number of bytes.
+    static func truncate(_ descriptor: CInt, to byteCount: Int) throws(SystemError) {
+        guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw SystemError(code: errno) }
+    }
+
     static func close(_ descriptor: CInt) { _ = systemClose(descriptor) }
 
     /// Returns the size of a file in bytes; `nil` for anything else, such as a pipe.
@@ -94,12 +113,13 @@ enum System {
         return !isFile && (status.st_mode & S_IFMT != S_IFCHR || isTerminal(descriptor))
     }
 
-    /// - Parameter counter: A counter of the written bytes, for a descriptor that waits for its reader. It counts parts of 4096 bytes, which a pipe takes completely or not at all
-    ///   (POSIX, `PIPE_BUF`).
+    /// - Parameters:
+    ///   - counter: A counter of the written bytes.
+    ///   - inParts: Whether to write parts of 4096 bytes, which a pipe takes completely or not at all (POSIX, `PIPE_BUF`), so that the counter shows whether its reader reads.
     static func write(
-        _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil
+        _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil, inParts: Bool = false
     ) throws(SystemError) {
-        let partByteCount = counter == nil ? Int.max : 4096
+        let partByteCount = inParts ? 4096 : Int.max
         var written = 0
         while written < bytes.count {
             let rest = bytes.extracting(written..<written + min(partByteCount, bytes.count - written))
@@ -193,6 +213,8 @@ struct SystemError: Error, Hashable, CustomStringConvertible {
 
     /// The error of a write to a closed pipe.
     static let closedPipe = SystemError(code: EPIPE)
+    /// The error of a file that another process has locked.
+    static let locked = SystemError(code: EWOULDBLOCK)
 
     var description: String { unsafe String(cString: strerror(code)) }
 }

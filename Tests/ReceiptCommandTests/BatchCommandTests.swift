@@ -119,10 +119,96 @@ import Testing
         #expect(ids == Array((1...9).suffix(lines.expected)))
     }
 
+    /// Lines of different forms, so that their verdicts can be cut off anywhere.
+    private func someLines() throws -> [String] {
+        let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        return [
+            "{\"id\":1,\"receipt-data\":\"\(receipt)\"}", "", "x", "{\"id\":\"a\\\"{b\",\"id\":2}", receipt,
+            "{\"deep\":\(deep),\"receipt-data\":\"\(receipt)\"}", "{\"id\":[1,{}]}",
+        ]
+    }
+
+    @Test(arguments: [[], ["--only", "refused"], ["--only", "verified"]])
+    func `a file that ends anywhere is continued to what one run writes`(only: [String]) throws {
+        let text = try folder.write("lines", someLines().joined(separator: "\n"))
+        let whole = Array(run(["batch", "--root", root, "--brief"] + only + [text]).output.utf8)
+        for count in 0...whole.count {
+            let file = try folder.write("verdicts", Array(whole.prefix(count)))
+            let result = run(["batch", "--root", root, "--brief", "--jobs", "1", "--continue", file] + only + [text])
+            #expect(result.output.isEmpty && result.errorOutput.isEmpty && result.status < 2)
+            #expect(try Array(Data(contentsOf: URL(filePath: file))) == whole, "cut off after \(count) bytes")
+        }
+    }
+
+    @Test func `a last line that is broken by more than its end is removed`() throws {
+        let text = try folder.write("lines", someLines().joined(separator: "\n"))
+        let whole = run("batch", "--root", root, text).output
+        for end in ["{\"verified\":true,\n", "{\"input\":{\n", "\0\0\0\0", "{\"verified\":true}", "{"] {
+            let lines = whole.split(separator: "\n").prefix(3).joined(separator: "\n") + "\n"
+            let file = try folder.write("verdicts", lines + end)
+            #expect(run("batch", "--root", root, "--continue", file, text).status == 1)
+            #expect(try String(contentsOf: URL(filePath: file), encoding: .utf8) == whole, "\(end)")
+        }
+    }
+
+    @Test func `a file with anything else is not changed`() throws {
+        let text = try folder.write("lines", someLines().joined(separator: "\n"))
+        let whole = run("batch", "--root", root, text).output
+        let first = String(whole.prefix { $0 != "\n" }) + "\n"
+        let numbered = run("batch", "--root", root, "--only", "refused", text).output
+        let cases: [(String, [String], String)] = [
+            (try someLines().joined(separator: "\n"), [], "line 1 is no verdict"),
+            (first + "{\"id\":7}\n", [], "line 2 is no verdict"), (first + "x", [], "line 2 is no verdict"),
+            // What `>>` made of a line that was cut off.
+            (first + first.prefix(20) + first + first, [], "line 2 is no verdict"),
+            (first + "\n" + first, [], "line 2 is no verdict"),
+            ("{\"verified\":1}\n" + first, [], "line 1 is no verdict"),
+            (whole, ["--only", "refused"], "line 1 was written without --only"),
+            (numbered, [], "line 1 was written with --only"),
+        ]
+        for (contents, options, error) in cases {
+            let file = try folder.write("verdicts", contents)
+            let result = run(["batch", "--root", root, "--continue", file] + options + [text])
+            #expect(
+                result.status == 2 && result.errorOutput.hasPrefix("receipt: \(file): \(error)"),
+                "\(result.errorOutput)")
+            #expect(try String(contentsOf: URL(filePath: file), encoding: .utf8) == contents)
+        }
+        #expect(
+            run("batch", "--root", root, "--continue", "/dev/null", text).errorOutput.contains(
+                "--continue needs a file"))
+        #expect(run("batch", "--root", root, "--continue", "/no/such/file", text).status == 2)
+        #expect(run("batch", "--continue", "x", "--from-line", "2", text).status == 2)
+    }
+
+    @Test func `a file is written by one process at a time`() throws {
+        let text = try folder.write("lines", "x\n")
+        let file = try folder.write("verdicts", "")
+        let first = try VerdictFile.open(file, isNumbered: false, jobs: 1)
+        let result = run("batch", "--root", root, "--continue", file, text)
+        #expect(result.status == 2 && result.errorOutput == "receipt: \(file): another process is writing to it\n")
+        System.close(first.descriptor)
+        #expect(run("batch", "--root", root, "--continue", file, text).status == 1)
+    }
+
     @Test func `refused lines need not fail the work, and what cannot be read does`() throws {
         #expect(try batch("\(receipt)\nx\n", "--allow-refused").status == 0)
         #expect(run("batch", "--root", root, "--allow-refused", "/no/such/file").status == 2)
         #expect(run("batch", "--root", root, "--allow-refused", "/").status == 2)
+    }
+
+    @Test func `signed lines that cannot be read or checked are refused, and the work goes on`() throws {
+        let ellipticRoot = try folder.write("jws-root.der", Minted.ellipticAuthority.root.certificate)
+        let lines = try [
+            Minted.jws(.realtimeRequest(productID: "pro", originalTransactionID: "1")),
+            Minted.jws(payload: #"{"transactionId":"1","transactionId":"2","signedDate":1735689600000}"#),
+            Minted.jws(payload: #"{"transactionId":"1","quantity":9223372036854775808,"signedDate":1735689600000}"#),
+            receipt,
+        ]
+        let result = try batch(
+            lines.joined(separator: "\n"), "--root", ellipticRoot, "--bundle-id", "com.example.app", "--allow-refused")
+        #expect(try codes(result) == ["no-app-apple-id", "duplicate-member", "number-out-of-range", nil])
+        #expect(result.status == 0)
     }
 
     @Test func `a summary counts the verdicts by code, also those that are not printed`() throws {

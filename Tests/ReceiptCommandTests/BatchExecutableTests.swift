@@ -164,6 +164,39 @@ import Testing
         #expect(summary.hasSuffix(" refused\nreceipt: interrupted; to go on, pass --from-line \(count + 2)\n"))
     }
 
+    @Test func `killed again and again, it continues to what one run writes`() throws {
+        let input = try folder.write("lines", (0..<20).map { _ in lines(300) + "\nx\n" }.joined())
+        let (whole, output) = try start(["--allow-refused", input], input: FileHandle.nullDevice)
+        let expected = try output.readToEnd()
+        whole.waitUntilExit()
+        let verdicts = try folder.write("verdicts", "")
+        var killCount = 0
+        var random = SystemRandomNumberGenerator()
+        while true {
+            let (process, _) = try start(
+                ["--allow-refused", "--continue", verdicts, input], input: FileHandle.nullDevice)
+            // Later with each kill, so that the work ends on any machine.
+            Thread.sleep(forTimeInterval: .random(in: 0...0.1, using: &random) + 0.02 * Double(killCount))
+            kill(process.processIdentifier, SIGKILL)
+            process.waitUntilExit()
+            guard process.terminationReason == .uncaughtSignal else { break }
+            killCount += 1
+        }
+        print("killed \(killCount) times")
+        #expect(killCount > 0)
+        #expect(try Data(contentsOf: URL(filePath: verdicts)) == expected)
+    }
+
+    @Test func `a summary counts the lines that were written, and no others`() throws {
+        let (process, output) = try start(["--summary"], input: file(lines(3000)))
+        _ = try readLine(output)
+        try output.close()
+        process.waitUntilExit()
+        let count = try #require(text(process.standardError).firstMatch(of: /receipt: ([0-9]+) lines/)?.1)
+        // A pipe has 64 KiB, in which some thirty verdicts have room.
+        #expect(try #require(Int(count)) < 200, "\(count)")
+    }
+
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
     func `its memory does not grow with its input`() throws {
         let input = Pipe()

@@ -22,6 +22,11 @@ struct BatchCommand: Command {
                 name: "--from-line", value: "N",
                 help: "Skip the lines before line N, for example those that an interrupted run has answered."),
             .init(
+                name: "--continue", value: "FILE",
+                help:
+                    "Append the verdicts to FILE instead of printing them, from the first line that has none. FILE is created if it does not exist."
+            ),
+            .init(
                 name: "--max-line", value: "BYTES",
                 help:
                     "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
@@ -32,7 +37,7 @@ struct BatchCommand: Command {
             .init(
                 name: "--summary", value: "",
                 help:
-                    "At the end, print the number of verified lines and of refused lines by code to standard error, and after an interruption the line to go on from."
+                    "At the end, print the number of verified lines and of refused lines by code to standard error, and after an interruption the line to go on from. Lines whose verdicts were not written do not count."
             ),
             .init(name: "--quiet", value: "", help: "Do not show the progress."),
         ],
@@ -49,8 +54,13 @@ struct BatchCommand: Command {
             not read for a second. The exit status is then 130. It is 141 if the output is a pipe
             that was closed. Otherwise it is that of 'receipt verify'.
 
-            To go on after an interruption, without --only:
-              receipt batch --from-line $(($(wc -l < verdicts) + 1)) lines >> verdicts
+            A run with --continue can be interrupted at any moment, also by SIGKILL. Run the same command
+            again, with the same input and the same options:
+              receipt batch --continue verdicts lines
+
+            It counts the verdicts in FILE, removes the last one if it was cut off, and goes on after
+            it. A FILE that has anything else is not changed, and neither is one to which another
+            process is writing with --continue.
             """)
 
     /// The size of a receipt of about 35,000 purchases.
@@ -62,6 +72,8 @@ struct BatchCommand: Command {
     private let isBrief: Bool
     private let only: BatchWorker.Verdict?
     private let firstNumber: Int
+    /// The file that gets the verdicts, and may have some.
+    private let file: String?
     private let maximumLineByteCount: Int
     private let allowsRefused: Bool
     private let hasSummary: Bool
@@ -73,6 +85,8 @@ struct BatchCommand: Command {
         isBrief = arguments["--brief"] != nil
         only = arguments["--only"].flatMap(BatchWorker.Verdict.init)
         firstNumber = try arguments.number("--from-line", in: 1...Int.max) ?? 1
+        file = arguments["--continue"]
+        if file != nil, arguments["--from-line"] != nil { throw .conflictingOptions("--continue", "--from-line") }
         maximumLineByteCount =
             try arguments.number("--max-line", in: 1...(1 << 31)) ?? Self.defaultMaximumLineByteCount
         allowsRefused = arguments["--allow-refused"] != nil
@@ -90,6 +104,24 @@ struct BatchCommand: Command {
             console.report("\(input.name.printable): \(error)")
             return .unusable
         }
+        guard let file else { return run(verifier, on: descriptor, from: firstNumber, &console) }
+        do throws(VerdictFileError) {
+            let verdicts = try VerdictFile.open(file, isNumbered: only != nil, jobs: jobs)
+            defer { System.close(verdicts.descriptor) }
+            console.redirectOutput(to: verdicts.descriptor, name: file)
+            return run(verifier, on: descriptor, from: verdicts.nextNumber, &console)
+        } catch {
+            console.report("\(file.printable): \(error)")
+            return .unusable
+        }
+    }
+
+    /// - Parameters:
+    ///   - descriptor: The input.
+    ///   - firstNumber: The number of the first line to verify.
+    private func run(
+        _ verifier: AppStoreVerifier, on descriptor: CInt, from firstNumber: Int, _ console: inout Console
+    ) -> ExitStatus {
         let pool = BlockPool()
         let lines = LineBlocks(
             descriptor: descriptor, maximumLineByteCount: maximumLineByteCount, firstNumber: firstNumber, pool: pool)
@@ -113,9 +145,10 @@ struct BatchCommand: Command {
             case .success(let block):
                 block.withContents { contents in
                     if tally.isEmpty, contents.beginsBinary { reportBinary(&console) }
-                    nextNumber = write(contents, to: &console, interruption)
+                    let answeredCount = write(contents, to: &console, interruption)
+                    tally.add(contents.results.prefix(answeredCount))
+                    nextNumber = contents.firstNumber + answeredCount
                     progress.advance(lineCount: contents.lines.count, byteCount: contents.receivedByteCount)
-                    tally.add(contents.tally)
                 }
                 pool.give(block)
             case .failure(let error):
@@ -126,34 +159,35 @@ struct BatchCommand: Command {
         progress.end()
         if hasSummary { console.report(tally.summary) }
         guard !interruption.hasHappened else {
-            if hasSummary { console.report("interrupted; to go on, pass --from-line \(nextNumber)") }
+            let advice = file == nil ? "pass --from-line \(nextNumber)" : "run the same command again"
+            if hasSummary { console.report("interrupted; to go on, \(advice)") }
             return .interrupted
         }
         if !allowsRefused || tally.status > .refused { status.formMaximum(tally.status) }
         return status
     }
 
-    /// Writes the verdicts of a block, and returns the number of the line to go on from.
+    /// Writes the verdicts of a block, and returns the number of its lines that are answered: all, unless the work was interrupted or the output cannot be written any more.
     private func write(
         _ block: borrowing LineBlock.Contents, to console: inout Console, _ interruption: Interruption
     ) -> Int {
         let output = block.output.bytes.span
         var end = 0
-        while end < output.count, !interruption.hasHappened {
-            let start = end
+        while end < output.count, console.isOpen, !interruption.hasHappened {
             // In parts that end with a line, because a write can take as long as its reader.
-            end = min(
-                System.indexOfLineFeed(in: output, from: min(start + Self.partByteCount, output.count)) + 1,
+            let next = min(
+                System.indexOfLineFeed(in: output, from: min(end + Self.partByteCount, output.count)) + 1,
                 output.count)
-            console.write(output.extracting(start..<end))
+            end += console.write(output.extracting(end..<next))
         }
-        guard end < output.count else { return block.firstNumber + block.lines.count }
+        guard end < output.count else { return block.lines.count }
         var (writtenCount, position) = (0, 0)
-        while position < end {
+        while true {
             position = System.indexOfLineFeed(in: output, from: position) + 1
+            guard position <= end else { break }
             writtenCount += 1
         }
-        return block.firstNumber + (only == nil ? writtenCount : block.shown[writtenCount])
+        return only == nil ? writtenCount : block.shown[writtenCount]
     }
 
     /// The number of bytes that a pipe takes at once.

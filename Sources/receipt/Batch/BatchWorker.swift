@@ -22,7 +22,7 @@ struct BatchWorker: Sendable {
                     verdict = BatchVerdict(
                         .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
                 }
-                contents.tally.add(verdict.result)
+                contents.results.append(LineResult(verdict.result))
                 if let only {
                     guard only == Verdict(of: verdict) else { continue }
                     contents.shown.append(index)

@@ -16,7 +16,8 @@ final class LineBlock: Sendable {
         var receivedByteCount = 0
         /// The verdicts.
         var output = JSONWriter()
-        var tally = Tally()
+        /// What became of each line.
+        var results: [LineResult] = []
         /// Which of the lines have a verdict in the output, if not all.
         var shown: [Int] = []
 
@@ -45,7 +46,7 @@ final class BlockPool: Sendable {
             contents.lines.removeAll(keepingCapacity: true)
             contents.shown.removeAll(keepingCapacity: true)
             contents.output.removeAll()
-            contents.tally = Tally()
+            contents.results.removeAll(keepingCapacity: true)
             contents.receivedByteCount = 0
             return contents.bytes.capacity + contents.output.bytes.capacity
         }

@@ -1,6 +1,19 @@
 import AppStoreReceipt
 import StrictText
 
+/// What became of a line, for the tally.
+enum LineResult: Sendable {
+    case verified
+    case refused(code: String, ExitStatus)
+
+    init(_ result: Result<VerifiedEvidence, VerificationError>) {
+        switch result {
+        case .success: self = .verified
+        case .failure(let error): self = .refused(code: error.code, ExitStatus(amongOthers: error))
+        }
+    }
+}
+
 /// The number of verdicts, by code.
 struct Tally {
     private(set) var verifiedCount = 0
@@ -11,19 +24,15 @@ struct Tally {
 
     var isEmpty: Bool { verifiedCount == 0 && refusedCounts.isEmpty }
 
-    mutating func add(_ result: Result<VerifiedEvidence, VerificationError>) {
-        switch result {
-        case .success: verifiedCount += 1
-        case .failure(let error):
-            refusedCounts[UTF8Bytes(error.code), default: 0] += 1
-            status.formMaximum(ExitStatus(error))
+    mutating func add(_ results: some Sequence<LineResult>) {
+        for result in results {
+            switch result {
+            case .verified: verifiedCount += 1
+            case .refused(let code, let status):
+                refusedCounts[UTF8Bytes(code), default: 0] += 1
+                self.status.formMaximum(status)
+            }
         }
-    }
-
-    mutating func add(_ other: Tally) {
-        verifiedCount += other.verifiedCount
-        refusedCounts.merge(other.refusedCounts, uniquingKeysWith: +)
-        status.formMaximum(other.status)
     }
 
     /// The counts, with the most frequent code first.

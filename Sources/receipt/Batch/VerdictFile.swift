@@ -1,0 +1,209 @@
+import AppStoreReceipt
+import StrictText
+
+/// The file of `--continue`: the verdicts of earlier runs, after which this one appends its own.
+///
+/// A process that is killed leaves a file that ends within a line. That line has no verdict.
+struct VerdictFile {
+    let descriptor: CInt
+    /// The number of the first line of the input that has no verdict.
+    let nextNumber: Int
+
+    /// Opens a file, creates it if it does not exist, and removes its last line if that was cut off.
+    ///
+    /// - Parameters:
+    ///   - isNumbered: Whether the verdicts have the numbers of their lines, because not all are there.
+    ///   - jobs: The number of threads; by default one for each processor.
+    static func open(_ path: String, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) -> VerdictFile {
+        let descriptor = try system { () throws(SystemError) in try System.openForAppending(path) }
+        do throws(VerdictFileError) {
+            return try VerdictFile(repairing: descriptor, isNumbered: isNumbered, jobs: jobs)
+        } catch {
+            System.close(descriptor)
+            throw error
+        }
+    }
+
+    private init(repairing descriptor: CInt, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) {
+        self.descriptor = descriptor
+        guard let size = System.byteCount(of: descriptor) else { throw .noFile }
+        try Self.system { () throws(SystemError) in try System.lock(descriptor) }
+        let verdicts = try Verdicts(in: descriptor, isNumbered: isNumbered, jobs: jobs)
+        if verdicts.byteCount < size {
+            try Self.system { () throws(SystemError) in try System.truncate(descriptor, to: verdicts.byteCount) }
+        }
+        nextNumber = (isNumbered ? verdicts.lastNumber : verdicts.lineCount) + 1
+    }
+
+    private static func system<Result>(_ body: () throws(SystemError) -> Result) throws(VerdictFileError) -> Result {
+        do throws(SystemError) { return try body() } catch { throw .system(error) }
+    }
+}
+
+/// The reasons that verdicts cannot be appended to a file. It was not changed.
+enum VerdictFileError: Error {
+    case system(SystemError)
+    case noFile
+    /// The line is not a verdict, and not the beginning of one at the end of the file.
+    case noVerdict(line: Int)
+    /// The verdict has the number of its line, or lacks it, unlike those of this run.
+    case otherNumbering(line: Int, isNumbered: Bool)
+}
+
+extension VerdictFileError: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .system(.locked): "another process is writing to it"
+        case .system(let error): "\(error)"
+        case .noFile: "--continue needs a file, which it can read and repair"
+        case .noVerdict(let line):
+            "line \(line) is no verdict of 'receipt batch', and nothing was changed; to work again from there, keep the lines before it: head -n \(line - 1)"
+        case .otherNumbering(let line, let isNumbered):
+            "line \(line) was written with\(isNumbered ? "out" : "") --only; use the same options in each run"
+        }
+    }
+}
+
+/// The complete verdicts at the beginning of a file.
+private struct Verdicts {
+    var lineCount = 0
+    var byteCount = 0
+    /// The number of the last verdict's line, if verdicts have it.
+    var lastNumber = 0
+
+    init() {}
+
+    init(in descriptor: CInt, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) {
+        let pool = BlockPool()
+        let parts = BatchSequence(
+            LineBlocks(descriptor: descriptor, maximumLineByteCount: .max, pool: pool), concurrency: jobs
+        ) { block in
+            block.map { block in
+                let part = block.withContents { Part($0, isNumbered: isNumbered) }
+                pool.give(block)
+                return part
+            }
+        }.makeIterator()
+        defer { parts.end() }
+        var tornLine: Int?
+        while let part = parts.next() {
+            switch part {
+            case .failure(let error): throw .system(error)
+            case .success(let part):
+                // Only what a process wrote last can be cut off.
+                if let tornLine { throw .noVerdict(line: tornLine) }
+                switch part.end {
+                case .complete: break
+                case .torn: tornLine = lineCount + part.verdicts.lineCount + 1
+                case .other: throw .noVerdict(line: lineCount + part.verdicts.lineCount + 1)
+                case .otherNumbering:
+                    throw .otherNumbering(line: lineCount + part.verdicts.lineCount + 1, isNumbered: isNumbered)
+                }
+                lineCount += part.verdicts.lineCount
+                byteCount += part.verdicts.byteCount
+                lastNumber = max(lastNumber, part.verdicts.lastNumber)
+            }
+        }
+    }
+
+    /// The verdicts of a block of lines, and what follows them.
+    struct Part {
+        var verdicts = Verdicts()
+        var end = End.complete
+
+        enum End { case complete, torn, other, otherNumbering }
+
+        init(_ block: borrowing LineBlock.Contents, isNumbered: Bool) {
+            for (index, line) in block.lines.enumerated() {
+                let text = block.bytes.span.extracting(line)
+                // The last line of a file may lack its line feed, and is then cut off, however complete it looks.
+                guard line.upperBound < block.bytes.count, let verdict = Verdict(text) else {
+                    end = index == block.lines.count - 1 && Verdict.canBegin(text) ? .torn : .other
+                    return
+                }
+                guard isNumbered == (verdict.number != nil) else {
+                    end = .otherNumbering
+                    return
+                }
+                verdicts.lineCount += 1
+                verdicts.byteCount += line.count + 1
+                verdicts.lastNumber = verdict.number ?? 0
+            }
+        }
+    }
+}
+
+/// A line that `receipt batch` wrote.
+private struct Verdict {
+    /// The number of its line in the input, with `--only`.
+    private(set) var number: Int?
+
+    /// Reads the members of the object; `nil` if the text is not one complete verdict.
+    ///
+    /// A `JSONCursor` would refuse what is nested as deeply as it allows in the input: it is a level deeper here. What this loop accepts is no cut-off verdict, and none with another
+    /// line after its beginning: that line's first name would be outside of a string.
+    init?(_ text: Span<UInt8>) {
+        var hasVerdict = false
+        var (depth, position) = (0, 0)
+        while position < text.count {
+            switch text[position] {
+            case UInt8(ascii: "\""):
+                let start = position + 1
+                guard let end = Self.endOfString(in: text, from: start) else { return nil }
+                position = end
+                guard depth == 1, end + 2 < text.count, text[end + 1] == UInt8(ascii: ":") else { break }
+                let name = text.extracting(start..<end)
+                if Self.verified.isPrefix(of: name), name.count == Self.verified.count {
+                    hasVerdict = text[end + 2] == UInt8(ascii: "t") || text[end + 2] == UInt8(ascii: "f")
+                } else if Self.line.isPrefix(of: name), name.count == Self.line.count {
+                    number = Self.number(in: text, from: end + 2)
+                }
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                guard depth > 0 || position == text.count - 1 else { return nil }
+            case let byte: guard Self.isBetweenStrings[Int(byte)] else { return nil }
+            }
+            position += 1
+        }
+        guard depth == 0, hasVerdict else { return nil }
+    }
+
+    private static let verified = Array("verified".utf8)
+    private static let line = Array("line".utf8)
+    private static let beginnings = ["{\"input\":{", "{\"line\":", "{\"verified\":"].map { Array($0.utf8) }
+    /// The bytes of numbers, literals and separators.
+    private static let isBetweenStrings: [Bool] = {
+        let bytes = Array(",:0123456789+-.eEtrufalsn".utf8)
+        return (0...255).map { bytes.contains(UInt8($0)) }
+    }()
+
+    private static func endOfString(in text: Span<UInt8>, from start: Int) -> Int? {
+        var position = start
+        while position < text.count, text[position] != UInt8(ascii: "\"") {
+            position += text[position] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return position < text.count ? position : nil
+    }
+
+    private static func number(in text: Span<UInt8>, from start: Int) -> Int? {
+        var end = start
+        while end < text.count, 0x30...0x39 ~= text[end] { end += 1 }
+        return Int(String(decoding: [UInt8](copying: text.extracting(start..<end)), as: UTF8.self))
+    }
+
+    /// Whether a verdict can begin so. After a power failure, a file may end in zeros.
+    static func canBegin(_ text: Span<UInt8>) -> Bool {
+        guard !text.isEmpty, text[0] != 0 else { return true }
+        return beginnings.contains { beginning in
+            let count = min(beginning.count, text.count)
+            return beginning.prefix(count).isPrefix(of: text)
+        }
+    }
+}
+
+extension RandomAccessCollection<UInt8> {
+    fileprivate func isPrefix(of text: Span<UInt8>) -> Bool {
+        count <= text.count && zip(0..<count, self).allSatisfy { text[$0] == $1 }
+    }
+}
