@@ -92,7 +92,12 @@ extension Period {
         transactions.append(index)
         isUpgraded = isUpgraded || purchase.isUpgraded ?? false
         // A refund is signed for one transaction. Its copies say nothing of it.
-        if let revocation = purchase.revocation { revoked = min(revoked ?? revocation, revocation) }
+        if let revocation = purchase.revocation {
+            let remaining = purchase.remainingQuantity ?? 0
+            // Of two refunds, the larger part counts, from the earlier date.
+            remainingQuantity = revoked == nil ? remaining : min(remainingQuantity ?? 0, remaining)
+            revoked = min(revoked ?? revocation, revocation)
+        }
         // Evidence that does not end proves the period when other evidence has ended.
         evidenceEnd = evidenceEnd.flatMap { date in purchase.evidenceEnd.map { max($0, date) } }
         if let end = purchase.periodEnd, expires == nil || purchase.signedDate > expiresSigned {

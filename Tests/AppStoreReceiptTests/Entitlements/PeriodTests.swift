@@ -2,7 +2,7 @@ import AppStoreReceiptTesting
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@_spi(Ledger) @testable import AppStoreReceipt
 
 /// What several transactions of one period, or several signatures of one transaction, decide together.
 @Suite struct PeriodTests {
@@ -93,6 +93,141 @@ import Testing
         #expect(items.map(\.access) == [.revoked(at: day(5)), .revoked(at: day(5))])
     }
 
+    @Test(
+        arguments: [
+            (nil, 50_000, .consumable(quantity: 2)), (50_000, nil, .consumable(quantity: 2)),
+            (50_000, 75_000, .consumable(quantity: 1)), (75_000, 50_000, .consumable(quantity: 1)),
+            (50_000, 100_000, .revoked(at: day(5))), (100_000, 50_000, .revoked(at: day(5))),
+        ] as [(Int64?, Int64?, Entitlements.Access)])
+    func `consumables that share a web order line item are refunded together, by the larger part`(
+        first: Int64?, second: Int64?, expected: Entitlements.Access
+    ) throws {
+        let transactions = copies(
+            .consumable("1", 0, quantity: 4, revoked: first.map { _ in 5 }, percentage: first),
+            .consumable("7", 1, quantity: 4, revoked: second.map { _ in 5 }, percentage: second))
+        for source in [EvidenceSource.transactions, .stored] {
+            let before = try source.entitlements(of: transactions, at: day(4)).items
+            #expect(before.map(\.access) == [.consumable(quantity: 4), .consumable(quantity: 4)])
+            #expect(try source.entitlements(of: transactions, at: day(6)).items.map(\.access) == [expected, expected])
+        }
+    }
+
+    // MARK: What an owner has
+
+    /// One line of the table: transactions, and by day what the owner has of each, and when that can change next.
+    struct OwnedCase: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let transactions: [Transaction]
+        let expected: [Double: [String: Owned]]
+    }
+
+    struct Owned: Equatable, Sendable {
+        let quantity: Int?
+        let nextChange: Instant?
+
+        init(_ quantity: Int?, _ next: Double? = nil) { (self.quantity, nextChange) = (quantity, next.map(day)) }
+    }
+
+    static let owned: [OwnedCase] = [
+        .init(
+            testDescription: "a consumable", transactions: [.consumable("1", 0, quantity: 3)],
+            expected: [-1: ["1": Owned(nil, 0)], 0: ["1": Owned(3)], 9_000: ["1": Owned(3)]]),
+        .init(
+            testDescription: "a consumable that is refunded in the future",
+            transactions: [.consumable("1", 0, quantity: 3, revoked: 5)],
+            expected: [-1: ["1": Owned(nil, 0)], 4: ["1": Owned(3, 5)], 5: ["1": Owned(0)]]),
+        .init(
+            testDescription: "a part of a consumable that is refunded in the future",
+            transactions: [.consumable("1", 0, quantity: 4, revoked: 5, percentage: 50_000)],
+            expected: [4: ["1": Owned(4, 5)], 5: ["1": Owned(2)]]),
+        .init(
+            testDescription: "a consumable refunded before it was bought",
+            transactions: [.consumable("1", 0, quantity: 4, revoked: -1, percentage: 50_000)],
+            expected: [-0.5: ["1": Owned(nil, 0)], 0: ["1": Owned(2)]]),
+        .init(
+            testDescription: "no quantity", transactions: [.consumable("1", 0, quantity: 0)],
+            expected: [1: ["1": Owned(0)]]),
+        .init(
+            testDescription: "a non-consumable that is refunded in the future",
+            transactions: [.nonConsumable("1", 0, revoked: 3)],
+            expected: [2: ["1": Owned(1, 3)], 3: ["1": Owned(0)]]),
+        .init(
+            testDescription: "a non-renewing subscription of unknown length",
+            transactions: [
+                Transaction(id: "1", product: "season", type: .nonRenewingSubscription, start: 0, revoked: 400)
+            ], expected: [2: ["1": Owned(1, 400)], 400: ["1": Owned(0)]]),
+        .init(
+            testDescription: "a period, which has an end and is not taken back by it",
+            transactions: [.period("1", 0..<30), .period("2", 30..<60)],
+            expected: [
+                10: ["1": Owned(1), "2": Owned(nil, 30)], 40: ["1": Owned(1), "2": Owned(1)],
+                99: ["1": Owned(1), "2": Owned(1)],
+            ]),
+        .init(
+            testDescription: "a period refunded after its end", transactions: [.period("1", 0..<30, revoked: 45)],
+            expected: [10: ["1": Owned(1, 45)], 40: ["1": Owned(1, 45)], 45: ["1": Owned(0)]]),
+        .init(
+            testDescription: "a renewal refunded before it begins",
+            transactions: [.period("1", 0..<30), .period("2", 30..<60, revoked: 29)],
+            expected: [
+                28: ["1": Owned(1), "2": Owned(nil, 29)], 29: ["1": Owned(1), "2": Owned(0, 30)],
+                31: ["1": Owned(1), "2": Owned(0)],
+            ]),
+        .init(
+            testDescription: "an upgrade, whose cancellation date is no refund",
+            transactions: [.period("1", 0..<30, revoked: 10), .period("2", 10..<40, "premium")],
+            expected: [5: ["1": Owned(1), "2": Owned(nil, 10)], 12: ["1": Owned(1), "2": Owned(1)]]),
+        .init(
+            testDescription: "upgraded, and refunded later",
+            transactions: [.period("1", 0..<30, revoked: 20), .period("2", 10..<40, "premium")],
+            expected: [12: ["1": Owned(1, 20), "2": Owned(1)], 20: ["1": Owned(0), "2": Owned(1)]]),
+        .init(
+            testDescription: "upgraded, and both refunded after their ends",
+            transactions: [.period("1", 0..<30, revoked: 50), .period("2", 10..<40, "premium", revoked: 51)],
+            expected: [
+                45: ["1": Owned(1, 50), "2": Owned(1, 51)], 50: ["1": Owned(0), "2": Owned(1, 51)],
+                51: ["1": Owned(0), "2": Owned(0)],
+            ]),
+        .init(
+            testDescription: "upgraded to a period that is not at hand",
+            transactions: [.period("1", 0..<30, isUpgraded: true)], expected: [5: ["1": Owned(1)]]),
+    ]
+
+    @Test(arguments: owned)
+    func `what an owner has is taken back by a refund alone, and is known until the next date that changes it`(
+        test: OwnedCase
+    ) throws {
+        for source in [EvidenceSource.transactions, .stored] {
+            for (asked, expected) in test.expected {
+                let items = try source.entitlements(of: test.transactions, at: day(asked)).items
+                for item in items {
+                    #expect(
+                        Owned(item) == expected[item.transactionID], "transaction \(item.transactionID), day \(asked)")
+                }
+                #expect(items.count == expected.count)
+            }
+        }
+    }
+
+    @Test func `a restored copy is owned and taken back with its original, whichever was refunded`() throws {
+        let originals: [(Transaction, Double)] = [
+            (.nonConsumable("1", 0), 5), (.period("1", 0..<30), 5), (.period("1", 0..<30), 45),
+        ]
+        for (original, refund) in originals {
+            for isOriginalRefunded in [true, false] {
+                var transactions = copies(original, original)
+                (transactions[1].id, transactions[1].original, transactions[1].start) = ("7", "1", 1)
+                transactions[isOriginalRefunded ? 0 : 1].revoked = refund
+                for source in [EvidenceSource.transactions, .stored] {
+                    let before = try source.entitlements(of: transactions, at: day(2)).items
+                    #expect(before.map(Owned.init) == [Owned(1, refund), Owned(1, refund)])
+                    let after = try source.entitlements(of: transactions, at: day(refund)).items
+                    #expect(after.map(Owned.init) == [Owned(0), Owned(0)])
+                }
+            }
+        }
+    }
+
     // MARK: Upgrades
 
     @Test(arguments: [true, false])
@@ -136,4 +271,8 @@ import Testing
             #expect(items.map(\.access) == [.active(until: day(end)), .active(until: day(end))])
         }
     }
+}
+
+extension PeriodTests.Owned {
+    fileprivate init(_ item: Entitlements.Item) { (quantity, nextChange) = (item.ownedQuantity, item.nextChange) }
 }
