@@ -20,8 +20,8 @@ struct Families {
 
     /// Finds and locks the families of purchases, makes those that are missing, and joins those that turn out to be one.
     ///
-    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: families by their number, then new identifiers by their bytes,
-    /// then accounts.
+    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the name of the account that asks, families by their
+    /// number, new identifiers by their bytes, then accounts.
     ///
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
     init(of purchases: [PurchaseKeys], _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {

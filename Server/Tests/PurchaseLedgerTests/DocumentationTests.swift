@@ -30,8 +30,11 @@ import Testing
     @Test(arguments: Place.available)
     func `wrong grants are undone by a query, and no signature gives them back`(_ place: Place) throws {
         let statements = try statements("Undoing wrong grants")
-        try #require(statements.count == 2)
-        try place.withLedger { ledger in
+        try #require(statements.count == 3)
+        let location = try place.makeLocation()
+        do {
+            let start = Instant(millisecondsSince1970: 1_750_000_000_000)
+            let ledger = try PurchaseLedger(LedgerLocation(location.text).open(), LedgerPolicy(), at: start)
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let granted = Instant(millisecondsSince1970: 1_750_000_000_001)
             let coins = history.buyNonConsumable("com.example.coins", at: day(0))
@@ -39,8 +42,9 @@ import Testing
             let evidence = try Minted.evidence(history.receipt(signedAt: day(1), of: [coins, other]))
             #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.granted, .granted])
             #expect(try run(statements[0], ledger).map { try $0.text(1) } == [coins.transactionID])
-            _ = try run(statements[1], ledger)
+            for statement in statements[1...] { _ = try run(statement, ledger) }
             #expect(try run(statements[0], ledger).isEmpty)
+            #expect(try ledger.redeem(evidence, for: "anna", at: granted).sequence == 1_750_010_000_000)
             #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.revoked, .alreadyYours])
             #expect(try ledger.entitlements(of: "anna", at: granted).activeProductIDs == ["com.example.other"])
             history.refund(coins, at: day(2))
@@ -50,6 +54,7 @@ import Testing
             }
             #expect(try ledger.outcomes(evidence, for: "anna", at: granted) == [.revoked, .alreadyYours])
         }
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)

@@ -22,6 +22,14 @@ struct LedgerModel {
         settle(preferring: evidence, at: now)
     }
 
+    /// Does what time alone changes. What is about to begin waits until it begins.
+    mutating func settleDue(at now: Instant) {
+        let items = Entitlements(
+            trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero
+        ).items
+        settle(items, preferring: [])
+    }
+
     mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
         purchases += evidence.purchases.map(\.purchase)
         for purchase in evidence.purchases where owner(of: purchase.transactionID) == nil {
@@ -77,8 +85,11 @@ struct LedgerModel {
         let brought = Set(evidence.transactionIDs)
         // Only what the evidence is about can change: time alone grants nothing.
         let touched = Set(evidence.purchases.map { family(of: $0.transactionID, items) })
-        for (first, group) in Dictionary(grouping: items, by: \.firstTransactionID)
-        where touched.contains(family(of: first, items)) {
+        settle(items.filter { touched.contains(family(of: $0.transactionID, items)) }, preferring: brought)
+    }
+
+    private mutating func settle(_ items: [Entitlements.Item], preferring brought: Set<String>) {
+        for group in Dictionary(grouping: items, by: \.firstTransactionID).values {
             guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first else { continue }
             // What has ended is not taken back, and not granted either.
             guard let quantity = item.ownedQuantity.map(Int64.init) else { continue }

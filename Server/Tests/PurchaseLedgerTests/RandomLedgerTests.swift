@@ -31,6 +31,10 @@ import Testing
             // Time goes on, but what arrives was signed at any time.
             date += Double.random(in: 0...15, using: &generator)
             let now = day(date)
+            if Bool.random(using: &generator) {
+                while try ledger.settleDue(at: now) > 0 {}
+                model.settleDue(at: now)
+            }
             if Bool.random(using: &generator), let notification = notifications.randomElement(using: &generator) {
                 try ledger.record(notification, at: now)
                 model.record(.notification(notification), at: now)
