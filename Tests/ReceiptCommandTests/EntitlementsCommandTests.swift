@@ -34,6 +34,11 @@ import Testing
         let json = try #require(result.objects().first)
         let items = try #require(json["items"] as? [[String: Any]])
         let codes = items.map { ($0["product_id"] as? String ?? "", $0["access"] as? String ?? "") }
+        for item in items {
+            let access = item["access"] as? String
+            #expect(item["gives_access"] as? Bool == (access == "active" || access == "owned"))
+            #expect(item["grantable"] as? Bool == (access == "active" || access == "owned" || access == "consumable"))
+        }
         return (Dictionary(uniqueKeysWithValues: codes), json, result.status)
     }
 

@@ -229,7 +229,11 @@ struct LedgerRoutesTests {
         func access(_ query: [String: String]) throws -> String? {
             let response = send("GET", "/v1/accounts/an%20na/entitlements", query: query)
             #expect(response.status == 200)
-            return try (object(response)["items"] as? [[String: Any]])?.first?["access"] as? String
+            let item = try (object(response)["items"] as? [[String: Any]])?.first
+            for name in item == nil ? [] : ["gives_access", "grantable"] {
+                #expect(item?[name] as? Bool == (item?["access"] as? String == "active"))
+            }
+            return item?["access"] as? String
         }
         #expect(try access([:]) == "active")
         #expect(try access(["at": "2026-01-01"]) == "expired")
