@@ -1,0 +1,406 @@
+"""Compares what each backend has with the ledger's grants, after a random history. `test` runs it."""
+
+import argparse
+import hashlib
+import hmac
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+RECEIPT, SERVER = HERE / "../../.build/debug/receipt", HERE / "../.build/debug/receipt-server"
+TOKEN, SECRET = "examples-token-0123456789", "examples-secret-0123456789abcdef"
+APP, DAY = "com.example.app", 86_400_000
+ACCOUNTS = ["anna", "ben", "17", "o'neil@example.com"]
+
+
+def free_port():
+    with socket.socket() as each:
+        each.bind(("127.0.0.1", 0))
+        return each.getsockname()[1]
+
+
+def request(method, url, body=b"", headers={}):
+    """The status and the body; 0 for no answer."""
+    asked = urllib.request.Request(url, body if method == "POST" else None, headers, method=method)
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+    except OSError:
+        return 0, b""
+
+
+def wait(condition, what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            sys.exit(f"not within {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+class Post:
+    """Stands between the backend and the server, in both directions: loses requests and answers, and delivers events late, in another order and twice."""
+
+    def __init__(self, rng, server_port, backend_port):
+        self.rng, self.lock = rng, threading.Lock()
+        self.server, self.backend = f"http://127.0.0.1:{server_port}", f"http://127.0.0.1:{backend_port}"
+        self.held, self.counts = [], {"lost": 0, "refused": 0, "late": 0, "twice": 0, "delivered": 0}
+        self.is_faulty = True
+        self.fates = []  # of the next messages; at random after them
+        post = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = post.event(self.headers, body) if self.path == "/webhook" else post.redemption(self.path, self.headers, body)
+                if status == 0:
+                    return self.connection.close()
+                try:
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                except OSError:
+                    pass  # The server that asked was killed.
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.http.server_port
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+    def fate(self):
+        with self.lock:
+            return self.fates.pop(0) if self.fates else self.rng.random() if self.is_faulty else 1
+
+    def count(self, name):
+        with self.lock:
+            self.counts[name] += 1
+
+    def redemption(self, path, headers, body):
+        fate = self.fate()
+        if fate < 0.1:
+            self.count("refused")
+            return 503, b"{}"
+        status, answer = request("POST", self.server + path, body, {"Authorization": headers["Authorization"]})
+        if fate < 0.25:
+            self.count("lost")
+            return 0, b""
+        return (status, answer) if status else (502, b"bad gateway")
+
+    def event(self, headers, body):
+        fate = self.fate()
+        letter = (body, {"Ledger-Signature": headers["Ledger-Signature"]})
+        if fate < 0.15:
+            self.count("refused")
+            return 500, b""
+        if fate < 0.5:
+            self.count("late")
+            with self.lock:
+                self.held.append(letter)
+            return 200, b""
+        if fate < 0.6:
+            self.count("twice")
+            with self.lock:
+                self.held.append(letter)
+        return self.deliver(letter), b""
+
+    def deliver(self, letter):
+        self.count("delivered")
+        return request("POST", self.backend + "/webhook", *letter)[0] or 502
+
+    def empty(self):
+        """Delivers what was held back, in a random order."""
+        with self.lock:
+            held, self.held = self.held, []
+            self.rng.shuffle(held)
+        for letter in held:
+            status = self.deliver(letter)
+            assert status == 200, f"a held event: {status}"
+
+
+class Shop:
+    """A ledger's server and a backend, with an App Store of its own."""
+
+    def __init__(self, rng, folder):
+        self.rng, self.folder = rng, folder
+        self.server_port, self.backend_port = free_port(), free_port()
+        self.post = Post(rng, self.server_port, self.backend_port)
+        self.ledger, self.shop = folder / "ledger.db", folder / "shop.db"
+        self.kills, self.processes = 0, []
+        (folder / "tokens").write_text(TOKEN + " redeem,read,transfer,delete,events\n")
+        (folder / "secret").write_text(SECRET + "\n")
+
+    def start_backend(self, command):
+        environment = os.environ | {
+            "LEDGER_URL": f"http://127.0.0.1:{self.post.port}", "LEDGER_TOKEN": TOKEN, "WEBHOOK_SECRET_FILE": str(self.folder / "secret"),
+            "DATABASE": str(self.shop), "PORT": str(self.backend_port), "PHP_CLI_SERVER_WORKERS": "8"}
+        log = open(self.folder / "backend.log", "wb")
+        self.processes.append(subprocess.Popen(
+            [word.replace("PORT", str(self.backend_port)) for word in command], env=environment, stdout=log, stderr=log, start_new_session=True))
+        wait(lambda: request("GET", self.url("/balances"), headers=self.signed_in("anna"))[0] == 200, "the backend answers")
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.backend_port}{path}"
+
+    @staticmethod
+    def signed_in(account):
+        return {"X-Example-Account": account}
+
+    def start(self):
+        log = open(self.folder / "server.log", "ab")
+        self.processes.append(subprocess.Popen(
+            [SERVER, "--listen", f"127.0.0.1:{self.server_port}", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox",
+             "--root", FOLDER / "ca/root.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
+             "--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"], stdout=log, stderr=log, start_new_session=True))
+        wait(lambda: request("GET", f"http://127.0.0.1:{self.server_port}/readyz")[0] == 200, "the server answers")
+
+    def kill(self):
+        self.kills += 1
+        server = self.processes.pop()
+        server.kill()
+        server.wait()
+        self.start()
+
+    def back_up(self):
+        with sqlite3.connect(self.ledger) as ledger, sqlite3.connect(self.folder / "copy.db") as copy:
+            ledger.backup(copy)
+
+    def restore(self):
+        """As LEDGER.md says, without the evidence since."""
+        self.kills += 1
+        server = self.processes.pop()
+        server.kill()
+        server.wait()
+        for end in ["-wal", "-shm"]:
+            self.ledger.with_name(self.ledger.name + end).unlink(missing_ok=True)
+        (self.folder / "copy.db").replace(self.ledger)
+        self.start()
+
+    def stop(self):
+        self.post.http.shutdown()
+        for process in self.processes:
+            # PHP has its workers in its group.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    # What happens in the shop
+
+    def redeem(self, account, evidence):
+        status, body = request("POST", self.url("/redeem"), evidence.encode(), self.signed_in(account))
+        return status, json.loads(body or b"{}")
+
+    def notify(self, kind, transaction):
+        signed = mint({"notification": {"notificationType": kind, "notificationUUID": str(uuid.UUID(int=self.rng.getrandbits(128))),
+                                        "signedDate": transaction["signedDate"], "data": {"bundleId": APP, "environment": transaction["environment"]}},
+                       "transaction": transaction})
+        self.ask("/v1/notifications", {"signedPayload": signed})
+
+    def transfer(self, account, to):
+        self.ask(f"/v1/accounts/{urllib.parse.quote(account)}/transfer", {"to": to, "reason": "test"}, {200, 404})
+
+    def ask(self, path, body, expected={200}):
+        """Directly, until there is an answer."""
+        url = f"http://127.0.0.1:{self.server_port}{path}"
+        status = 0
+        while status in (0, 503):
+            status, _ = request("POST", url, json.dumps(body).encode(), {"Authorization": "Bearer " + TOKEN})
+        assert status in expected, f"{path}: {status}"
+
+    # What is compared
+
+    def grants(self):
+        with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
+            rows = ledger.execute("SELECT account, environment, bundle_id, transaction_id, quantity FROM grants").fetchall()
+        return {tuple(row[:4]): row[4] for row in rows if row[4] > 0}
+
+    def balances(self):
+        with sqlite3.connect(self.shop, timeout=30) as shop:
+            rows = shop.execute("SELECT account, environment, bundle_id, granted_as, quantity FROM balances").fetchall()
+        return {tuple(row[:4]): row[4] for row in rows if row[4] > 0}
+
+    def is_delivered(self):
+        with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
+            return not ledger.execute("SELECT count(*) FROM outbox WHERE state <> 'delivered'").fetchone()[0]
+
+    def settle(self):
+        self.post.is_faulty = False
+        wait(self.is_delivered, "all events are delivered", 120)
+        self.post.empty()
+        grants, balances = self.grants(), self.balances()
+        assert balances == grants, f"only in the backend: {balances.items() - grants.items()}\nonly in the ledger: {grants.items() - balances.items()}"
+        self.post.is_faulty = True
+
+
+def mint(specification):
+    return subprocess.run(
+        [RECEIPT, "mint", "--ca", FOLDER / "ca"], input=json.dumps(specification), capture_output=True, text=True, check=True).stdout.strip()
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+def transaction(number, kind, environment="Production", **members):
+    product = kind.split()[0].lower()
+    made = {"transactionId": str(number), "originalTransactionId": str(number), "bundleId": APP, "productId": f"{APP}.{product}", "type": kind,
+            "environment": environment, "quantity": 1, "purchaseDate": now() - DAY, "originalPurchaseDate": now() - DAY, "signedDate": now() - 60_000}
+    if kind.startswith("Auto"):
+        made |= {"expiresDate": now() + DAY, "webOrderLineItemId": str(900_000 + number), "subscriptionGroupIdentifier": "1"}
+    return made | members
+
+
+def check_rules(shop):
+    """What a shop relies on, one by one, without faults."""
+    shop.post.is_faulty = False
+    coins = transaction(1, "Consumable", quantity=3)
+    answer = shop.redeem("anna", mint({"transaction": coins}))
+    assert answer == (200, {"finish": ["1"], "outcomes": {"1": "granted"}}), answer
+    assert shop.redeem("ben", mint({"transaction": coins}))[1]["outcomes"] == {"1": "belongs-to-another"}
+    pro = transaction(2, "Non-Consumable")
+    copy = transaction(3, "Non-Consumable", originalTransactionId="2")
+    assert shop.redeem("anna", mint({"transaction": pro}))[1]["outcomes"] == {"2": "granted"}
+    assert shop.redeem("anna", mint({"transaction": copy}))[1]["outcomes"] == {"3": "already-yours"}
+    key = ("anna", "production", APP)
+    assert shop.balances() == {(*key, "1"): 3, (*key, "2"): 1}, shop.balances()
+    # The refund names the copy; the backend has the purchase under its first transaction.
+    shop.notify("REFUND", pro | {"revocationDate": now() - 1000, "signedDate": now()})
+    wait(lambda: shop.balances() == {(*key, "1"): 3}, "the refund reaches the backend")
+    assert shop.redeem("anna", mint({"transaction": copy}))[0] == 200
+    shop.settle()
+    # The same number in the sandbox is another purchase.
+    shop.post.is_faulty = False
+    shop.redeem("anna", mint({"transaction": transaction(1, "Consumable", "Sandbox", quantity=7)}))
+    status, found = request("GET", shop.url("/balances"), headers=shop.signed_in("anna"))
+    assert status == 200 and {(each["environment"], each["quantity"]) for each in json.loads(found)} >= {("production", 3), ("sandbox", 7)}, found
+    shop.transfer("anna", "ben")
+    wait(lambda: {row[0] for row in shop.balances()} == {"ben"}, "the transfer reaches the backend")
+    shop.settle()
+    # A redemption is repeated until there is an answer: after a 503, and after an answer that was lost.
+    shop.post.is_faulty, shop.post.fates = False, [0.05, 0.2, 0.05]
+    answer = shop.redeem("ben", mint({"transaction": transaction(4, "Consumable")}))
+    assert answer == (200, {"finish": ["4"], "outcomes": {"4": "already-yours"}}), answer
+    # A restored back-up has forgotten that anna has it, and another account was granted it.
+    shop.back_up()
+    kept = mint({"transaction": transaction(5, "Non-Consumable")})
+    assert shop.redeem("anna", kept)[1]["outcomes"] == {"5": "granted"}
+    wait(shop.is_delivered, "the event is delivered")
+    shop.restore()
+    assert shop.redeem("ben", kept)[1]["outcomes"] == {"5": "granted"}
+    assert shop.redeem("anna", kept)[1]["outcomes"] == {"5": "belongs-to-another"}
+    shop.settle()
+    # What is refused, and what nobody signed in sends, changes nothing.
+    before = shop.balances()
+    shop.post.is_faulty = False
+    assert shop.redeem("anna", "eyJ.x.y")[0] in (400, 403) and shop.redeem("", "x")[0] == 401
+    event = {"account": "eve", "environment": "production", "bundle_id": APP, "transaction_id": "9", "product_id": "p", "quantity": 9, "sequence": 1 << 50}
+    body = json.dumps(event).encode()
+
+    def signature(seconds, secret=SECRET, signed=body):
+        return f"t={seconds},v1={hmac.new(secret.encode(), f'{seconds}.'.encode() + signed, hashlib.sha256).hexdigest()}"
+
+    at = int(time.time())
+    for header in ["", "t=1", signature(at, "another secret"), signature(at, signed=body + b" "), signature(at - 302), signature(at + 302),
+                   signature(at).replace(f"t={at}", f"t={at + 1}"), "t=x,v1=" + "0" * 64, signature(at)[:-1], "t=,v1=é"]:
+        headers = {"Ledger-Signature": header} if header.isascii() else {}
+        status, _ = request("POST", shop.url("/webhook"), body, headers)
+        assert status == 403, f"{header}: {status}"
+    assert shop.balances() == before
+    assert request("POST", shop.url("/webhook"), body, {"Ledger-Signature": signature(at)})[0] == 200
+    with sqlite3.connect(shop.shop, timeout=30) as database:
+        assert database.execute("DELETE FROM balances WHERE account = 'eve'").rowcount == 1
+    shop.post.is_faulty = True
+
+
+def run_history(shop, steps):
+    """Purchases, copies, renewals, refunds, reversals, transfers and kills at random."""
+    rng, known = shop.rng, []
+    for step in range(steps):
+        number, environment = 100 + step, rng.choice(["Production", "Production", "Sandbox"])
+        action, account = rng.random(), rng.choice(ACCOUNTS)
+        if action < 0.35 or not known:
+            kind = rng.choice(["Consumable", "Non-Consumable", "Auto-Renewable Subscription"])
+            bought = transaction(number, kind, environment, quantity=rng.randint(1, 5) if kind == "Consumable" else 1)
+            known.append(bought)
+            shop.redeem(account, mint({"transaction": bought}))
+        elif action < 0.55:
+            bought = rng.choice(known)
+            if bought["type"] != "Consumable":
+                # A restored copy. That of a period has its web order line item.
+                bought = bought | {"transactionId": str(number), "signedDate": now() - 60_000}
+            shop.redeem(account, mint({"transaction": bought}))
+        elif action < 0.75:
+            shop.notify("REFUND", rng.choice(known) | {"revocationDate": now() - 1000, "signedDate": now()})
+        elif action < 0.85:
+            shop.notify("REFUND_REVERSED", rng.choice(known) | {"signedDate": now()})
+        elif action < 0.95:
+            shop.transfer(account, rng.choice([each for each in ACCOUNTS if each != account]))
+        else:
+            shop.kill()
+        if rng.random() < 0.2:
+            shop.post.empty()
+    # In the middle of a redemption, too.
+    for number in range(3):
+        bought = transaction(900 + number, "Consumable", quantity=2)
+        redemption = threading.Thread(target=shop.redeem, args=("anna", mint({"transaction": bought})))
+        redemption.start()
+        time.sleep(rng.random() * 0.05)
+        shop.kill()
+        redemption.join()
+
+
+def php():
+    """The command of the backend in PHP, or the reason there is none."""
+    if not shutil.which("php"):
+        return None, "there is no php (Debian: php-cli and php-sqlite3)"
+    modules = subprocess.run(["php", "-m"], capture_output=True, text=True).stdout.split()
+    if "pdo_sqlite" not in modules:
+        return None, "this php has no pdo_sqlite (Debian: php-sqlite3)"
+    return ["php", "-S", "127.0.0.1:PORT", str(HERE / "backend.php")], ""
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+parser.add_argument("--steps", type=int, default=60)
+arguments = parser.parse_args()
+print(f"seed {arguments.seed}", flush=True)
+with tempfile.TemporaryDirectory() as temporary:
+    FOLDER = Path(temporary)
+    subprocess.run([RECEIPT, "ca", "--key", "ec", "--out", FOLDER / "ca"], check=True, stdout=subprocess.DEVNULL)
+    for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php()}.items():
+        if command is None:
+            print(f"{name}: skipped, {reason}")
+            continue
+        (FOLDER / name).mkdir()
+        shop = Shop(random.Random(arguments.seed), FOLDER / name)
+        try:
+            shop.start_backend(command)
+            shop.start()
+            check_rules(shop)
+            run_history(shop, arguments.steps)
+            shop.settle()
+        except BaseException:
+            for log in sorted((FOLDER / name).glob("*.log")):
+                print(f"--- {name}: {log.name}", log.read_text(errors="replace")[-3000:], sep="\n", file=sys.stderr)
+            raise
+        finally:
+            shop.stop()
+        print(f"{name}: {len(shop.balances())} balances are the ledger's grants, after {shop.kills} kills; messages: {shop.post.counts}", flush=True)
