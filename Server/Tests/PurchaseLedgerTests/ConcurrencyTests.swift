@@ -221,6 +221,40 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    /// A refund has read who has the purchase, and is about to tell the account, when the account is forgotten.
+    @Test(arguments: Place.available, ["anna", "ben"])
+    func `an account that is forgotten between a decision and its event leaves no name`(
+        _ place: Place, _ forgotten: String
+    ) throws {
+        let location = try place.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let pro = history.buyNonConsumable("pro", at: day(0))
+        let evidence = try history.evidence(pro, signedAt: day(1))
+        #expect(try ledgers[0].outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+        // What another account was granted can be in the family, too.
+        _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
+            try connection.run("UPDATE grants SET account = $1", [.text(forgotten)])
+        }
+        try ledgers[0].transfer(from: "anna", to: "carl", reason: "support", at: day(1))
+        try ledgers[0].transfer(from: "carl", to: "anna", reason: "support", at: day(1))
+        history.refund(pro, at: day(2))
+        let refunded = try history.evidence(pro, signedAt: day(3)).purchases.map { SignedPurchase($0) }
+        let thread = Thread { _ = try? ledgers[1].forget(forgotten) }
+        try ledgers[0].store.write { (connection) throws(LedgerError) in
+            var transaction = try LedgerTransaction(
+                recording: refunded, [], ledgers[0].policy, connection, .notification, at: day(3))
+            thread.start()
+            // The other has time to come to the end, or to what it waits for.
+            usleep(500_000)
+            try transaction.settle()
+        }
+        while !thread.isFinished { usleep(1000) }
+        #expect(try tables(with: forgotten, ledgers[0]) == [])
+        #expect(try LedgerState(ledgers[0]).grants.isEmpty)
+        withExtendedLifetime(location) {}
+    }
+
     /// Of an account that comes back while it is forgotten, nothing is left, or all that it brought.
     @Test(arguments: Place.available)
     func `a purchase that races with its account's deletion has its owner in all tables or in none`(
