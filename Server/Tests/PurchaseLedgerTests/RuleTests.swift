@@ -1,0 +1,294 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// Rules that cost money when they break, each in the smallest case in which the ledger without it does something else.
+@Suite struct RuleTests {
+    /// A period of a subscription, from a day on, for 30 days.
+    private func period(_ id: String, of original: String, _ product: String = "monthly", from start: Double)
+        -> JWSBuilder
+    {
+        var builder = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(start))
+        builder.originalTransactionID = original
+        builder.productType = .autoRenewableSubscription
+        builder.subscriptionGroupID = "group"
+        builder.webOrderLineItemID = "9" + id
+        builder.purchaseDate = day(start)
+        builder.expiresDate = day(start + 30)
+        return builder
+    }
+
+    private func coins(
+        _ id: String, signed: Double = 0, _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: "coins", transactionID: id, signedDate: day(signed))
+        builder.productType = .consumable
+        builder.purchaseDate = day(0)
+        change(&builder)
+        return try Minted.evidence(builder)
+    }
+
+    private func refund(_ id: String, signed: Double = 2) throws -> VerifiedEvidence {
+        try coins(id, signed: signed) { $0.revocationDate = day(1) }
+    }
+
+    private func policy(_ products: String...) -> LedgerPolicy {
+        var policy = LedgerPolicy()
+        policy.productIDs = products
+        return policy
+    }
+
+    private func count(_ statement: String, _ ledger: PurchaseLedger) throws -> Int {
+        try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement).count }
+    }
+
+    // MARK: What is for sale
+
+    @Test(arguments: Place.available)
+    func `whoever brings what is not for sale does not own it later`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let evidence = try Minted.evidence(period("1", of: "1", from: 0))
+        let before = try PurchaseLedger(location.text, policy: policy("coins"))
+        #expect(try before.outcomes(evidence, for: "ben", at: day(1)) == [.notForSale])
+        let after = try PurchaseLedger(location.text, policy: policy("coins", "monthly"))
+        #expect(try after.outcomes(evidence, for: "anna", at: day(2)) == [.granted])
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `a product that is not for sale is not granted to the owner of its family`(_ place: Place) throws {
+        try place.withLedger(policy("monthly")) { ledger throws in
+            #expect(
+                try ledger.outcomes(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(1)) == [
+                    .granted
+                ])
+            #expect(
+                try ledger.outcomes(Minted.evidence(period("2", of: "1", "gold", from: 5)), for: "anna", at: day(6))
+                    == [.notForSale])
+            #expect(try LedgerState(ledger).grants.keys.sorted() == ["1"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a product that is no longer for sale is not among the entitlements`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let before = try PurchaseLedger(location.text)
+        #expect(
+            try before.outcomes(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(1)) == [.granted])
+        #expect(try before.entitlements(of: "anna", at: day(1)).items.count == 1)
+        let after = try PurchaseLedger(location.text, policy: policy("coins"))
+        #expect(try after.entitlements(of: "anna", at: day(1)).items.isEmpty)
+        withExtendedLifetime(location) {}
+    }
+
+    // MARK: Evidence
+
+    @Test(arguments: Place.available)
+    func `a purchase that evidence has twice has one outcome`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            let purchase = ReceiptBuilder.Purchase.consumable("coins", transactionID: "1", quantity: 3)
+            let receipt = try Minted.evidence(
+                ReceiptBuilder(bundleID: Minted.bundleID, environment: .production, purchases: [purchase, purchase]))
+            #expect(receipt.purchases.count == 2)
+            #expect(try ledger.outcomes(receipt, for: "anna", at: day(200)) == [.granted])
+            #expect(try ledger.outcomes(receipt, for: "anna", at: day(200)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of one transaction, the 64 contents that were signed last are kept`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            func bring(_ price: Int64, signed: Double) throws {
+                let evidence = try coins("1", signed: signed) { $0.payload["price"] = .integer(price) }
+                _ = try ledger.redeem(evidence, for: "anna", at: day(200))
+            }
+            func dates() throws -> [Int64] {
+                let rows = try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run("SELECT signed_date FROM evidence ORDER BY signed_date")
+                }
+                return try rows.map { try $0.integer(0) }
+            }
+            for number in 1...65 { try bring(Int64(number), signed: Double(number)) }
+            let expected = (2...65).map { day(Double($0)).millisecondsSince1970 }
+            #expect(try dates() == expected)
+            try bring(1000, signed: 1.5)
+            #expect(try dates() == expected)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `one UUID in both environments is two notifications`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            for environment in [AppStoreEnvironment.sandbox, .production] {
+                var refund = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "coins", transactionID: "1", environment: environment,
+                    signedDate: day(2))
+                refund.productType = .consumable
+                refund.purchaseDate = day(0)
+                refund.revocationDate = day(1)
+                let notification = try JWSBuilder.notification(
+                    .refund, bundleID: Minted.bundleID, environment: environment,
+                    transaction: refund.signed(by: Minted.authority.get()), signedDate: day(2))
+                try ledger.record(Minted.notification(notification), at: day(2))
+            }
+            #expect(try LedgerState(ledger).grants.isEmpty)
+            #expect(try count("SELECT 1 FROM notifications", ledger) == 2)
+        }
+    }
+
+    // MARK: Owners
+
+    @Test(arguments: Place.available)
+    func `of two families that are one purchase, whoever claimed first is the owner`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            // The family with the smaller number is claimed later.
+            let first = period("1", of: "1", from: 0)
+            let told = try JWSBuilder.notification(
+                .subscribed, bundleID: Minted.bundleID,
+                transaction: first.signed(by: Minted.authority.get()),
+                signedDate: day(0))
+            try ledger.record(Minted.notification(told), at: day(0))
+            #expect(
+                try ledger.outcomes(Minted.evidence(period("2", of: "2", from: 0)), for: "ben", at: day(1)) == [
+                    .granted
+                ])
+            #expect(try ledger.outcomes(Minted.evidence(first), for: "anna", at: day(2)) == [.granted])
+            var joined = period("3", of: "2", from: 30)
+            joined.payload["previousOriginalTransactionId"] = "1"
+            let renewal = try Minted.evidence(joined)
+            #expect(try ledger.outcomes(renewal, for: "anna", at: day(31)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(renewal, for: "ben", at: day(31)) == [.alreadyYours])
+            // Both keep what they were granted; a transfer of the owner's purchases moves the owner's only.
+            #expect(try ledger.transfer(from: "ben", to: "carl", reason: "support", at: day(32)) == 1)
+            #expect(
+                try LedgerState(ledger).grants.mapValues(\.account) == ["1": "anna", "2": "carl", "3": "carl"])
+            #expect(try ledger.events().filter { $0.account == "anna" }.map(\.kind) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a transfer to the account itself is an error, and changes nothing`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.transfer(from: "anna", to: "anna", reason: "support", at: day(2))
+            }
+            #expect(error?.code == .invalidText)
+            #expect(try ledger.events().map(\.kind) == [.granted])
+            #expect(try count("SELECT 1 FROM transfers", ledger) == 0)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a transfer of what was refunded has no event`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(refund("1"), for: "anna", at: day(2)) == [.revoked])
+            #expect(try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(3)) == 1)
+            #expect(try ledger.events().map(\.kind) == [.granted, .revoked])
+            #expect(try ledger.events().allSatisfy { $0.account == "anna" })
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a deleted account is in no table, also if it was the receiver of a transfer`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(2))
+            let name = try ledger.forget("ben")
+            #expect(try count("SELECT 1 FROM transfers WHERE to_account = '\(name)'", ledger) == 1)
+            for (table, column) in [
+                ("families", "account"), ("grants", "account"), ("answers", "account"), ("outbox", "account"),
+                ("accounts", "account"), ("transfers", "from_account"), ("transfers", "to_account"),
+            ] {
+                #expect(try count("SELECT 1 FROM \(table) WHERE \(column) = 'ben'", ledger) == 0, "\(table) \(column)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `no signature gives back what an operator took back`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE grants SET quantity = 0, voided_at = 1")
+            }
+            #expect(try ledger.outcomes(coins("1", signed: 3), for: "anna", at: day(3)) == [.revoked])
+            #expect(try LedgerState(ledger).grants.isEmpty)
+            #expect(try ledger.events().map(\.kind) == [.granted])
+        }
+    }
+
+    /// Another transaction inserts an identifier between the search and the insertion.
+    @Test(arguments: Place.available)
+    func `two writers of one new identifier do not make two families`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            let purchases = try coins("1").purchases.map(\.purchase)
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.store.write { (connection) throws(LedgerError) in
+                    let raced = RacedConnection(connection)
+                    _ = try Families(of: purchases.compactMap(PurchaseKeys.init), raced, at: day(1))
+                }
+            }
+            #expect(error?.isConflict == true)
+            #expect(try count("SELECT 1 FROM identifiers", ledger) == 0)
+        }
+    }
+
+    private final class RacedConnection: SQLConnection {
+        private let connection: any SQLConnection
+        var dialect: SQLDialect { connection.dialect }
+
+        init(_ connection: any SQLConnection) { self.connection = connection }
+
+        func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow] {
+            if statement.hasPrefix("INSERT INTO identifiers") { _ = try connection.run(statement, parameters) }
+            return try connection.run(statement, parameters)
+        }
+    }
+
+    // MARK: Requests and events
+
+    @Test(arguments: Place.available)
+    func `an idempotency key belongs to a token and an environment`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
+            let evidence = try coins("1") { $0.appAccountToken = token }
+            #expect(try ledger.outcomes(evidence, for: "anna", token: token, key: "k", at: day(1)) == [.granted])
+            let sandbox = try coins("1") {
+                $0.appAccountToken = token
+                $0.environment = .sandbox
+            }
+            let requests: [(VerifiedEvidence, String?)] = [
+                (evidence, nil), (evidence, "00000000-1c5d-4b0e-8a57-3d0b8d1b6f00"), (sandbox, token),
+            ]
+            for (evidence, token) in requests {
+                let error = #expect(throws: LedgerError.self) {
+                    try ledger.outcomes(evidence, for: "anna", token: token, key: "k", at: day(1))
+                }
+                #expect(error?.code == .idempotencyKeyReused)
+            }
+            #expect(try ledger.outcomes(evidence, for: "anna", token: token, key: "k", at: day(1)) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available, [1, 80])
+    func `a failure that is recorded late does not reopen a delivered event`(_ place: Place, maximum: Int64) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            let taken = try ledger.takeEvents(limit: 8, lease: .seconds(1), at: day(1))
+            #expect(taken.count == 1)
+            try ledger.record(taken.map { ($0, nil) }, maximumAttempts: 80, at: day(1))
+            // The server that had the event before was slow, and saw a timeout.
+            try ledger.record(taken.map { ($0, "timeout") }, maximumAttempts: maximum, at: day(1))
+            let counts = try ledger.outboxCounts()
+            #expect(counts.pending == 0 && counts.dead == 0)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(1), at: day(9)).isEmpty)
+        }
+    }
+}
