@@ -23,6 +23,15 @@ static inline void receipt_set_errno(int value) { errno = value; }
 // The bytes written to a memory BIO, which keeps them.
 static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
 
+// Adds an object identifier, by its contents octets, to the initial policy set.
+static inline int receipt_add_policy(X509_VERIFY_PARAM *parameters, const unsigned char *content, int count) {
+    ASN1_OBJECT *policy = ASN1_OBJECT_create(NID_undef, (unsigned char *)content, count, NULL, NULL);
+    if (policy == NULL) return 0;
+    if (X509_VERIFY_PARAM_add0_policy(parameters, policy) == 1) return 1;
+    ASN1_OBJECT_free(policy);
+    return 0;
+}
+
 // Stacks that do not own their elements.
 
 static inline STACK_OF(X509) *receipt_certificates_new(void) { return sk_X509_new_null(); }

@@ -134,6 +134,7 @@ extension CMSChainValidator {
                 secondsSince1970: date.secondsSince1970,
                 revocationLists: checksRevocation ? revocationLists : [],
                 revocationScope: policy.revocation == .chain ? .chain : .leaf,
+                certificatePolicies: policy.certificatePolicies.map { $0.content },
                 maximumIntermediates: policy.limits.maximumIntermediateCount)
         }
         switch result {

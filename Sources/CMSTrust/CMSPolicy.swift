@@ -17,6 +17,11 @@ public struct CMSPolicy: Sendable {
     public var purposes: Set<ASN1ObjectIdentifier> = []
     /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
     public var allowsUnstatedPurposes = false
+    /// The certificate policies (RFC 5280, 4.2.1.4) of which every chain must be valid for at least one. The code for a chain that is not is `untrusted-chain`.
+    ///
+    /// If it is empty, which is the default, any policy is accepted, and none is required unless a certificate of the chain requires one. Policy constraints, mappings and
+    /// inhibitions of the certificates always count (RFC 5280, 6.1).
+    public var certificatePolicies: Set<ASN1ObjectIdentifier> = []
     /// The certificates that ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
     /// The full revocation lists (DER), which are checked at the validation date. A delta list is refused when you make the verifier.

@@ -29,6 +29,8 @@ package enum ChainFault: Hashable, Sendable {
     case chainTooLong
     /// A violation of libcrypto's own rules on algorithms and key sizes.
     case weakAlgorithm
+    /// No policy for which the path is valid, although one is required, or a policy extension that contradicts itself (RFC 5280, 6.1.3 to 6.1.5).
+    case policyNotAllowed
     case revoked
     case noRevocationList
     /// A revocation list that is expired, not yet valid, badly signed, not understood, or about other certificates.
@@ -53,6 +55,7 @@ package enum ChainFault: Hashable, Sendable {
             case X509_V_ERR_EE_KEY_TOO_SMALL, X509_V_ERR_CA_KEY_TOO_SMALL, X509_V_ERR_CA_MD_TOO_WEAK,
                 X509_V_ERR_UNSUPPORTED_SIGNATURE_ALGORITHM:
                 .weakAlgorithm
+            case X509_V_ERR_NO_EXPLICIT_POLICY, X509_V_ERR_INVALID_POLICY_EXTENSION: .policyNotAllowed
             case X509_V_ERR_CERT_REVOKED: .revoked
             case X509_V_ERR_UNABLE_TO_GET_CRL, X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER: .noRevocationList
             case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_CRL_SIGNATURE_FAILURE,

@@ -7,6 +7,9 @@ package final class ChainValidator: Sendable {
     /// The certificates of a path that a revocation list must cover.
     package enum RevocationScope: Sendable { case leaf, chain }
 
+    /// RFC 5280, 4.2.1.4: 2.5.29.32.0.
+    private static let anyPolicy: [UInt8] = [0x55, 0x1D, 0x20, 0x00]
+
     private let anchor: CertificateHandle
     private let isStrict: Bool
     private let store: Owned<StoreObject>
@@ -35,21 +38,25 @@ package final class ChainValidator: Sendable {
     /// - Parameters:
     ///   - secondsSince1970: the date. For libcrypto, a certificate has already expired at `notAfter`.
     ///   - revocationLists: the lists; if there are none, revocation is not checked.
+    ///   - certificatePolicies: the object identifiers (contents octets) of which the path must be valid for one. If there are none, any policy or no policy
+    ///     is enough where the certificates demand none. `nil` ignores policies and their constraints.
     ///   - maximumIntermediates: the maximum number of certificates between leaf and anchor; at most 100.
     package func validate(
         leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
-        maximumIntermediates: Int
+        certificatePolicies: [[UInt8]]? = nil, maximumIntermediates: Int
     ) throws(LibcryptoError) -> ChainResult {
         try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
             try validateUnwatched(
-                leaf, untrusted, secondsSince1970, revocationLists, revocationScope, maximumIntermediates)
+                leaf, untrusted, secondsSince1970, revocationLists, revocationScope, certificatePolicies,
+                maximumIntermediates)
         }
     }
 
     private func validateUnwatched(
         _ leaf: CertificateHandle, _ untrusted: [CertificateHandle], _ secondsSince1970: Int64,
-        _ revocationLists: [RevocationList], _ revocationScope: RevocationScope, _ maximumIntermediates: Int
+        _ revocationLists: [RevocationList], _ revocationScope: RevocationScope,
+        _ certificatePolicies: [[UInt8]]?, _ maximumIntermediates: Int
     ) throws(LibcryptoError) -> ChainResult {
         let certificates = try unsafe Owned<CertificateStack>(receipt_certificates_new())
         for certificate in untrusted {
@@ -77,6 +84,18 @@ package final class ChainValidator: Sendable {
             flags |= X509_V_FLAG_CRL_CHECK
             if revocationScope == .chain { flags |= X509_V_FLAG_CRL_CHECK_ALL }
             unsafe X509_STORE_CTX_set0_crls(context.pointer, lists.pointer)
+        }
+        if let certificatePolicies {
+            flags |= X509_V_FLAG_POLICY_CHECK
+            // RFC 5280, 6.1.1: without initial-explicit-policy, a path without policies would be valid for all of them.
+            if !certificatePolicies.isEmpty { flags |= X509_V_FLAG_EXPLICIT_POLICY }
+            for policy in certificatePolicies.isEmpty ? [Self.anyPolicy] : certificatePolicies {
+                guard
+                    unsafe policy.withUnsafeBufferPointer({
+                        unsafe receipt_add_policy(parameters, $0.baseAddress, Int32($0.count))
+                    }) == 1
+                else { throw LibcryptoError(.allocationFailed) }
+            }
         }
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
         // No other level fits: 1 refuses SHA-1 chains that Apple signed. 0 accepts MD5, so callers have their own list of algorithms.

@@ -69,6 +69,13 @@ extension EmbeddedCertificate {
             Instant(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
         }
     }
+
+    /// - Throws: `invalid-key-usage` for a certificate authority, which issues certificates and signs nothing else.
+    package func checkIsNoAuthority() throws(SignatureTrustError) {
+        try withView { (certificate) throws(SignatureTrustError) in
+            guard try !certificate.isAuthority() else { throw certificate.error(.invalidKeyUsage) }
+        }
+    }
 }
 
 extension PinnedChainVerifier {

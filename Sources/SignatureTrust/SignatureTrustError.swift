@@ -261,7 +261,7 @@ extension SignatureTrustError.Kind {
             switch fault {
             case .expired: .certificateExpired
             case .notYetValid: .certificateNotYetValid
-            case .noIssuer: .untrustedChain
+            case .noIssuer, .policyNotAllowed: .untrustedChain
             case .badSignature: .invalidCertificateSignature
             case .invalidCA, .pathLengthExceeded: .invalidIssuer
             case .unknownCriticalExtension: .unknownCriticalExtension

@@ -323,6 +323,12 @@ extension TransactionVector {
         refused(
             "leaf-that-may-not-sign", .chain, "invalid-key-usage", "Its key is for encryption.",
             .leaf { $0.replaceExtension(.keyUsage(.keyEncipherment)) }),
+        refused(
+            "leaf-that-is-an-authority", .chain, "invalid-key-usage", "An authority issues certificates.",
+            .leaf { $0.replaceExtension(.basicConstraints(isAuthority: true)) }),
+        refused(
+            "version-2-by-an-authority", .chain, "invalid-key-usage", "An authority issues certificates.",
+            base: [version2], .leaf { $0.replaceExtension(.basicConstraints(isAuthority: true)) }),
     ]
 
     private static let dates: [TransactionVector] = [

@@ -89,6 +89,7 @@ struct TransactionReceiptTrust: Sendable {
             let moment = date(try blob.certificate.notBefore())
             let intermediates = issuers.lazy.filter { $0.versions.contains(version) }.map(\.der)
             let chain = try verifier.chain(from: blob.certificate, key: key, over: Array(intermediates), at: moment)
+            try blob.certificate.checkIsNoAuthority()
             return Verification(authority, chain, version.rules.digest, moment)
         } catch {
             throw .chain(error, of: .transactionReceipt)

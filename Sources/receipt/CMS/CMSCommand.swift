@@ -34,6 +34,11 @@ struct CMSCommand: Command {
                 name: "--purpose", value: "email|code|time|OID",
                 help: "Require this purpose in the signer's certificate; may be repeated.", isRepeatable: true),
             .init(
+                name: "--policy", value: "OID",
+                help:
+                    "Require this certificate policy in the chain, or another that is given; may be repeated. Without it, any is accepted.",
+                isRepeatable: true),
+            .init(
                 name: "--crl", value: "FILE",
                 help:
                     "Check the signer's certificate with the revocation lists in FILE (PEM or DER); may be repeated.",
@@ -59,6 +64,7 @@ struct CMSCommand: Command {
     private let intermediates: [String]
     private let date: CMSVerifier.ValidationDate
     private let purposes: Set<ASN1ObjectIdentifier>
+    private let certificatePolicies: Set<ASN1ObjectIdentifier>
     private let lists: [String]
     private let revocation: CMSPolicy.RevocationChecking
     private let allowsSHA1: Bool
@@ -90,6 +96,16 @@ struct CMSCommand: Command {
             purposes.insert(purpose)
         }
         self.purposes = purposes
+        var certificatePolicies: Set<ASN1ObjectIdentifier> = []
+        for text in arguments.all("--policy") {
+            guard let policy = ASN1ObjectIdentifier(text) else {
+                throw .invalidValue(
+                    option: "--policy", value: text, expected: "an OBJECT IDENTIFIER such as 2.16.840.1.101.3.2.1.48.1",
+                    suggestion: nil)
+            }
+            certificatePolicies.insert(policy)
+        }
+        self.certificatePolicies = certificatePolicies
         lists = arguments.all("--crl")
         switch arguments["--revocation"] {
         case "chain": revocation = .chain
@@ -144,6 +160,7 @@ struct CMSCommand: Command {
         for name in lists { policy.revocationLists += try CMSFile(name: name).revocationLists() }
         policy.revocation = revocation
         policy.purposes = purposes
+        policy.certificatePolicies = certificatePolicies
         policy.algorithms.allowsSHA1 = allowsSHA1
         do throws(SignatureTrustError) {
             return try CMSVerifier(policy: policy)
