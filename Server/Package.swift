@@ -71,7 +71,11 @@ let package = Package(
             name: "TrialSupport", dependencies: [library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
             path: "Tests/TrialSupport", swiftSettings: toolSettings),
         .executableTarget(
-            name: "server-trial", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceipt")],
+            name: "server-trial",
+            dependencies: [
+                "TrialSupport", "LedgerTestSupport", "CSQLite", "receipt-server", library("AppStoreReceipt"),
+                library("AppStoreReceiptTesting"),
+            ],
             path: "Tests/Trial",
             swiftSettings: toolSettings),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),

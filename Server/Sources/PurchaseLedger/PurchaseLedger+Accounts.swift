@@ -140,7 +140,8 @@ extension PurchaseLedger {
             }
             // If the account returns, what it is told is newer than what it was told before.
             try connection.raiseSequenceFloor(to: connection.sequence(of: account) + 1)
-            for table in ["answers", "outbox", "accounts"] {
+            // Whoever takes or records events of the account locks it before them, too.
+            for table in ["answers", "accounts", "outbox"] {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }

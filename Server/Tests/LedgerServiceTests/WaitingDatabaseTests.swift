@@ -8,17 +8,37 @@ import TrialSupport
 @Suite(.serialized) struct WaitingDatabaseTests {
     private static let minted = Result { try MintedEvidence() }
 
-    /// A file of SQLite that another process writes for as long as this exists.
-    private final class LockedFile {
+    /// A ledger that another program keeps locked for as long as this exists.
+    private final class Lock {
         private var handle: OpaquePointer?
+        private var program: ChildProcess?
 
-        init(_ path: String) throws {
-            guard sqlite3_open(path, &handle) == SQLITE_OK, sqlite3_busy_timeout(handle, 5000) == SQLITE_OK,
-                sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
-            else { throw ChildProcess.Failure(description: "the file cannot be locked") }
+        init(_ location: String) throws {
+            if location.contains("://") {
+                let program = try ChildProcess([(PostgreSQLServer.binaries ?? "") + "/psql", "-XAtq", location])
+                program.write("BEGIN; LOCK TABLE families IN ACCESS EXCLUSIVE MODE;\nSELECT 'locked';\n")
+                guard program.readLine() == "locked" else { throw Self.failure }
+                self.program = program
+            } else {
+                guard sqlite3_open(location, &handle) == SQLITE_OK, sqlite3_busy_timeout(handle, 5000) == SQLITE_OK,
+                    sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil) == SQLITE_OK
+                else { throw Self.failure }
+            }
         }
 
-        deinit { sqlite3_close(handle) }
+        private static let failure = ChildProcess.Failure(description: "the ledger cannot be locked")
+
+        deinit {
+            program?.closeInput()
+            program?.wait()
+            sqlite3_close(handle)
+        }
+    }
+
+    /// New ledgers in all databases that there are.
+    private static func locations(_ evidence: MintedEvidence) throws -> [String] {
+        let file = evidence.path("ledger-\(UUID().uuidString).db")
+        return PostgreSQLServer.binaries == nil ? [file] : [file, try PostgreSQLServer.shared.get().makeDatabase()]
     }
 
     /// Sends so many redemptions, each on a connection of its own, and waits for no answer.
@@ -36,12 +56,15 @@ import TrialSupport
 
     @Test func `a database that waits stops neither what needs none nor the end, and what waits gets 503`() throws {
         let evidence = try Self.minted.get()
-        let file = evidence.path("ledger-\(UUID().uuidString).db")
-        let server = try LedgerProcess(evidence, file, options: ["--queue-time", "2", "--stop-time", "3"])
+        for location in try Self.locations(evidence) { try expectOthersServed(evidence, location) }
+    }
+
+    private func expectOthersServed(_ evidence: MintedEvidence, _ location: String) throws {
+        let server = try LedgerProcess(evidence, location, options: ["--queue-time", "2", "--stop-time", "3"])
         // So large that no thread that reads requests answers it.
         let body = try evidence.receipt(purchaseCount: 200)
         #expect(body.count > 64 << 10)
-        let lock = try LockedFile(file)
+        let lock = try Lock(location)
         let clients = try startRedemptions(60, evidence, server.port)
         let start = ContinuousClock.now
         #expect(try request("POST", "/v1/verify", body, port: server.port).status == 200)
@@ -65,7 +88,7 @@ import TrialSupport
         let evidence = try Self.minted.get()
         let file = evidence.path("ledger-\(UUID().uuidString).db")
         let server = try LedgerProcess(evidence, file, options: ["--queue", "9"])
-        let lock = try LockedFile(file)
+        let lock = try Lock(file)
         let waiting = try startRedemptions(8, evidence, server.port)
         usleep(200_000)
         for _ in 0..<20 {

@@ -14,8 +14,12 @@ package final class WebhookReceiver: Sendable {
 
     package var received: [Received] { requests.withLock { $0 } }
 
-    /// - Parameter status: the status of the answer, by the id of the event.
-    package init(_ status: @escaping @Sendable (String) -> Int) throws {
+    /// - Parameters:
+    ///   - prepare: Is called with each request before it is answered.
+    ///   - status: The status of the answer, by the id of the event.
+    package init(
+        prepare: @escaping @Sendable (Received) -> Void = { _ in }, _ status: @escaping @Sendable (String) -> Int
+    ) throws {
         let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -33,7 +37,12 @@ package final class WebhookReceiver: Sendable {
         Thread { [weak self] in
             while case let connection = accept(listener, nil, nil), connection >= 0 {
                 let receiver = self
-                Thread { receiver?.serve(connection, status) }.start()
+                Thread {
+                    receiver?.serve(connection) { received in
+                        prepare(received)
+                        return status(received.id)
+                    }
+                }.start()
             }
         }.start()
     }
@@ -43,7 +52,7 @@ package final class WebhookReceiver: Sendable {
         close(socket)
     }
 
-    private func serve(_ connection: Int32, _ status: (String) -> Int) {
+    private func serve(_ connection: Int32, _ status: (Received) -> Int) {
         defer { close(connection) }
         var buffer: [UInt8] = []
         while let head = readHead(connection, &buffer) {
@@ -55,9 +64,10 @@ package final class WebhookReceiver: Sendable {
             while buffer.count < count, receive(connection, &buffer) {}
             let body = String(decoding: buffer.prefix(count), as: UTF8.self)
             buffer.removeFirst(min(count, buffer.count))
-            let id = header("ledger-event-id")
-            requests.withLock { $0.append(Received(id: id, signature: header("ledger-signature"), body: body)) }
-            let answer = "HTTP/1.1 \(status(id)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
+            let received = Received(
+                id: header("ledger-event-id"), signature: header("ledger-signature"), body: body)
+            requests.withLock { $0.append(received) }
+            let answer = "HTTP/1.1 \(status(received)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
             _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
         }
     }

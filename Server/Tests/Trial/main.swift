@@ -5,6 +5,7 @@ import TrialSupport
 // What README.md promises, measured: each row with what it must be.
 //
 //   server-trial [--long]
+//   server-trial --ledger     only what a ledger's requests wait for
 
 let isLong = CommandLine.arguments.contains("--long")
 let evidence = try MintedEvidence()
@@ -64,6 +65,16 @@ func load(_ server: ServerProcess, _ requests: [[UInt8]], connections: Int = 64,
     load.connectionCount = connections
     load.seconds = seconds
     return load.run()
+}
+
+// MARK: A ledger whose database, receiver or strangers take long
+
+if isLong || CommandLine.arguments.contains("--ledger") {
+    try WaitingTrial(evidence).run()
+    if !isLong {
+        evidence.remove()
+        exit(failures == 0 ? 0 : 1)
+    }
 }
 
 // MARK: Throughput
