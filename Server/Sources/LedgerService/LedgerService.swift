@@ -9,6 +9,8 @@ package struct LedgerService: Sendable {
     private let ledger: PurchaseLedger
     private let tokens: AccessTokens
     private let delivery: EventDelivery
+    /// The scheme and the host of the webhook; `nil` without one.
+    package let webhookOrigin: String?
     private let hasWebhook: Bool
     private let reading = OutboxReading()
     private let log: ServiceLog
@@ -57,6 +59,7 @@ package struct LedgerService: Sendable {
         guard let tokenFile = values["--token-file"] else { throw ConfigurationError("--ledger needs --token-file") }
         tokens = try AccessTokens(file: tokenFile)
         let webhook = try Self.webhook(values)
+        webhookOrigin = webhook?.origin
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
         if !products.isEmpty { policy.productIDs = products }

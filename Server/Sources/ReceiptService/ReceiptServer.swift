@@ -75,7 +75,11 @@ package enum ReceiptServer {
                 service.reload = { ledger.reload() }
                 service.start = { () throws(ConfigurationError) in try ledger.start() }
             }
-            service.configuration = configuration.summary + [("ledger", .text(LedgerService.kind(values)))]
+            service.configuration =
+                configuration.summary + [
+                    ("ledger", .text(LedgerService.kind(values))),
+                    ("webhook", .text(ledger?.webhookOrigin ?? "none")),
+                ]
             warn(configuration, log)
             try service.run()
             return 0

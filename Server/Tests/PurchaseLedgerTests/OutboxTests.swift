@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook is HTTPS, or this machine`() {
+    @Test func `a webhook is HTTPS, or this machine`() throws {
         for url in [
             "http://example.com/", "ftp://localhost/", "file:///etc/passwd", "example.com", "", "https://",
             "http://localhost.example.com/", "http://127.0.0.1@example.com/", "http://127.0.0.2/",
@@ -192,5 +192,8 @@ import Testing
             #expect(throws: Never.self, "\(url)") { try Webhook(url: url, secret: Self.secret) }
         }
         #expect(throws: LedgerError.self) { try Webhook(url: "https://example.com", secret: [1, 2, 3]) }
+        // What the log may name.
+        let webhook = try Webhook(url: "https://name:password@example.com:8443/token?key=1", secret: Self.secret)
+        #expect(webhook.origin == "https://example.com")
     }
 }

@@ -5,6 +5,8 @@ import ServerText
 public struct Webhook: Sendable {
     /// The URL.
     public let url: String
+    /// The scheme and the host of the URL, such as `https://example.com`. The rest of a URL can have a password or a token.
+    public let origin: String
     let secret: [UInt8]
     let isLoopback: Bool
 
@@ -25,6 +27,7 @@ public struct Webhook: Sendable {
             throw LedgerError(.invalidLocation, "the webhook must be an https: URL, or an http: URL of this machine")
         }
         self.url = url
+        origin = "\(scheme)://\(host)"
         self.secret = secret
     }
 
