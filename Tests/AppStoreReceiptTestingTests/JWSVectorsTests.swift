@@ -30,13 +30,13 @@ struct JWSVectorsTests {
         #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "warm")
     }
 
-    @Test func `every kind of JWS is among those accepted, and three in four are refused`() throws {
+    @Test func `every kind of JWS is among those accepted, and two in three are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
         for kind in JWSPart.Kind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
-        #expect(expectations.count >= accepted.count * 4)
+        #expect(expectations.count >= accepted.count * 3)
         print("\(expectations.count) vectors of JWS, \(accepted.count) of them accepted")
     }
 

@@ -404,7 +404,8 @@ struct TransactionReceiptTests {
 
     @Test func `the JSON of a transaction receipt makes the same receipt again`() throws {
         let builder = Self.builder {
-            $0.expiresDate = day(400); $0.isTrialPeriod = true; $0.additionalValues = [.init("a", "b")]
+            $0.expiresDate = day(400); $0.webOrderLineItemID = "70001"; $0.isTrialPeriod = true
+            $0.additionalValues = [.init("a", "b")]
         }
         let receipt = try Self.verifier().verifyTransactionReceipt(builder.signed(by: Minted.authority))
         let again = try TransactionReceiptBuilder(json: Array(receipt.json.utf8))
