@@ -31,6 +31,9 @@ let package = Package(
     products: [
         .executable(name: "receipt-server", targets: ["receipt-server"]),
         .library(name: "PurchaseLedger", targets: ["PurchaseLedger"]),
+        .library(name: "AppStoreServerAPI", targets: ["AppStoreServerAPI"]),
+        .library(name: "AppStoreServerTesting", targets: ["AppStoreServerTesting"]),
+        .executable(name: "fake-app-store", targets: ["fake-app-store"]),
     ],
     dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
     targets: [
@@ -64,6 +67,21 @@ let package = Package(
                 "CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", "ServerThreads",
                 library("AppStoreReceipt"),
             ]),
+        // Asks Apple's App Store Server API. Nothing else of this package depends on it.
+        target(
+            "AppStoreServerAPI",
+            ["CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt"), library("SpanASN1")]),
+        // An App Store to ask in tests.
+        target(
+            "AppStoreServerTesting",
+            [
+                "AppStoreServerAPI", "CLedgerCrypto", "ServerText", library("AppStoreReceipt"),
+                library("AppStoreReceiptTesting"), library("SpanASN1"),
+            ]),
+        .executableTarget(
+            name: "fake-app-store",
+            dependencies: ["AppStoreServerTesting", library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
+            swiftSettings: settings),
         .executableTarget(
             name: "receipt-server", dependencies: ["HTTPService", "ReceiptService"], swiftSettings: settings),
         // A client that sends what no client should, a load, and evidence to send.
@@ -84,6 +102,12 @@ let package = Package(
             name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
             swiftSettings: toolSettings),
         tests(of: "PurchaseLedger", ["LedgerTestSupport", "ServerText", library("AppStoreReceiptTesting")]),
+        .testTarget(
+            name: "AppStoreServerTests",
+            dependencies: [
+                "AppStoreServerAPI", "AppStoreServerTesting", "ServerText", "LedgerTestSupport", "fake-app-store",
+                library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
+            ], exclude: ["compare-with-apple.py", "compare-with-apple"], swiftSettings: toolSettings),
         tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
         .testTarget(
             name: "LedgerServiceTests",

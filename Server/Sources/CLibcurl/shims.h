@@ -1,5 +1,7 @@
 #pragma once
 #include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
 
 // `curl_easy_setopt` and `curl_easy_getinfo` are variadic, which Swift does not import.
 
@@ -32,6 +34,54 @@ static size_t ledger_curl_ignore(char *bytes, size_t size, size_t count, void *t
 static inline CURLcode ledger_curl_ignore_answer(CURL *handle, size_t *received) {
     CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, ledger_curl_ignore);
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_WRITEDATA, received);
+}
+
+/// An answer that is collected up to a limit.
+struct ledger_curl_answer {
+    unsigned char *bytes;
+    size_t count;
+    size_t capacity;
+    /// The maximum size of the body, and of the headers.
+    size_t limit;
+    size_t header_limit;
+    size_t header_count;
+    int is_too_large;
+};
+
+static size_t ledger_curl_collect(char *bytes, size_t size, size_t count, void *context) {
+    struct ledger_curl_answer *answer = context;
+    size_t added = size * count;
+    if (added > answer->limit - answer->count) {
+        answer->is_too_large = 1;
+        return CURL_WRITEFUNC_ERROR;
+    }
+    if (answer->count + added > answer->capacity) {
+        size_t capacity = 2 * (answer->count + added);
+        unsigned char *larger = realloc(answer->bytes, capacity);
+        if (!larger) return CURL_WRITEFUNC_ERROR;
+        answer->bytes = larger;
+        answer->capacity = capacity;
+    }
+    memcpy(answer->bytes + answer->count, bytes, added);
+    answer->count += added;
+    return added;
+}
+
+static size_t ledger_curl_count_header(char *bytes, size_t size, size_t count, void *context) {
+    (void)bytes;
+    struct ledger_curl_answer *answer = context;
+    answer->header_count += size * count;
+    if (answer->header_count <= answer->header_limit) return size * count;
+    answer->is_too_large = 1;
+    return CURL_WRITEFUNC_ERROR;
+}
+
+/// Collects the answer's body. Free its bytes.
+static inline CURLcode ledger_curl_collect_answer(CURL *handle, struct ledger_curl_answer *answer) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, ledger_curl_collect);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, answer);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, ledger_curl_count_header);
+    return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, answer);
 }
 
 static inline long ledger_curl_status(CURL *handle) {

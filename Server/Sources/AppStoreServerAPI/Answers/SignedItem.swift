@@ -1,0 +1,89 @@
+public import AppStoreReceipt
+
+/// What Apple signed in an answer: verified by the caller's verifier, or the reason it was refused.
+///
+/// One item that is refused does not spoil the others. A refused item is worth an alarm, and nothing else.
+public enum SignedItem<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// It is genuine, and the verifier's policy accepts it.
+    case verified(Value)
+    /// It proves nothing.
+    case refused(SignedItemRefusal)
+
+    /// The verified value; `nil` if it was refused.
+    public var value: Value? {
+        if case .verified(let value) = self { value } else { nil }
+    }
+
+    /// The reason it was refused; `nil` if it was not.
+    public var refusal: SignedItemRefusal? {
+        if case .refused(let refusal) = self { refusal } else { nil }
+    }
+}
+
+/// The reason something in an answer was refused.
+public enum SignedItemRefusal: Hashable, Sendable {
+    /// By the verifier.
+    case verification(VerificationError)
+    /// It is of another app than the one asked about, which the verifier accepts, too.
+    case otherApp
+    /// It is of another environment than the one asked, which the verifier accepts, too.
+    case otherEnvironment
+
+    /// The verifier's code, or `other-app` or `other-environment`.
+    public var code: String {
+        switch self {
+        case .verification(let error): error.code
+        case .otherApp: "other-app"
+        case .otherEnvironment: "other-environment"
+        }
+    }
+}
+
+/// Verifies what is signed in the answers about one app in one environment.
+struct SignedItemVerifier: Sendable {
+    let verifier: AppStoreVerifier
+    let bundleID: String
+    let environment: AppStoreEnvironment
+
+    func transaction(_ jws: String) -> SignedItem<Verified<TransactionInfo>> {
+        do throws(VerificationError) {
+            let transaction = try verifier.verifyTransaction(jws)
+            return checked(transaction, [transaction.bundleID], transaction.environment)
+        } catch {
+            return .refused(.verification(error))
+        }
+    }
+
+    /// Renewal information has no bundle id.
+    func renewalInfo(_ jws: String) -> SignedItem<Verified<RenewalInfo>> {
+        do throws(VerificationError) {
+            let info = try verifier.verifyRenewalInfo(jws)
+            return checked(info, [], info.environment)
+        } catch {
+            return .refused(.verification(error))
+        }
+    }
+
+    func notification(_ jws: String) -> SignedItem<VerifiedNotification> {
+        do throws(VerificationError) {
+            let notification = try verifier.verifyNotification(jws)
+            let bundleIDs = [
+                notification.data?.bundleID, notification.appData?.bundleID, notification.summary?.bundleID,
+                notification.externalPurchaseToken?.bundleID,
+            ]
+            return checked(notification, bundleIDs, notification.environment)
+        } catch {
+            return .refused(.verification(error))
+        }
+    }
+
+    private func checked<Value>(
+        _ value: Value, _ bundleIDs: [String?], _ environment: AppStoreEnvironment?
+    ) -> SignedItem<Value> {
+        if let environment, environment != self.environment { return .refused(.otherEnvironment) }
+        for id in bundleIDs {
+            if let id, !Array(id.utf8).elementsEqual(bundleID.utf8) { return .refused(.otherApp) }
+        }
+        return .verified(value)
+    }
+}

@@ -1,0 +1,121 @@
+public import AppStoreReceipt
+import ServerText
+
+extension AppStoreServerClient {
+    /// Asks for one transaction (Get Transaction Info).
+    ///
+    /// - Parameter id: A transaction id or an original transaction id.
+    /// - Throws: ``AppStoreServerErrorCode/transactionIDNotFound`` is no proof of a forgery: Apple's page says that known ids can vanish, and that new ones may be late.
+    public func transactionInfo(of id: String) throws(AppStoreServerError) -> TransactionInfoAnswer {
+        try Self.checkID(id)
+        return try ask(Question(path: ["inApps", "v1", "transactions", id])) { (body) throws(JSONError) in
+            try TransactionInfoAnswer(body, askedID: id, verifier)
+        }
+    }
+
+    /// Asks for all subscriptions of a customer (Get All Subscription Statuses).
+    ///
+    /// - Parameters:
+    ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
+    ///   - statuses: The statuses to ask for; none for all.
+    public func subscriptionStatuses(
+        of id: String, statuses: [SubscriptionStatus] = []
+    ) throws(AppStoreServerError) -> SubscriptionStatusesAnswer {
+        try Self.checkID(id)
+        let query = statuses.map { (name: "status", value: "\($0.rawValue)") }
+        return try ask(Question(path: ["inApps", "v1", "subscriptions", id], query: query)) {
+            (body) throws(JSONError) in try SubscriptionStatusesAnswer(body, verifier)
+        }
+    }
+
+    /// Asks for a page of all transactions of a customer (Get Transaction History, version 2).
+    ///
+    /// - Parameters:
+    ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
+    ///   - query: Which transactions. It must be the same for all pages.
+    ///   - revision: The revision of the page before; `nil` for the first page.
+    public func transactionHistory(
+        of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
+    ) throws(AppStoreServerError) -> TransactionPage {
+        try Self.checkID(id)
+        let members = query.members + (revision.map { [(name: "revision", value: $0)] } ?? [])
+        return try ask(Question(path: ["inApps", "v2", "history", id], query: members)) { (body) throws(JSONError) in
+            try TransactionPage(body, verifier)
+        }
+    }
+
+    /// Asks for a page of the refunded transactions of a customer (Get Refund History, version 2), by the date of the refund.
+    ///
+    /// - Parameters:
+    ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
+    ///   - revision: The revision of the page before, or of the last one that was read earlier: then only what is new; `nil` for the first page.
+    public func refundHistory(of id: String, revision: String? = nil) throws(AppStoreServerError) -> TransactionPage {
+        try Self.checkID(id)
+        let query = revision.map { [(name: "revision", value: $0)] } ?? []
+        return try ask(Question(path: ["inApps", "v2", "refund", "lookup", id], query: query)) {
+            (body) throws(JSONError) in try TransactionPage(body, verifier)
+        }
+    }
+
+    /// Asks for the transactions of an order (Look Up Order ID). Apple's page names no address for the sandbox.
+    ///
+    /// - Parameter id: The order id from the customer's invoice, such as `MX1234567A`.
+    public func order(_ id: String) throws(AppStoreServerError) -> OrderLookupAnswer {
+        try Self.checkID(id)
+        return try ask(Question(path: ["inApps", "v1", "lookup", id])) { (body) throws(JSONError) in
+            try OrderLookupAnswer(body, verifier)
+        }
+    }
+}
+
+/// Which transactions of a customer to ask for.
+public struct TransactionHistoryQuery: Hashable, Sendable {
+    /// The earliest purchase date, inclusive.
+    public var startDate: Instant?
+    /// The end of the purchase dates, exclusive.
+    public var endDate: Instant?
+    /// The products; none for all.
+    public var productIDs: [String] = []
+    /// The types of products; none for all.
+    public var productTypes: [ProductKind] = []
+    /// The subscription groups; none for all.
+    public var subscriptionGroupIDs: [String] = []
+    /// Who bought; `nil` for the customer and the family.
+    public var ownershipType: OwnershipType?
+    /// Whether to ask for revoked transactions only, or for the others only; `nil` for both.
+    public var isRevoked: Bool?
+    /// The order, by the date of the last change; `nil` for Apple's default.
+    public var sort: Sort?
+
+    /// The types of products as the API names them.
+    public enum ProductKind: String, Hashable, Sendable, CaseIterable {
+        case autoRenewable = "AUTO_RENEWABLE"
+        case nonRenewable = "NON_RENEWABLE"
+        case consumable = "CONSUMABLE"
+        case nonConsumable = "NON_CONSUMABLE"
+    }
+
+    /// The orders.
+    public enum Sort: String, Hashable, Sendable, CaseIterable {
+        /// The oldest change first.
+        case ascending = "ASCENDING"
+        /// The newest change first.
+        case descending = "DESCENDING"
+    }
+
+    /// Creates a query for all transactions.
+    public init() {}
+
+    var members: [(name: String, value: String)] {
+        var members: [(name: String, value: String)] = []
+        if let startDate { members.append(("startDate", "\(startDate.millisecondsSince1970)")) }
+        if let endDate { members.append(("endDate", "\(endDate.millisecondsSince1970)")) }
+        members += productIDs.map { ("productId", $0) }
+        members += productTypes.map { ("productType", $0.rawValue) }
+        if let sort { members.append(("sort", sort.rawValue)) }
+        members += subscriptionGroupIDs.map { ("subscriptionGroupIdentifier", $0) }
+        if let ownershipType { members.append(("inAppOwnershipType", ownershipType.rawValue)) }
+        if let isRevoked { members.append(("revoked", isRevoked ? "true" : "false")) }
+        return members
+    }
+}

@@ -1,0 +1,180 @@
+public import AppStoreReceipt
+import ServerText
+
+/// A client of the App Store Server API for one app in one environment.
+///
+/// ```swift
+/// let key = try AppStoreServerKey(p8: bytesOfTheFile)
+/// let credentials = try AppStoreServerCredentials(
+///     keyID: "2X9R4HXF34", issuerID: "57246542-96fe-1a63-e053-0824d011072a", bundleID: "com.example.app", key: key)
+/// let client = try AppStoreServerClient(credentials, environment: .production, verifier: verifier)
+/// let answer = try client.transactionInfo(of: "2000000123456789")
+/// ```
+///
+/// What Apple signed is verified by the verifier, with its policy. What is not signed is in types whose names begin with `Unsigned`; it grants nothing.
+///
+/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe, and a call occupies its thread until the answer is there, usually
+/// for 0.1 seconds. It follows no redirects, and asks over HTTPS only.
+///
+/// Source: Apple, "App Store Server API".
+public final class AppStoreServerClient: Sendable {
+    /// The environment that is asked.
+    public let environment: AppStoreEnvironment
+    let credentials: AppStoreServerCredentials
+    let verifier: SignedItemVerifier
+    private let options: Options
+    private let baseURL: String
+    private let transport: HTTPTransport
+
+    /// Limits, and what tests replace.
+    public struct Options: Sendable {
+        /// The maximum time from the request to the end of the answer.
+        public var timeLimit = Duration.seconds(30)
+        /// The maximum size of an answer, in bytes.
+        public var maximumByteCount = 8 << 20
+        /// The current time, by which tokens are dated.
+        public var clock: @Sendable () -> Instant = { .now }
+        /// A server of this machine to ask instead of Apple's, such as `http://127.0.0.1:8088`; `nil` for Apple's.
+        public var loopbackURL: String?
+
+        /// Creates the default options.
+        public init() {}
+    }
+
+    /// Creates a client. It makes no request.
+    ///
+    /// - Parameters:
+    ///   - credentials: Who asks, about which app.
+    ///   - environment: Production or the sandbox. The same key serves both.
+    ///   - verifier: What verifies the signed parts of answers. It must accept the app and the environment.
+    ///   - options: Limits, and what tests replace.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/invalidArgument(_:)``.
+    public init(
+        _ credentials: AppStoreServerCredentials, environment: AppStoreEnvironment, verifier: AppStoreVerifier,
+        options: Options = Options()
+    ) throws(AppStoreServerError) {
+        let host: String
+        switch environment {
+        case .production: host = "https://api.storekit.apple.com"
+        case .sandbox: host = "https://api.storekit-sandbox.apple.com"
+        case .xcode, .localTesting: throw AppStoreServerError(.invalidArgument(.environment))
+        }
+        let acceptsApp = verifier.policy.bundleIDs?.contains { $0.hasSameBytes(as: credentials.bundleID) } ?? true
+        guard acceptsApp, verifier.policy.environments.contains(environment) else {
+            throw AppStoreServerError(.invalidArgument(.verifier))
+        }
+        guard .milliseconds(1)...Duration.seconds(3600) ~= options.timeLimit else {
+            throw AppStoreServerError(.invalidArgument(.timeLimit))
+        }
+        guard 1...(1 << 30) ~= options.maximumByteCount else {
+            throw AppStoreServerError(.invalidArgument(.maximumByteCount))
+        }
+        if let url = options.loopbackURL, !Self.isLoopback(url) {
+            throw AppStoreServerError(.invalidArgument(.baseURL))
+        }
+        self.environment = environment
+        self.credentials = credentials
+        self.verifier = SignedItemVerifier(
+            verifier: verifier, bundleID: credentials.bundleID, environment: environment)
+        self.options = options
+        baseURL = options.loopbackURL ?? host
+        transport = HTTPTransport(
+            timeLimit: options.timeLimit, maximumByteCount: options.maximumByteCount,
+            isLoopback: options.loopbackURL != nil)
+    }
+
+    /// Whether a text is a scheme, a name of this machine and a port, and nothing else.
+    private static func isLoopback(_ url: String) -> Bool {
+        let starts = ["http://", "https://"].flatMap { scheme in
+            ["127.0.0.1", "localhost", "[::1]"].map { scheme + $0 + ":" }
+        }
+        return starts.contains { start in
+            guard url.utf8.starts(with: start.utf8) else { return false }
+            let port = url.utf8.dropFirst(start.utf8.count)
+            return 1...5 ~= port.count && port.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        }
+    }
+
+    // MARK: Requests
+
+    /// A question, before it has a token.
+    struct Question {
+        var path: [String]
+        var query: [(name: String, value: String)] = []
+        /// `nil` for GET.
+        var body: [UInt8]?
+    }
+
+    /// Asks, and reads the body of a success.
+    func ask<Answer>(
+        _ question: Question, _ read: ([UInt8]) throws(JSONError) -> Answer
+    ) throws(AppStoreServerError) -> Answer {
+        let answer = try send(question)
+        guard 200..<300 ~= answer.status else { throw Self.error(answer, at: options.clock()) }
+        do throws(JSONError) {
+            return try read(answer.body)
+        } catch {
+            throw AppStoreServerError(.unreadable(offset: error.offset), serverDate: answer.date)
+        }
+    }
+
+    /// The error that an answer is.
+    package static func error(_ answer: HTTPTransport.Answer, at now: Instant) -> AppStoreServerError {
+        AppStoreServerError(
+            .answer(status: answer.status, code: ErrorBody(answer.body).code),
+            retryAfter: answer.retryAfter.flatMap { RetryAfter.wait($0, at: now) }, serverDate: answer.date)
+    }
+
+    private func send(_ question: Question) throws(AppStoreServerError) -> HTTPTransport.Answer {
+        // Apple: "Generate a new token for each request", or for a few of them.
+        var headers = ["Authorization: Bearer " + (try credentials.token(at: options.clock()))]
+        headers.append("Accept: application/json")
+        if question.body.map({ !$0.isEmpty }) ?? false { headers.append("Content-Type: application/json") }
+        do throws(TransportFault) {
+            return try transport.send(
+                HTTPTransport.Request(url: baseURL + question.target, headers: headers, body: question.body))
+        } catch {
+            throw AppStoreServerError(.transport(error))
+        }
+    }
+
+    /// Checks that an id is one segment of a path.
+    static func checkID(_ id: String) throws(AppStoreServerError) {
+        let isID = id.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isID, 1...128 ~= id.utf8.count, id.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
+            throw AppStoreServerError(.invalidArgument(.id))
+        }
+    }
+}
+
+extension AppStoreServerClient.Question {
+    /// The path and the query.
+    fileprivate var target: String {
+        let path = "/" + path.joined(separator: "/")
+        guard !query.isEmpty else { return path }
+        return path + "?" + query.map { $0.name + "=" + Self.escaped($0.value) }.joined(separator: "&")
+    }
+
+    /// Escapes all but unreserved characters (RFC 3986, 2.3).
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,147 @@
+package import AppStoreReceipt
+import CLibcurl
+import ServerText
+import Synchronization
+
+/// Sends HTTP requests with libcurl, over connections that it keeps. It is thread-safe; each request occupies its thread until the answer is there.
+///
+/// It follows no redirect, which could lead anywhere; it uses no proxy of the environment; `http:` is for this machine only.
+package final class HTTPTransport: Sendable {
+    package struct Request: Sendable {
+        package var url: String
+        /// Lines, such as `Accept: application/json`.
+        package var headers: [String]
+        /// `nil` for GET; a POST otherwise.
+        package var body: [UInt8]?
+
+        package init(url: String, headers: [String] = [], body: [UInt8]? = nil) {
+            self.url = url
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    package struct Answer: Sendable {
+        package var status: Int
+        package var body: [UInt8]
+        package var retryAfter: String?
+        package var date: Instant?
+
+        package init(status: Int, body: [UInt8], retryAfter: String? = nil, date: Instant? = nil) {
+            self.status = status
+            self.body = body
+            self.retryAfter = retryAfter
+            self.date = date
+        }
+    }
+
+    private let timeLimit: Duration
+    private let maximumByteCount: Int
+    private let isLoopback: Bool
+    /// Handles that no request uses, with their connections.
+    private let idle = Mutex<[Handle]>([])
+
+    /// - Parameter isLoopback: Whether `http:` is allowed.
+    package init(timeLimit: Duration, maximumByteCount: Int, isLoopback: Bool) {
+        self.timeLimit = timeLimit
+        self.maximumByteCount = maximumByteCount
+        self.isLoopback = isLoopback
+    }
+
+    /// The number of connections that are kept.
+    private static let maximumIdleCount = 4
+
+    package func send(_ request: Request) throws(TransportFault) -> Answer {
+        let handle: Handle
+        if let kept = idle.withLock({ $0.popLast() }) { handle = kept } else { handle = try Handle() }
+        defer {
+            idle.withLock { if $0.count < Self.maximumIdleCount { $0.append(handle) } }
+        }
+        return try handle.send(
+            request, timeLimit: timeLimit, maximumByteCount: maximumByteCount, isLoopback: isLoopback)
+    }
+}
+
+/// A handle of libcurl, which one thread at a time uses.
+@safe
+private final class Handle: @unchecked Sendable {
+    private let handle: UnsafeMutableRawPointer
+
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    private static let maximumHeaderByteCount = 256 << 10
+
+    init() throws(TransportFault) {
+        guard Self.isInitialized, let handle = unsafe curl_easy_init() else { throw .unavailable }
+        unsafe self.handle = handle
+    }
+
+    deinit { unsafe curl_easy_cleanup(handle) }
+
+    func send(
+        _ request: HTTPTransport.Request, timeLimit: Duration, maximumByteCount: Int, isLoopback: Bool
+    ) throws(TransportFault) -> HTTPTransport.Answer {
+        unsafe curl_easy_reset(handle)
+        var headers: UnsafeMutablePointer<curl_slist>?
+        for header in request.headers + ["Expect:"] { unsafe headers = curl_slist_append(headers, header) }
+        defer { unsafe curl_slist_free_all(headers) }
+        let milliseconds = Int(timeLimit / .milliseconds(1))
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_PATH_AS_IS, 1),
+            (CURLOPT_TIMEOUT_MS, milliseconds), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
+        ]
+        let texts: [(CURLoption, String)] = [
+            (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, isLoopback ? "http,https" : "https"),
+            (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "swift-app-store-receipt"),
+        ]
+        var isSet = numbers.allSatisfy { unsafe ledger_curl_set_number(handle, $0, $1) == CURLE_OK }
+        isSet = isSet && texts.allSatisfy { unsafe ledger_curl_set_text(handle, $0, $1) == CURLE_OK }
+        isSet = unsafe isSet && ledger_curl_set_headers(handle, headers) == CURLE_OK
+        if let body = request.body {
+            isSet = unsafe isSet && ledger_curl_set_number(handle, CURLOPT_POST, 1) == CURLE_OK
+            isSet = unsafe isSet && ledger_curl_set_body(handle, body, body.count) == CURLE_OK
+        }
+        guard isSet else { throw .unavailable }
+        var answer = unsafe ledger_curl_answer()
+        unsafe answer.limit = maximumByteCount
+        unsafe answer.header_limit = Self.maximumHeaderByteCount
+        let code = unsafe withUnsafeMutablePointer(to: &answer) { answer in
+            unsafe ledger_curl_collect_answer(handle, answer)
+            return unsafe curl_easy_perform(handle)
+        }
+        defer { unsafe free(answer.bytes) }
+        guard code == CURLE_OK else { throw unsafe answer.is_too_large != 0 ? .tooLarge : TransportFault(code) }
+        return HTTPTransport.Answer(
+            status: unsafe ledger_curl_status(handle),
+            body: unsafe Array(UnsafeBufferPointer(start: answer.bytes, count: answer.count)),
+            retryAfter: header("Retry-After"),
+            date: header("Date").flatMap { text in
+                let seconds = unsafe curl_getdate(text, nil)
+                return seconds < 0 ? nil : Instant(millisecondsSince1970: Int64(seconds) * 1000)
+            })
+    }
+
+    /// Returns a header of the last answer; `nil` if it is missing, there twice, or no UTF-8.
+    private func header(_ name: String) -> String? {
+        var found: UnsafeMutablePointer<curl_header>?
+        guard unsafe curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK,
+            let found = unsafe found, unsafe found.pointee.amount == 1
+        else { return nil }
+        return unsafe String(validatingCString: found.pointee.value)
+    }
+}
+
+extension TransportFault {
+    fileprivate init(_ code: CURLcode) {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .unknownHost
+        case CURLE_COULDNT_CONNECT: self = .noConnection
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
+            self = .tls
+        case CURLE_OPERATION_TIMEDOUT: self = .timeout
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY:
+            self = .unavailable
+        default: self = .torn
+        }
+    }
+}

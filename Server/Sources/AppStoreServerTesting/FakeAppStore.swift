@@ -1,0 +1,252 @@
+public import AppStoreReceipt
+public import AppStoreReceiptTesting
+public import AppStoreServerAPI
+import ServerText
+import Synchronization
+
+/// An App Store to test against: the App Store Server API of one app in one environment, over purchases that a test makes.
+///
+/// ```swift
+/// let store = try FakeAppStore()
+/// let purchase = store.change(customer: 1) { $0.buyConsumable("coins", at: store.now) }
+/// let server = try FakeAppStoreServer(store)
+/// let client = try AppStoreServerClient(
+///     store.credentials, environment: store.environment, verifier: store.verifier(), options: server.clientOptions)
+/// let answer = try client.transactionInfo(of: purchase.transactionID)
+/// ```
+///
+/// Every answer and every notification follows from one set of ``PurchaseHistory``. What is signed is signed under ``authority``, whose root a tested backend must
+/// trust instead of Apple's. It is thread-safe.
+///
+/// It answers as Apple documents it. What Apple does not document, such as the form of a revision or the order of notifications, may differ.
+public final class FakeAppStore: Sendable {
+    /// What the fake App Store answers.
+    public typealias Endpoint = AppStoreServerEndpoint
+
+    /// What a fake App Store is made with.
+    public struct Options: Sendable {
+        /// The bundle id of the app.
+        public var bundleID = "com.example.app"
+        /// The Apple id of the app, which notifications and answers of production have.
+        public var appAppleID: Int64 = 1_234_567_890
+        /// Production or the sandbox.
+        public var environment = AppStoreEnvironment.sandbox
+        /// The id of the key with which clients sign their tokens.
+        public var keyID = "FAKEKEY123"
+        /// The issuer of the tokens.
+        public var issuerID = "57246542-96fe-1a63-e053-0824d011072a"
+        /// The date on the clock when it does not move by itself; `nil` for the system's clock.
+        public var date: Instant?
+        /// The clock by which tokens are checked.
+        public var tokenClock = TokenClock.system
+        /// The time after which a slow answer comes.
+        public var slowTime = Duration.seconds(31)
+        /// The limits of requests an hour; by default Apple's, which are a tenth in the sandbox.
+        public var requestsPerHour: [Endpoint: Int] = [:]
+        /// The time for which a pagination token is valid.
+        public var paginationTokenLifetime = Duration.seconds(3600)
+        /// Takes notifications; `nil` if App Store Connect has no URL. See ``NotificationReceiver``.
+        public var receiver: NotificationReceiver?
+
+        /// Creates the default options.
+        public init() {}
+    }
+
+    /// A clock by which tokens are checked.
+    public enum TokenClock: Hashable, Sendable {
+        /// The system's.
+        case system
+        /// The one that tests set.
+        case store
+    }
+
+    struct State {
+        /// By the number of the customer.
+        var histories: [Int: PurchaseHistory] = [:]
+        /// `nil` for the system's clock.
+        var date: Instant?
+        var faults = FaultPlan()
+        var notifications = NotificationLog()
+        /// The requests of an hour since 1970.
+        var spent: [Endpoint: (hour: Int64, count: Int)] = [:]
+        var requestCounts: [Endpoint: Int] = [:]
+        var tokenCount = 0
+    }
+
+    /// What it was made with.
+    public let options: Options
+    /// Who signs transactions and notifications.
+    public let authority: TestCertificateAuthority
+    /// Who signs what is signed under an untrusted root.
+    let strangers: TestCertificateAuthority
+    /// The root under which ``authority`` signs.
+    public let trustAnchor: TrustAnchor
+    /// The private key with which clients sign their tokens.
+    public let clientKey: SigningKey
+    /// The credentials of a client whose tokens it accepts.
+    public let credentials: AppStoreServerCredentials
+    let tokens: TokenCheck
+    let state: Mutex<State>
+    /// Held while notifications are sent, so that each is sent once.
+    let sending = Mutex<Void>(())
+
+    /// The environment.
+    public var environment: AppStoreEnvironment { options.environment }
+
+    /// Creates an App Store without customers.
+    ///
+    /// - Parameters:
+    ///   - options: What it is made with.
+    ///   - authority: Who signs; `nil` for a new authority.
+    ///   - clientKey: The private key of clients, on P-256; `nil` for a new key.
+    /// - Throws: `unsuitable-key` for a key that is not on P-256.
+    public init(
+        _ options: Options = Options(), authority: TestCertificateAuthority? = nil, clientKey: SigningKey? = nil
+    ) throws(MintingError) {
+        self.options = options
+        let signers: TestCertificateAuthority
+        if let authority { signers = authority } else { signers = try TestCertificateAuthority(.ellipticCurve) }
+        self.authority = signers
+        trustAnchor = try signers.trustAnchor
+        strangers = try TestCertificateAuthority(.ellipticCurve)
+        let key: SigningKey
+        if let clientKey { key = clientKey } else { key = try SigningKey(generating: .p256) }
+        self.clientKey = key
+        let tokens = TokenCheck(
+            keyID: options.keyID, issuerID: options.issuerID, bundleID: options.bundleID,
+            publicKey: try key.subjectPublicKeyInfo())
+        guard let tokens else { throw .unsuitableKey }
+        self.tokens = tokens
+        let p8 = try key.pem()
+        do throws(AppStoreServerError) {
+            credentials = try AppStoreServerCredentials(
+                keyID: options.keyID, issuerID: options.issuerID, bundleID: options.bundleID,
+                key: AppStoreServerKey(p8: p8))
+        } catch {
+            throw .unsuitableKey
+        }
+        state = Mutex(State(date: options.date))
+    }
+
+    // MARK: Clock
+
+    /// The date on the store's clock.
+    public var now: Instant { state.withLock(\.now) }
+
+    /// Sets the clock, which then stands still. Sends no notifications: see ``deliverNotifications()``.
+    public func setClock(_ date: Instant) { state.withLock { $0.date = date } }
+
+    // MARK: Purchases
+
+    /// Reads or changes the purchases of a customer.
+    ///
+    /// - Parameters:
+    ///   - customer: The number of the customer, 1 to 499. A new one has no purchases.
+    ///   - body: Records what happens, usually at ``now``. Do not call the store in it.
+    @discardableResult
+    public func change<Result: Sendable>(
+        customer: Int, _ body: (inout PurchaseHistory) -> Result
+    ) -> Result {
+        state.withLock { state in
+            var history = state.histories[customer] ?? newHistory(customer)
+            let result = body(&history)
+            state.histories[customer] = history
+            state.notifications.isDirty = true
+            return result
+        }
+    }
+
+    private func newHistory(_ customer: Int) -> PurchaseHistory {
+        PurchaseHistory(
+            bundleID: options.bundleID, environment: environment == .production ? .production : .sandbox,
+            customer: customer)
+    }
+
+    /// The purchases of all customers, by their numbers.
+    public var histories: [Int: PurchaseHistory] { state.withLock(\.histories) }
+
+    /// Returns the order id of a transaction, as it is in the customer's invoice.
+    public static func orderID(of transactionID: String) -> String {
+        "MX" + (Int64(transactionID).map { String($0, radix: 36, uppercase: true) } ?? transactionID)
+    }
+
+    // MARK: Faults
+
+    /// Makes the next answers wrong.
+    ///
+    /// - Parameters:
+    ///   - fault: What is wrong.
+    ///   - endpoint: Whose answers; `nil` for all.
+    ///   - count: How many answers.
+    public func inject(_ fault: FakeFault, into endpoint: Endpoint? = nil, count: Int = 1) {
+        state.withLock { $0.faults.add(fault, endpoint, count: count) }
+    }
+
+    /// Makes answers wrong at random, until ``endFaults()``.
+    ///
+    /// - Parameters:
+    ///   - seed: The same seed makes the same faults.
+    ///   - percent: How many of 100 answers are wrong.
+    ///   - faults: What is wrong.
+    public func injectRandomly(seed: UInt64, percent: Int, _ faults: [FakeFault] = FakeFault.allCases) {
+        state.withLock { $0.faults.addRandom(seed: seed, percent: percent, faults) }
+    }
+
+    /// Ends all faults.
+    public func endFaults() { state.withLock { $0.faults = FaultPlan() } }
+
+    /// The number of requests that had a valid token, by endpoint.
+    public var requestCounts: [Endpoint: Int] { state.withLock(\.requestCounts) }
+
+    // MARK: Clients
+
+    /// A verifier that trusts its root, for its app and environment. It refuses dates in the future of the store's clock.
+    public func verifier() throws(VerificationError) -> AppStoreVerifier {
+        var policy = VerificationPolicy(bundleIDs: [options.bundleID], environments: [environment])
+        policy.rejectsFutureDates = true
+        policy.clock = { [self] in now }
+        return try AppStoreVerifier(policy: policy, trust: .roots([trustAnchor]))
+    }
+}
+
+extension FakeAppStore {
+    /// Returns the file of the root that a tested backend must trust, in DER or PEM.
+    package func rootFile(isPEM: Bool) -> [UInt8] {
+        let root = authority.root.certificate
+        guard isPEM else { return root }
+        let text = Array(Base64.encode(root.span).utf8)
+        var lines = "-----BEGIN CERTIFICATE-----\n"
+        for start in stride(from: 0, to: text.count, by: 64) {
+            lines += String(decoding: text[start..<min(start + 64, text.count)], as: UTF8.self) + "\n"
+        }
+        return Array((lines + "-----END CERTIFICATE-----\n").utf8)
+    }
+
+    /// Returns a date such as `2026-01-31T12:00:00Z`; `nil` for another text.
+    package static func date(_ text: String) -> Instant? { Instant(rfc3339: text) }
+}
+
+extension FakeAppStore.State {
+    init(date: Instant?) { self.date = date }
+
+    var now: Instant { date ?? .now }
+
+    /// Counts a request, unless the limit of the hour is reached.
+    ///
+    /// - Returns: The end of the hour if it is.
+    mutating func spend(_ endpoint: FakeAppStore.Endpoint, limit: Int) -> Instant? {
+        let hour = now.secondsSince1970 / 3600
+        let spent = spent[endpoint]
+        let count = spent?.hour == hour ? spent?.count ?? 0 : 0
+        guard count < limit else { return Instant(millisecondsSince1970: (hour + 1) * 3_600_000) }
+        self.spent[endpoint] = (hour, count + 1)
+        return nil
+    }
+}
+
+extension String {
+    /// Whether it can be a transaction id.
+    var isNumber: Bool {
+        1...20 ~= utf8.count && utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    }
+}

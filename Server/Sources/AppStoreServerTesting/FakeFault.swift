@@ -1,0 +1,143 @@
+/// What can go wrong with an answer. The raw values are the names for `POST /fake/fault`.
+public enum FakeFault: String, Sendable, CaseIterable {
+    /// 429 with `Retry-After` in milliseconds since 1970, as Apple sends it: in a minute.
+    case rateLimit = "rate-limit"
+    /// 429 with `Retry-After` in seconds.
+    case rateLimitSeconds = "rate-limit-seconds"
+    /// 429 without `Retry-After`.
+    case rateLimitWithoutHeader = "rate-limit-without-header"
+    /// 429 with a `Retry-After` in the past.
+    case rateLimitPast = "rate-limit-past"
+    /// 500 with 5000000.
+    case internalError = "internal-error"
+    /// 500 with 5000001.
+    case internalErrorRetryable = "internal-error-retryable"
+    /// 503 with HTML, as a proxy sends it.
+    case unavailable
+    /// 401 without a body.
+    case unauthorized
+    /// The answer comes after ``FakeAppStore/Options/slowTime``.
+    case slow
+    /// The connection ends within the body.
+    case tornBody = "torn-body"
+    /// The connection ends within the headers.
+    case tornHeader = "torn-header"
+    /// The connection ends when it is used again.
+    case closeOnReuse = "close-on-reuse"
+    /// A body in gzip, which nobody asked for.
+    case gzip
+    /// 302 to another port.
+    case redirect
+    /// 10 MiB.
+    case huge
+    /// JSON with a member that is there twice.
+    case doubleMember = "double-member"
+    /// `Content-Type: application/json; charset=utf-8`.
+    case charset
+    /// One bit of each signature is changed.
+    case changedSignature = "changed-signature"
+    /// What is signed is of another app.
+    case otherApp = "other-app"
+    /// What is signed is of another environment.
+    case otherEnvironment = "other-environment"
+    /// What is signed is signed under a root of somebody else.
+    case untrustedRoot = "untrusted-root"
+    /// What is signed is signed a day in the future.
+    case future
+    /// A transaction that nobody asked about.
+    case otherTransaction = "other-transaction"
+    /// The first page again, with another token.
+    case pageRepeated = "page-repeated"
+    /// The token of the request again.
+    case tokenLooped = "token-looped"
+    /// A page is left out.
+    case pageLost = "page-lost"
+    /// The items of the page are in the reverse order.
+    case reversed
+    /// An item of an earlier page again.
+    case windowChanging = "window-changing"
+    /// 404 with 4040010, although it is there.
+    case notFound = "not-found"
+    /// The fake's clock is 10 minutes fast when it checks the token.
+    case clockFast = "clock-fast"
+    /// The fake's clock is 10 minutes slow when it checks the token.
+    case clockSlow = "clock-slow"
+}
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct FaultGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+}
+
+/// Which faults come when.
+struct FaultPlan {
+    private struct Ordered {
+        let fault: FakeFault
+        let endpoint: FakeAppStore.Endpoint?
+        var count: Int
+    }
+
+    private var ordered: [Ordered] = []
+    private var random: (generator: FaultGenerator, percent: Int, faults: [FakeFault])?
+
+    mutating func add(_ fault: FakeFault, _ endpoint: FakeAppStore.Endpoint?, count: Int) {
+        ordered.append(Ordered(fault: fault, endpoint: endpoint, count: count))
+    }
+
+    mutating func addRandom(seed: UInt64, percent: Int, _ faults: [FakeFault]) {
+        random = (FaultGenerator(seed: seed), percent, faults)
+    }
+
+    /// Returns the fault of the next request.
+    mutating func next(for endpoint: FakeAppStore.Endpoint) -> FakeFault? {
+        if let index = ordered.firstIndex(where: { $0.endpoint == nil || $0.endpoint == endpoint }) {
+            let fault = ordered[index].fault
+            ordered[index].count -= 1
+            if ordered[index].count <= 0 { ordered.remove(at: index) }
+            return fault
+        }
+        guard var plan = random, !plan.faults.isEmpty else { return nil }
+        defer { random = plan }
+        guard Int.random(in: 0..<100, using: &plan.generator) < plan.percent else { return nil }
+        return plan.faults[Int.random(in: 0..<plan.faults.count, using: &plan.generator)]
+    }
+}
+
+/// A body in gzip without compression (RFC 1951, 3.2.4; RFC 1952).
+enum StoredGzip {
+    static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
+        var start = 0
+        repeat {
+            let end = min(start + 65_535, bytes.count)
+            let count = UInt16(end - start)
+            output.append(end == bytes.count ? 1 : 0)
+            for number in [count, ~count] { output += [UInt8(number & 0xFF), UInt8(number >> 8)] }
+            output += bytes[start..<end]
+            start = end
+        } while start < bytes.count
+        for number in [checksum(bytes), UInt32(truncatingIfNeeded: bytes.count)] {
+            output += (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+        return output
+    }
+
+    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
+        var value: UInt32 = .max
+        for byte in bytes {
+            value ^= UInt32(byte)
+            for _ in 0..<8 { value = value >> 1 ^ (value & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+        return ~value
+    }
+}

@@ -1,0 +1,218 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import AppStoreServerAPI
+import AppStoreServerTesting
+import Testing
+
+@Suite struct KeyTests {
+    @Test(
+        "A .p8 file is one PEM block of unencrypted PKCS#8 with a key on P-256, and everything else says what is wrong")
+    func files() throws {
+        let p256 = try SigningKey(generating: .p256).pem()
+        _ = try AppStoreServerKey(p8: p256)
+        func label(_ name: String) -> [UInt8] {
+            Array(String(decoding: p256, as: UTF8.self).replacing("PRIVATE KEY", with: name).utf8)
+        }
+        let cases: [([UInt8], AppStoreServerKey.Fault)] = [
+            ([], .notPEM), (Array("secret".utf8), .notPEM), (p256 + p256, .notPEM), (Array(p256.dropLast(30)), .notPEM),
+            (label("ENCRYPTED PRIVATE KEY"), .encrypted), (label("EC PRIVATE KEY"), .otherLabel),
+            (Array("-----BEGIN PRIVATE KEY-----\nMAAwAA==\n-----END PRIVATE KEY-----\n".utf8), .notPKCS8),
+            (try SigningKey(generating: .p384).pem(), .notP256),
+            (try SigningKey(generating: .rsa(bits: 2048)).pem(), .notP256),
+        ]
+        for (file, fault) in cases {
+            #expect(throws: AppStoreServerError(.unusableKey(fault))) { try AppStoreServerKey(p8: file) }
+        }
+    }
+
+    @Test("No text has the key or a token")
+    func secrets() throws {
+        let shop = try Shop()
+        let pem = String(decoding: try shop.store.clientKey.pem(), as: UTF8.self)
+        let secret = pem.split(separator: "\n")[1]
+        shop.server.stop()
+        var texts = ["\(shop.store.credentials)", String(reflecting: shop.store.credentials)]
+        var dumped = ""
+        dump(shop.client, to: &dumped)
+        texts.append(dumped)
+        do { _ = try shop.client.transactionInfo(of: "1") } catch { texts += ["\(error)", String(reflecting: error)] }
+        for text in texts {
+            #expect(!text.contains(secret) && !text.contains("Bearer"))
+        }
+    }
+}
+
+@Suite struct RetryAfterTests {
+    @Test(
+        "Retry-After is milliseconds beyond 10^12, seconds since 1970 beyond 10^9, else seconds from now; between 1 s and a day",
+        arguments: [
+            ("1767225660000", 60), ("1767225660", 60), ("60", 60), ("0", 1), ("1767225590000", 1), ("1767225590", 1),
+            ("999999999", 86_400), ("1767999999999", 86_400), ("99999999999999999999999", 86_400), ("", nil),
+            ("-5", nil), ("soon", nil), ("+60", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
+        ] as [(String, Int64?)])
+    func waits(header: String, seconds: Int64?) {
+        #expect(RetryAfter.wait(header, at: Shop.date) == seconds.map { .seconds($0) })
+    }
+}
+
+@Suite struct ErrorTests {
+    @Test(
+        "Every code has the class of the table; unknown codes go by the status",
+        arguments: [
+            (429, 4_290_000, .retry), (500, 5_000_000, .retry), (500, 5_000_001, .retry), (404, 4_040_002, .retry),
+            (404, 4_040_004, .retry), (404, 4_040_006, .retry), (400, 4_000_017, .restartPaging),
+            (400, 4_000_014, .restartPaging), (400, 4_000_005, .restartPaging), (400, 4_000_012, .shortenWindow),
+            (404, 4_040_010, .final), (404, 4_040_008, .final), (400, 4_000_048, .final), (401, nil, .configuration),
+            (400, 4_000_002, .configuration), (404, 4_040_003, .configuration), (404, 4_040_007, .configuration),
+            (400, 4_000_000, .fault), (400, 4_000_033, .fault), (403, 4_030_004, .fault), (404, 4_049_999, .final),
+            (404, nil, .fault), (429, nil, .retry), (408, nil, .retry), (503, nil, .retry), (302, nil, .retry),
+            (500, 5_009_999, .retry), (418, nil, .fault),
+        ] as [(Int, Int64?, AppStoreServerError.Class)])
+    func classes(status: Int, code: Int64?, expected: AppStoreServerError.Class) {
+        let body = code.map { Array("{\"errorCode\":\($0),\"errorMessage\":\"x\"}".utf8) } ?? Array("<html>".utf8)
+        let error = AppStoreServerClient.error(.init(status: status, body: body), at: Shop.date)
+        #expect(error.class == expected)
+        #expect(error.code?.rawValue == code && error.status == status)
+    }
+
+    @Test("The table has the 87 codes of Apple's libraries") func count() {
+        #expect(AppStoreServerErrorCode.known.count == 87)
+    }
+}
+
+@Suite struct ClientTests {
+    @Test("A client asks about an app and an environment that its verifier accepts, at Apple or on this machine")
+    func configuration() throws {
+        let shop = try Shop()
+        func check(_ argument: AppStoreServerError.Argument, _ environment: AppStoreEnvironment, _ url: String?) throws
+        {
+            var options = AppStoreServerClient.Options()
+            options.loopbackURL = url
+            #expect(throws: AppStoreServerError(.invalidArgument(argument))) {
+                try AppStoreServerClient(
+                    shop.store.credentials, environment: environment, verifier: shop.store.verifier(), options: options)
+            }
+        }
+        try check(.environment, .xcode, nil)
+        try check(.verifier, .production, nil)
+        for url in [
+            "http://example.com:80", "http://127.0.0.1.example.com:80", "http://127.0.0.1:80@example.com",
+            "http://127.0.0.1:80/", "ftp://127.0.0.1:80", "http://127.0.0.1:", "http://127.0.0.1",
+        ] { try check(.baseURL, .sandbox, url) }
+    }
+
+    @Test("An id that is no segment of a path makes no request", arguments: ["", "..", "1/2", "1?x", "é", " ", "%2F"])
+    func ids(id: String) throws {
+        let shop = try Shop()
+        #expect(throws: AppStoreServerError(.invalidArgument(.id))) { try shop.client.transactionInfo(of: id) }
+        #expect(shop.store.requestCounts.isEmpty)
+    }
+
+    @Test("Every endpoint answers from one history, and what is signed is verified")
+    func endpoints() throws {
+        let shop = try Shop { $0.receiver = { _ in .success } }
+        let coins = shop.fill()
+        shop.store.deliverNotifications()
+        let info = try shop.client.transactionInfo(of: coins.transactionID)
+        #expect(info.transaction?.value?.productID == "coins" && info.isOfAskedID)
+        let statuses = try shop.client.subscriptionStatuses(of: coins.transactionID)
+        #expect(statuses.subscriptions.count == 1 && statuses.unsigned.bundleID == "com.example.app")
+        #expect(statuses.subscriptions[0].unsigned.status == .active)
+        #expect(statuses.subscriptions[0].renewalInfo?.value?.productID == "weekly")
+        #expect(try shop.client.subscriptionStatuses(of: coins.transactionID, statuses: [.expired]).subscriptions == [])
+        var pages = 0
+        var ids: [String?] = []
+        try shop.client.transactionHistoryPages(of: coins.transactionID) { page in
+            pages += 1
+            ids += page.transactions.map { $0.value?.transactionID }
+            return true
+        }
+        #expect(pages == 3 && ids.count == 50 && Set(ids.compactMap(\.self)).count == 50)
+        let refunds = try shop.client.refundHistory(of: coins.transactionID)
+        #expect(refunds.transactions.compactMap(\.value?.revocationDate).count == 1 && !refunds.unsigned.hasMore)
+        let order = try shop.client.order(FakeAppStore.orderID(of: coins.transactionID))
+        #expect(order.unsigned.isValid && order.transactions.first?.value?.transactionID == coins.transactionID)
+        #expect(try !shop.client.order("MX0").unsigned.isValid)
+        let token = try shop.client.requestTestNotification().token
+        #expect(throws: Never.self) { shop.store.deliverNotifications() }
+        let test = try shop.client.testNotificationStatus(token)
+        #expect(test.notification?.value?.type == .test && test.sendAttempts.map(\.isSuccess) == [true])
+        let query = NotificationHistoryQuery(from: Shop.date - .seconds(29 * 86_400), to: Shop.date)
+        let page = try shop.client.notificationHistory(query)
+        #expect(page.notifications.allSatisfy { $0.notification?.value != nil } && !page.notifications.isEmpty)
+    }
+
+    @Test("The last revision of a history finds later what is new, also a refund of an old transaction")
+    func revisions() throws {
+        let shop = try Shop()
+        let coins = shop.fill()
+        var revision: String?
+        try shop.client.transactionHistoryPages(of: coins.transactionID) {
+            revision = $0.unsigned.revision
+            return true
+        }
+        #expect(try shop.client.transactionHistory(of: coins.transactionID, revision: revision).transactions.isEmpty)
+        shop.store.change(customer: 1) { $0.refund(coins, at: Shop.date) }
+        let page = try shop.client.transactionHistory(of: coins.transactionID, revision: revision)
+        #expect(page.transactions.map { $0.value?.transactionID } == [coins.transactionID])
+    }
+
+    @Test("The filters of the transaction history select as Apple documents")
+    func filters() throws {
+        let shop = try Shop()
+        let coins = shop.fill()
+        func count(_ change: (inout TransactionHistoryQuery) -> Void) throws -> Int {
+            var query = TransactionHistoryQuery()
+            change(&query)
+            var count = 0
+            try shop.client.transactionHistoryPages(of: coins.transactionID, query) {
+                count += $0.transactions.count
+                return true
+            }
+            return count
+        }
+        #expect(try count { $0.productIDs = ["pro", "weekly"] } == 5)
+        #expect(try count { $0.productTypes = [.nonConsumable, .autoRenewable] } == 5)
+        #expect(try count { $0.subscriptionGroupIDs = ["group"] } == 4)
+        #expect(try count { $0.isRevoked = true } == 1)
+        #expect(try count { $0.isRevoked = false } == 49)
+        #expect(try count { $0.ownershipType = .familyShared } == 0)
+        #expect(
+            try count { ($0.startDate, $0.endDate) = (coins.purchaseDate, coins.purchaseDate + .seconds(3600)) } == 3)
+        #expect(try count { $0.sort = .descending } == 50)
+    }
+
+    @Test("An item of another app or environment is refused, also by a verifier that accepts all")
+    func otherSubjects() throws {
+        let shop = try Shop()
+        let coins = shop.fill()
+        let policy = VerificationPolicy(bundleIDs: nil, environments: [.sandbox, .production])
+        let verifier = try AppStoreVerifier(policy: policy, trust: .roots([shop.store.trustAnchor]))
+        var options = shop.server.clientOptions
+        options.clock = { Shop.date }
+        let client = try AppStoreServerClient(
+            shop.store.credentials, environment: .sandbox, verifier: verifier, options: options)
+        for (fault, code) in [(FakeFault.otherApp, "other-app"), (.otherEnvironment, "other-environment")] {
+            shop.store.inject(fault)
+            #expect(try client.transactionInfo(of: coins.transactionID).transaction?.refusal?.code == code)
+        }
+    }
+
+    @Test("A server that sends more than the limit, or too slowly, is left in time")
+    func bounds() throws {
+        let shop = try Shop(timeLimit: .milliseconds(400))
+        let coins = shop.fill()
+        shop.store.inject(.slow)
+        let clock = ContinuousClock()
+        let time = clock.measure {
+            #expect(throws: AppStoreServerError(.transport(.timeout))) {
+                try shop.client.transactionInfo(of: coins.transactionID)
+            }
+        }
+        #expect(time < .seconds(2))
+        let patient = try Shop()
+        let id = patient.fill().transactionID
+        patient.store.inject(.huge)
+        #expect(throws: AppStoreServerError(.transport(.tooLarge))) { try patient.client.transactionInfo(of: id) }
+    }
+}

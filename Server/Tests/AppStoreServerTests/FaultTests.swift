@@ -1,0 +1,145 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import Testing
+
+/// What the client does with every fault of every endpoint.
+@Suite struct FaultTests {
+    /// What must come of a fault, whatever the endpoint; `nil` where it depends on the endpoint.
+    static func expected(_ fault: FakeFault) -> String? {
+        switch fault {
+        case .rateLimit, .rateLimitSeconds:
+            "retry: the App Store answered with the HTTP status 429 and the error 4290000 (rate-limit-exceeded), asked to wait 60 s"
+        case .rateLimitPast:
+            "retry: the App Store answered with the HTTP status 429 and the error 4290000 (rate-limit-exceeded), asked to wait 1 s"
+        case .rateLimitWithoutHeader:
+            "retry: the App Store answered with the HTTP status 429 and the error 4290000 (rate-limit-exceeded)"
+        case .internalError:
+            "retry: the App Store answered with the HTTP status 500 and the error 5000000 (general-internal)"
+        case .internalErrorRetryable:
+            "retry: the App Store answered with the HTTP status 500 and the error 5000001 (general-internal-retryable)"
+        case .unavailable: "retry: the App Store answered with the HTTP status 503"
+        case .unauthorized, .clockSlow: "configuration: the App Store answered with the HTTP status 401"
+        case .slow: "retry: the answer did not come in time"
+        case .tornBody, .tornHeader: "retry: the connection ended within the answer, or the answer is no HTTP"
+        case .gzip: "retry: the answer is not the documented JSON, at byte 0"
+        case .redirect: "retry: the App Store answered with the HTTP status 302"
+        case .huge: "retry: the answer is larger than the limit"
+        case .notFound:
+            "final: the App Store answered with the HTTP status 404 and the error 4040010 (transaction-id-not-found)"
+        default: nil
+        }
+    }
+
+    /// Of these, only an endpoint with something signed can know.
+    private static let signed: Set<FakeFault> = [
+        .changedSignature, .otherApp, .otherEnvironment, .untrustedRoot, .future,
+    ]
+
+    @Test(
+        "A fault of any endpoint ends in the documented class, an item refused alone, or the right answer; never in a wrong item"
+    )
+    func table() throws {
+        let shop = try Shop(timeLimit: .milliseconds(1000)) { options in
+            options.receiver = { _ in .success }
+            options.slowTime = .milliseconds(1300)
+            options.requestsPerHour = Dictionary(
+                uniqueKeysWithValues: AppStoreServerEndpoint.allCases.map { ($0, 1_000_000) })
+        }
+        let id = shop.fill(consumables: 21, refunds: 21).transactionID
+        let token = try shop.client.requestTestNotification().token
+        shop.store.deliverNotifications()
+        let endpoints = AppStoreServerEndpoint.allCases
+        var good: [AppStoreServerEndpoint: String] = [:]
+        for endpoint in endpoints { good[endpoint] = shop.client.outcome(endpoint, id, token) }
+        var table = "endpoint × fault: what the client did\n"
+        for fault in FakeFault.allCases {
+            table += "\(fault.rawValue)\n"
+            var byOutcome: [(outcome: String, endpoints: [String])] = []
+            for endpoint in endpoints {
+                if Self.isPaged(fault) {
+                    guard Self.paged.contains(endpoint) else { continue }
+                    // The second page.
+                    shop.store.inject(.charset, into: endpoint)
+                }
+                if fault == .closeOnReuse { shop.store.inject(fault, into: .orderLookup) }
+                shop.store.inject(fault, into: endpoint)
+                if fault == .closeOnReuse { _ = shop.client.outcome(.orderLookup, id, token) }
+                let outcome = shop.client.outcome(endpoint, id, token)
+                shop.store.endFaults()
+                let after = shop.client.outcome(endpoint, id, token)
+                #expect(after == good[endpoint], "\(endpoint) after \(fault)")
+                check(fault, endpoint, outcome, good[endpoint] ?? "")
+                if let index = byOutcome.firstIndex(where: { $0.outcome == outcome }) {
+                    byOutcome[index].endpoints.append(endpoint.rawValue)
+                } else {
+                    byOutcome.append((outcome, [endpoint.rawValue]))
+                }
+            }
+            for row in byOutcome {
+                let names = row.endpoints.count == endpoints.count ? "all" : row.endpoints.joined(separator: ", ")
+                table += "    \(names): \(row.outcome)\n"
+            }
+        }
+        print(table)
+    }
+
+    private static let paged: Set<AppStoreServerEndpoint> = [.transactionHistory, .refundHistory, .notificationHistory]
+
+    private static func isPaged(_ fault: FakeFault) -> Bool {
+        [.pageRepeated, .tokenLooped, .pageLost, .reversed, .windowChanging].contains(fault)
+    }
+
+    private func check(_ fault: FakeFault, _ endpoint: AppStoreServerEndpoint, _ outcome: String, _ good: String) {
+        if let expected = Self.expected(fault) {
+            #expect(outcome == expected, "\(endpoint), \(fault)")
+        } else if Self.signed.contains(fault), endpoint != .requestTestNotification {
+            // Renewal information has no bundle id.
+            let isPartlyGood = fault == .otherApp && endpoint == .subscriptionStatuses
+            #expect(outcome.contains(isPartlyGood ? "1 of 2 refused" : "refused"), "\(endpoint), \(fault): \(outcome)")
+        } else if fault == .doubleMember {
+            #expect(outcome.hasPrefix("retry: the answer is not the documented JSON"), "\(endpoint): \(outcome)")
+        } else if fault == .otherTransaction, endpoint == .transactionInfo {
+            #expect(outcome == "1 verified, not the one asked")
+        } else if [.charset, .closeOnReuse, .clockFast, .reversed].contains(fault) {
+            let isAccepted = outcome == good || fault == .clockFast && outcome.hasPrefix("configuration")
+            #expect(isAccepted, "\(endpoint), \(fault): \(outcome)")
+        } else if fault == .pageRepeated || fault == .tokenLooped {
+            #expect(outcome == "restart-paging: the pages of the answer have no end", "\(endpoint): \(outcome)")
+        }
+    }
+
+    @Test("Whatever a server does at random, what the client calls verified is what the store signed")
+    func random() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("random faults: seed \(seed)")
+        let shop = try Shop(timeLimit: .seconds(5)) { options in
+            options.receiver = { _ in .success }
+            options.requestsPerHour = Dictionary(
+                uniqueKeysWithValues: AppStoreServerEndpoint.allCases.map { ($0, 1_000_000) })
+        }
+        let id = shop.fill(consumables: 25).transactionID
+        shop.store.deliverNotifications()
+        let genuine = Set(shop.store.histories.values.flatMap(\.transactions).map(\.transactionID))
+        let others = FakeFault.allCases.filter { $0 != .otherTransaction && $0 != .slow && $0 != .huge }
+        shop.store.injectRandomly(seed: seed, percent: 50, others)
+        var verifiedCount = 0
+        for _ in 0..<40 {
+            do throws(AppStoreServerError) {
+                try shop.client.transactionHistoryPages(of: id) { page in
+                    for transaction in page.transactions {
+                        guard let value = transaction.value else { continue }
+                        verifiedCount += 1
+                        #expect(genuine.contains(value.transactionID ?? ""))
+                        #expect(value.bundleID == "com.example.app" && value.environment == .sandbox)
+                    }
+                    return true
+                }
+            } catch {
+                #expect(error.class != .fault, "\(error)")
+            }
+        }
+        #expect(verifiedCount > 0)
+    }
+}
