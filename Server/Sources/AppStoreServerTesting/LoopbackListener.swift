@@ -12,7 +12,15 @@ final class LoopbackListener: Sendable {
     let port: UInt16
     private let descriptor: CInt
     private let answer: @Sendable (FakeRequest) -> FakeAnswer
-    private let connections = Mutex<(open: Set<CInt>, isStopping: Bool)>(([], false))
+    private let connections = Mutex(Connections())
+
+    /// Descriptors are used and closed under the mutex: the system gives the number of a closed one to the next that is opened.
+    private struct Connections {
+        var open: Set<CInt> = []
+        var isStopping = false
+        /// Whether the listening socket is closed.
+        var isClosed = false
+    }
 
     /// - Parameter port: 0 for any free port.
     /// - Returns: `nil` if the port is taken.
@@ -65,11 +73,16 @@ final class LoopbackListener: Sendable {
                 }
                 DetachedThread.start { [self] in
                     serve(connection)
-                    _ = connections.withLock { $0.open.remove(connection) }
-                    close(connection)
+                    connections.withLock { state in
+                        state.open.remove(connection)
+                        close(connection)
+                    }
                 }
             }
-            close(descriptor)
+            connections.withLock { state in
+                state.isClosed = true
+                close(descriptor)
+            }
         }
     }
 
@@ -78,8 +91,8 @@ final class LoopbackListener: Sendable {
         connections.withLock { state in
             state.isStopping = true
             for connection in state.open { shutdown(connection, CInt(SHUT_RDWR)) }
+            if !state.isClosed { shutdown(descriptor, CInt(SHUT_RDWR)) }
         }
-        shutdown(descriptor, CInt(SHUT_RDWR))
     }
 
     private func serve(_ connection: CInt) {
