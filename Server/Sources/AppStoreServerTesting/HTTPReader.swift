@@ -11,6 +11,8 @@ import ServerText
 struct HTTPReader {
     private let connection: CInt
     private var buffer: [UInt8] = []
+    /// Whether the client expects the end of the connection after the answer to the last request: PHP's `file_get_contents` waits for it.
+    private(set) var isLast = false
 
     private static let maximumHeadByteCount = 64 << 10
     private static let maximumBodyByteCount = 1 << 20
@@ -29,12 +31,14 @@ struct HTTPReader {
         var request = FakeRequest(String(decoding: parts[0], as: UTF8.self), String(decoding: path, as: UTF8.self))
         if target.count > 1 { request.query = Self.query(target[1]) }
         var count = 0
+        isLast = parts[2].elementsEqual("HTTP/1.0".utf8)
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
             let name = String(decoding: line[..<colon].map { 65...90 ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
             let value = String(
                 decoding: line[line.index(after: colon)...].drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
             switch name {
+            case "connection": isLast = value.utf8.elementsEqual("close".utf8)
             case "authorization": request.authorization = value
             case "content-length":
                 guard let length = Int(value), 0...Self.maximumBodyByteCount ~= length else { return nil }

@@ -103,7 +103,7 @@ final class LoopbackListener: Sendable {
             if answer?.delivery == .closeOnReuse { return }
             let next = self.answer(request)
             answer = next
-            guard send(next, on: connection) else { return }
+            guard send(next, on: connection), !reader.isLast else { return }
         }
     }
 

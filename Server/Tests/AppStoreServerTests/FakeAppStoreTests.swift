@@ -139,4 +139,39 @@ import Testing
         let query = NotificationHistoryQuery(from: Shop.date - .seconds(86_400), to: Shop.date)
         #expect(try shop.client.notificationHistory(query).notifications.isEmpty)
     }
+
+    @Test("The paths under /fake/ make purchases, move the clock and say what is wrong with a request")
+    func control() throws {
+        let shop = try Shop()
+        func post(_ path: String, _ body: String) throws -> (status: Int, text: String) {
+            let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
+            // A client that expects the end of the connection has it at once.
+            let answer = try transport.send(
+                .init(url: shop.server.url + "/fake/" + path, headers: ["Connection: close"], body: Array(body.utf8)))
+            return (answer.status, String(decoding: answer.body, as: UTF8.self))
+        }
+        let bought = try post("purchase", #"{"product_id":"monthly","type":"auto-renewable","period":"PT5M"}"#)
+        #expect(bought.status == 200 && bought.text.contains(#""transaction_id":"2000000001000001""#))
+        #expect(try post("renew", #"{"transaction_id":"2000000001000001"}"#).text.contains("2000000001000002"))
+        #expect(shop.store.now == Shop.date + .seconds(300))
+        #expect(try post("refund", #"{"transaction_id":"2000000001000001","percentage":50}"#).status == 200)
+        #expect(try shop.client.transactionInfo(of: "2000000001000001").transaction?.value?.isRevoked == true)
+        #expect(try post("clock", #"{"advance_seconds":60}"#).text == #"{"clock":"2026-01-01T00:06:00Z"}"#)
+        #expect(try post("fault", #"{"fault":"not-found","endpoint":"transaction-info","count":2}"#).status == 200)
+        #expect(throws: AppStoreServerError.self) { try shop.client.transactionInfo(of: "2000000001000001") }
+        #expect(try post("fault", #"{"clear":true}"#).status == 200)
+        #expect(try shop.client.transactionInfo(of: "2000000001000001").isOfAskedID)
+        let wrong = [
+            ("purchase", "{}"), ("purchase", "["), ("purchase", #"{"product_id":"a","kind":"b"}"#),
+            ("purchase", #"{"product_id":"a","type":"other"}"#), ("purchase", #"{"product_id":"a","customer":500}"#),
+            ("purchase", #"{"product_id":"a","date":"yesterday"}"#), ("refund", #"{"transaction_id":"1"}"#),
+            ("renew", "{}"), ("clock", #"{"advance_seconds":-1}"#), ("fault", #"{"fault":"all"}"#),
+            ("fault", #"{"percent":5}"#), ("fault", #"{"fault":"slow","endpoint":"x"}"#),
+        ]
+        for (path, body) in wrong {
+            let answer = try post(path, body)
+            #expect(answer.status == 400 && answer.text.hasPrefix(#"{"error":""#), "\(path) \(body): \(answer.text)")
+        }
+        #expect(try post("nothing", "{}").status == 404)
+    }
 }
