@@ -52,7 +52,10 @@ struct AnsweredRequest {
     func record(
         _ redemption: Redemption, _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
-        guard redemption.outcomes.allSatisfy({ $0.outcome == .granted || $0.outcome == .alreadyYours }) else { return }
+        // Evidence without purchases, such as a new receipt, can have some later.
+        guard !redemption.outcomes.isEmpty,
+            redemption.outcomes.allSatisfy({ $0.outcome == .granted || $0.outcome == .alreadyYours })
+        else { return }
         let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
         let rows = try connection.run(
             "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",

@@ -72,12 +72,15 @@ extension PurchaseLedger {
                         UPDATE grants SET account = $4, changed_at = $5
                         WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                         """, grant.transaction.columns + [.text(other), SQLValue(now)])
-                    guard grant.quantity > 0 else { continue }
                     let original = originals[grant.transaction]
                     var (taken, given) = (grant, grant)
                     (taken.quantity, given.account) = (0, other)
-                    events.append(taken.event(.revoked, .transfer, original, before: grant.quantity, at: now))
-                    events.append(given.event(.granted, .transfer, original, before: 0, at: now))
+                    if grant.quantity > 0 {
+                        events.append(taken.event(.revoked, .transfer, original, before: grant.quantity, at: now))
+                    }
+                    // An account to which a purchase returns may have been told of it under its name before it was forgotten, and not that it was refunded since.
+                    let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
+                    events.append(given.event(kind, .transfer, original, before: 0, at: now))
                 }
             }
             try connection.post(events, at: now)

@@ -64,6 +64,29 @@ extension BackendTests {
     }
 
     @Test(arguments: Place.available)
+    func `a purchase that was refunded while its account was forgotten returns as refunded`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            var backend = Backend()
+            let granted = try ledger.redeem(evidence, for: "anna", at: day(1))
+            let name = try ledger.forget("anna")
+            backend.forget("anna")
+            // The answer was late.
+            backend.receive(granted, for: "anna")
+            history.refund(coins, at: day(2))
+            try ledger.record(#require(history.verifiedNotifications(through: day(2)).last), at: day(2))
+            try ledger.transfer(from: name, to: "anna", reason: "support", at: day(3))
+            for event in try ledger.events() {
+                let text = try StoredJSON.encode(event)
+                backend.receive(try StoredJSON.decode(text) as Backend.Event)
+            }
+            #expect(backend.grants.isEmpty)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `what a deleted account is told is newer than what it was told before`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -439,6 +439,18 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `an answer without outcomes takes no idempotency key`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let empty = try Minted.evidence(history.receipt(signedAt: day(0)))
+            #expect(try ledger.outcomes(empty, for: "anna", key: "k", at: day(0)).isEmpty)
+            _ = history.buyConsumable("coins", at: day(1))
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(1)))
+            #expect(try ledger.outcomes(receipt, for: "anna", key: "k", at: day(1)) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a purchase of another account with the bringer's own token is not to be finished`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

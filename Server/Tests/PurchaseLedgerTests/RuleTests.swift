@@ -185,13 +185,15 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a transfer of what was refunded has no event`(_ place: Place) throws {
+    func `a transfer of what was refunded tells the new owner alone`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
             #expect(try ledger.outcomes(refund("1"), for: "anna", at: day(2)) == [.revoked])
             #expect(try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(3)) == 1)
-            #expect(try ledger.events().map(\.kind) == [.granted, .revoked])
-            #expect(try ledger.events().allSatisfy { $0.account == "anna" })
+            let events = try ledger.events()
+            #expect(events.map(\.account) == ["anna", "anna", "ben"])
+            #expect(events.map(\.kind) == [.granted, .revoked, .revoked])
+            #expect(events.last.map { [$0.previousQuantity, $0.quantity] } == [0, 0])
         }
     }
 
