@@ -78,10 +78,14 @@ struct LedgerTransaction {
 
     /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes.
     mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
+        let familiesForOthers = Set(
+            groups.flatMap(\.items).filter { isForAnother($0.item.purchase, claim) }.compactMap { families[$0.key]?.id }
+        )
         for (_, keys) in brought {
+            // With old evidence that has no token, such as a receipt, nobody gets what was bought for another account since.
             guard let keys, let family = families[keys.transaction], family.account == nil,
                 let item = item(of: keys.transaction), policy.isForSale(item.productID),
-                !isForAnother(item.purchase, claim)
+                isFor(item.purchase, claim) || !familiesForOthers.contains(family.id)
             else { continue }
             try families.claim(family.id, for: claim.account, at: now)
         }

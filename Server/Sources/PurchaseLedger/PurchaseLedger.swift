@@ -49,7 +49,8 @@ public final class PurchaseLedger: Sendable {
     /// - Parameters:
     ///   - evidence: What the client sent, verified.
     ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device alone.
-    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A purchase with another token does not become the account's.
+    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A purchase with another token does not become the account's,
+    ///     nor does one without a token if another transaction of it, or of its renewals, has another token.
     ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none. The same key gets the same answer if the account had
     ///     everything that it brought. Otherwise the request is decided anew, since its outcomes can change for the better.
     ///   - now: The date of the request.

@@ -451,6 +451,30 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `evidence without a token claims no purchase of which another transaction has another token`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let old = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            history.appAccountToken = OutcomeCase.token.lowercased()
+            let renewal = history.renew(subscription)
+            let evidence = try history.evidence(renewal, signedAt: day(31))
+            try ledger.record(#require(history.verifiedNotifications(through: day(31)).last), at: day(31))
+            let anna = AppAccountToken(OutcomeCase.token)
+            let ben = AppAccountToken("00000000-1C5D-4B0E-8A57-3D0B8D1B6F00")
+            for (evidence, account, token, outcome) in [
+                (old, "ben", ben, .notYours), (evidence, "ben", ben, .notYours), (evidence, "anna", anna, .granted),
+                (old, "anna", anna, .expired),
+            ] as [(VerifiedEvidence, String, AppAccountToken, Outcome)] {
+                let answer = try ledger.redeem(evidence, for: account, accountToken: token, at: day(32))
+                #expect(answer.outcomes.map(\.outcome) == [outcome])
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a purchase of another account with the bringer's own token is not to be finished`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
