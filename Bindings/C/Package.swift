@@ -11,6 +11,9 @@ let settings: [SwiftSetting] = [
 /// The folder with static libraries, if the library is to contain the Swift runtime and libcrypto. `Bindings/C/build` makes it.
 let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
 
+/// Whether the static libraries contain libcrypto.
+let hasOwnLibcrypto = Context.environment["ASR_OWN_LIBCRYPTO"] != nil
+
 /// The functions of AddressSanitizer are in the program, and not in a library.
 let isSanitized = Context.environment["ASR_SANITIZED"] != nil
 
@@ -32,7 +35,7 @@ let package = Package(
     dependencies: [.package(name: "swift-app-store-receipt", path: "../..")],
     targets: [
         .systemLibrary(name: "CAppStoreReceipt", path: "include"),
-        .target(name: "CProcess"),
+        .target(name: "CProcess", cSettings: hasOwnLibcrypto ? [.define("ASR_OWN_LIBCRYPTO")] : []),
         .target(
             name: "AppStoreReceiptC",
             dependencies: [

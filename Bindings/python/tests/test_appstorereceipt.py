@@ -9,6 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 from datetime import datetime, timedelta, timezone
@@ -288,6 +289,42 @@ class Processes(unittest.TestCase):
         stop.set()
         thread.join()
         self.assertGreater(best, 1000)
+
+    def test_the_configuration_of_openssl_changes_nothing_and_loads_no_code(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Writes its mark where it is loaded, as a provider or an engine.
+            source, module, mark = (Path(folder, name) for name in ("module.c", "default.so", "mark"))
+            source.write_text(
+                f"""#include <fcntl.h>
+                __attribute__((constructor)) static void load(void) {{ creat("{mark}", 0600); }}
+                int OSSL_provider_init(const void *a, const void *b, const void **c, void **d) {{ return 0; }}""")
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", module, source], check=True)
+            configurations = {
+                "a syntax error": "[[[ =",
+                "an unknown provider": "providers = p\n[p]\nnone = m\n[m]\nactivate = 1",
+                "no provider": "providers = p\n[p]\nnull = m\n[m]\nactivate = 1",
+                "a provider that is code": f"providers = p\n[p]\nx = m\n[m]\nmodule = {module}\nactivate = 1",
+                "a provider of OPENSSL_MODULES": "providers = p\n[p]\ndefault = m\n[m]\nmodule = default\nactivate = 1",
+                "an engine that is code": f"engines = e\n[e]\nx = m\n[m]\ndynamic_path = {module}\ninit = 1",
+                "FIPS": "alg_section = a\n[a]\ndefault_properties = fips=yes",
+                "diagnostics": "unknown = 1",
+            }
+            command = [sys.executable, "-m", "appstorereceipt", "--bundle-id", "com.example.app", "--root", VECTORS / "authority/root.der"]
+            files = [VECTORS / "receipts/1-purchase.der", VECTORS / "certificates/stranger.der"]
+
+            def run(**variables):
+                environment = {**os.environ, **variables}
+                return subprocess.run([*command, *files], capture_output=True, cwd="/", env=environment).stdout
+
+            expected = run()
+            self.assertEqual([json.loads(line)["verified"] for line in expected.splitlines()], [True, False])
+            for name, lines in configurations.items():
+                with self.subTest(name):
+                    mark.unlink(missing_ok=True)
+                    file = Path(folder, "openssl.cnf")
+                    file.write_text(f"openssl_conf = start\nconfig_diagnostics = 1\n[start]\n{lines}\n")
+                    self.assertEqual(run(OPENSSL_CONF=str(file), OPENSSL_MODULES=folder, OPENSSL_ENGINES=folder), expected)
+                    self.assertFalse(mark.exists())
 
     def test_the_command_prints_a_verdict_for_each_file(self):
         files = [str(VECTORS / name) for name in ("receipts/1-purchase.der", "certificates/stranger.der")]

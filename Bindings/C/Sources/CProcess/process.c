@@ -43,11 +43,21 @@ static void in_parent(void) {
 }
 
 /*
- * By default, libcrypto frees everything in an exit handler, and a thread that verifies at that time crashes. The option counts only before any other
+ * A libcrypto of our own has no use for the configuration of the system's (OPENSSL_CONF and openssl.cnf), which can load code, demand a FIPS module
+ * that is not there, and take algorithms away. The system's libcrypto keeps it: it is how a system says that FIPS counts.
+ */
+#ifdef ASR_OWN_LIBCRYPTO
+static const uint64_t configuration = OPENSSL_INIT_NO_LOAD_CONFIG;
+#else
+static const uint64_t configuration = 0;
+#endif
+
+/*
+ * By default, libcrypto frees everything in an exit handler, and a thread that verifies at that time crashes. The options count only before any other
  * call of libcrypto.
  */
 __attribute__((constructor)) static void load(void) {
-    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | configuration, NULL);
     open_gate();
     pthread_atfork(before_fork, in_parent, open_gate);
 }
