@@ -44,6 +44,30 @@ struct LedgerOptionsTests {
         #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
     }
 
+    @Test(arguments: [
+        ("https://name:password@example.com:8443/token?key=secret#part", "https://example.com"),
+        ("HTTPS://example.com?key=secret", "https://example.com"),
+        ("http://127.0.0.1:9/token", "http://127.0.0.1"),
+        ("http://[::1]:9/token", "http://[::1]"),
+        (nil, "none"),
+    ])
+    func `the start line names the webhook by scheme and host, and nothing else of it`(url: String?, named: String)
+        throws
+    {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let tokens = folder.appending(path: "tokens").path
+        try "token-of-the-backend-1234\n".write(toFile: tokens, atomically: true, encoding: .utf8)
+        var options = ["--bundle-id", "com.example.app", "--token-file", tokens]
+        options += ["--ledger", folder.appending(path: "ledger.db").path]
+        if let url { options += ["--webhook", url, "--webhook-secret-file", tokens] }
+        let server = try ServerProcess(options)
+        #expect(server.terminate() == 0)
+        #expect(server.events("start").map { $0["webhook"] as? String } == [named])
+        for part in ["password", "8443", "token", "secret", ":9"] { #expect(!server.log.contains(part), "\(part)") }
+    }
+
     @Test func `without --ledger there is none`() throws {
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
         let values = try OptionTable(LedgerService.options).read([]) { _ in nil }
