@@ -70,16 +70,24 @@ struct TransferRequest {
     }
 }
 
-/// The members of a request, all of which are strings. Others in the body are ignored.
+/// The members of a request, all of which are strings. A member with another name is a fault: a misspelt `account_token` would not be compared.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
 
     init(_ body: Span<UInt8>, _ members: JSONMembers<Member>) throws(RequestFault) {
         var found: [Member: [UInt8]] = [:]
+        var seen: Set<Member> = []
         var fault: RequestFault?
         do throws(JSONError) {
             try JSONCursor.decode(body) { (cursor) throws(JSONError) in
-                try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
+                try cursor.readObject { (cursor, name) throws(JSONError) in
+                    guard let member = members.member(of: name) else {
+                        fault = fault ?? .unknownMember(of: Member.self)
+                        return
+                    }
+                    guard seen.insert(member).inserted else {
+                        throw JSONError(.duplicateMember, offset: name.offset)
+                    }
                     switch try cursor.peekType() {
                     case .string: found[member] = try cursor.readString().bytes
                     // As if it were not there.
@@ -122,6 +130,13 @@ struct RequestFault: Error {
 
     fileprivate static func noString(_ member: some RawRepresentable<String>) -> RequestFault {
         RequestFault("'\(member.rawValue)' must be a string")
+    }
+
+    fileprivate static func unknownMember<Member: RawRepresentable<String> & CaseIterable>(
+        of _: Member.Type
+    ) -> RequestFault {
+        let known = Member.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return RequestFault("the body has an unknown member; there are \(known)")
     }
 
     var response: Response { Response(status: 400, errorCode: code, message: message) }

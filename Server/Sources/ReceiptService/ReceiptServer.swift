@@ -66,10 +66,11 @@ package enum ReceiptServer {
             let configuration = try ReceiptConfiguration(values)
             let log = ServiceLog(detail: try detail(values))
             let state = ServiceState()
+            // Before the ledger: a server that does not start makes no tables.
+            var service = try Service(values, RouteTable(healthRoutes(state)), log, state)
             let receipts = try ReceiptRoutes(configuration)
             let ledger = try LedgerService(values, receipts.verifier, configuration.endOfNonRenewing, log)
-            let routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
-            var service = try Service(values, routes, log, state)
+            service.routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
             service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
             if let ledger {
                 service.reload = { ledger.reload() }

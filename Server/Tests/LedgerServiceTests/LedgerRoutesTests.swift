@@ -149,6 +149,12 @@ struct LedgerRoutesTests {
         (#"{"account":"","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
         (#"{"account":"a\u0000b","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
         (#"{"account":"a","evidence":"EVIDENCE","idempotency_key":""}"#, 400, "invalid-text"),
+        // Ignored, a misspelt token would not be compared.
+        (
+            #"{"account":"a","evidence":"EVIDENCE","acount_token":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#, 400,
+            "invalid-request"
+        ),
+        (#"{"account":"a","evidence":"EVIDENCE","account":"a"}"#, 400, "invalid-request"),
     ])
     func `a request that cannot be read is refused`(body: String, status: Int, code: String) throws {
         let response = send(

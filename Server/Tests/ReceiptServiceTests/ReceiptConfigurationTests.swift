@@ -140,6 +140,22 @@ struct ReceiptConfigurationTests {
         #expect(error?.description.hasPrefix("unusable-trust-anchor: ") == true)
     }
 
+    @Test func `a server that cannot start makes no ledger, whose absence would not be noticed at the next start`()
+        throws
+    {
+        let tokens = try evidence.write(Array("token-of-the-backend-1234".utf8), to: "tokens")
+        let ledger = tokens + ".db"
+        var message = ""
+        let status = ReceiptServer.run(
+            [
+                "--bundle-id", MintedEvidence.bundleID, "--ledger", ledger, "--token-file", tokens, "--listen",
+                "127.0.0.1:http",
+            ], environment: { _ in nil }
+        ) { text, _ in message = text }
+        #expect(status == 2 && message.contains("--listen"), "\(message)")
+        #expect(!FileManager.default.fileExists(atPath: ledger))
+    }
+
     @Test func `help names every option with its variable, in lines of a terminal`() {
         for option in ReceiptServer.options.options {
             #expect(ReceiptServer.help.contains("\n  \(option.name)"))
