@@ -17,7 +17,8 @@ public struct VerifierCounts: Hashable, Sendable {
 /// The counters of one verifier, shared by all threads. They have no lock, which a child of `fork()` could find taken.
 final class VerifierCounters: Sendable {
     private let verified = Atomic<UInt64>(0)
-    private let refused = RefusalCount(code: "")
+    /// Counting `out-of-memory` must not need memory.
+    private let refused = RefusalCount(code: "out-of-memory")
 
     /// Runs `body` and counts its result.
     func counting<Value>(_ body: () throws(VerificationError) -> Value) throws(VerificationError) -> Value {
@@ -44,7 +45,7 @@ final class VerifierCounters: Sendable {
     }
 }
 
-/// The counter of one code, in a list with those of the others. The first has no code. Each code is added once, at the end, and stays.
+/// The counter of one code, in a list with those of the others. Each code is added once, at the end, and stays.
 private final class RefusalCount: Sendable {
     private let code: String
     private let value = Atomic<UInt64>(0)
@@ -64,7 +65,7 @@ private final class RefusalCount: Sendable {
     /// The counts, by code.
     var counts: [String: UInt64] {
         var counts: [String: UInt64] = [:]
-        var current = next.load()
+        var current: RefusalCount? = self
         while let count = current {
             let value = count.value.load(ordering: .relaxed)
             if value > 0 { counts[count.code] = value }
