@@ -18,15 +18,20 @@ struct Families {
     private var newKeys: [TransactionKey] = []
     private let connection: any SQLConnection
 
-    /// Finds and locks the families of purchases, makes those that are missing, and joins those that turn out to be one.
+    /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a purchase, makes those that are missing, and joins those that turn out to be one.
     ///
     /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the name of the account that asks, families by their
     /// number, new identifiers by their bytes, then accounts.
     ///
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
-    init(of purchases: [PurchaseKeys], _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
+    init(
+        of purchases: [PurchaseKeys], _ renewals: [SubscriptionRenewal], _ connection: any SQLConnection,
+        at now: Instant
+    ) throws(LedgerError) {
         self.connection = connection
-        let keys = Set(purchases.flatMap(\.all)).sorted()
+        var found = Set(purchases.flatMap(\.all))
+        for renewal in renewals { found.formUnion(try connection.transactions(of: renewal, besides: found)) }
+        let keys = found.sorted()
         for key in keys {
             let rows = try connection.run(
                 "SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
@@ -137,6 +142,24 @@ struct Families {
                     .text("both brought transactions of one purchase before it was known that they are"),
                     SQLValue(now),
                 ])
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Returns the original transaction that renewal information is about, unless it is among `known`. Renewal information names no app; the id is unique in an environment.
+    fileprivate func transactions(
+        of renewal: SubscriptionRenewal, besides known: Set<TransactionKey>
+    ) throws(LedgerError) -> [TransactionKey] {
+        let id = UTF8Bytes(renewal.originalTransactionID)
+        guard let environment = renewal.environment, LedgerText.isStorable(id.string),
+            !known.contains(where: { $0.environment == environment && $0.transactionID == id })
+        else { return [] }
+        let rows = try run(
+            "SELECT bundle_id FROM identifiers WHERE environment = $1 AND transaction_id = $2",
+            [.text(environment.rawValue), .text(id.string)])
+        return try rows.map { (row) throws(LedgerError) in
+            TransactionKey(environment: environment, bundleID: try row.text(0), transactionID: id.string)
         }
     }
 }

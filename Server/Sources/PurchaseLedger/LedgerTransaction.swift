@@ -43,7 +43,7 @@ struct LedgerTransaction {
         self.cause = cause
         self.connection = connection
         brought = purchases.map { ($0.purchase, PurchaseKeys($0.purchase)) }
-        families = try Families(of: brought.compactMap(\.keys), connection, at: now)
+        families = try Families(of: brought.compactMap(\.keys), renewals, connection, at: now)
         evidence = FamilyEvidence(connection)
         grants = Grants(connection)
         for family in families.all {

@@ -161,4 +161,20 @@ import Testing
             #expect(last.originalTransactionID == subscription.firstPeriod.transactionID)
         }
     }
+
+    @Test(arguments: Place.available)
+    func `renewal information that comes alone is told, too`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let evidence = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            history.failToRenew(subscription, gracePeriod: .seconds(6 * 86_400))
+            let renewal = try Minted.evidence(#require(history.renewalInfo(of: subscription, signedAt: day(31))))
+            #expect(renewal.purchases.isEmpty)
+            for _ in 0..<2 { #expect(try ledger.outcomes(renewal, for: "anna", at: day(31)).isEmpty) }
+            #expect(try ledger.events().map(\.kind) == [.granted, .changed])
+            #expect(try ledger.events().last?.until == day(36))
+        }
+    }
 }

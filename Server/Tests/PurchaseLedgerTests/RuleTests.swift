@@ -234,7 +234,7 @@ import Testing
             let error = #expect(throws: LedgerError.self) {
                 try ledger.store.write { (connection) throws(LedgerError) in
                     let raced = RacedConnection(connection)
-                    _ = try Families(of: purchases.compactMap(PurchaseKeys.init), raced, at: day(1))
+                    _ = try Families(of: purchases.compactMap(PurchaseKeys.init), [], raced, at: day(1))
                 }
             }
             #expect(error?.isConflict == true)

@@ -130,6 +130,8 @@ enum Schema {
             "DROP INDEX outbox_by_age",
             "CREATE INDEX outbox_oldest ON outbox (made_at) WHERE state = 'pending'",
             "CREATE INDEX outbox_delivered ON outbox (made_at) WHERE state = 'delivered'",
+            // Renewal information names no app.
+            "CREATE INDEX identifiers_of_transaction ON identifiers (transaction_id)",
         ]
     }
 }
