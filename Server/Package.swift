@@ -75,7 +75,7 @@ let package = Package(
         target(
             "AppStoreServerTesting",
             [
-                "AppStoreServerAPI", "CLedgerCrypto", "ServerText", library("AppStoreReceipt"),
+                "AppStoreServerAPI", "CLedgerCrypto", "ServerText", "ServerThreads", library("AppStoreReceipt"),
                 library("AppStoreReceiptTesting"), library("SpanASN1"),
             ]),
         .executableTarget(

@@ -1,4 +1,5 @@
 public import AppStoreServerAPI
+import ServerThreads
 import Synchronization
 
 #if canImport(Glibc)
@@ -33,7 +34,7 @@ public final class FakeAppStoreServer: Sendable {
         self.store = store
         self.listener = listener
         listener.start()
-        DetachedThread.start { [weak self] in
+        Thread.detached { [weak self] in
             while let server = self, !server.stopped.load(ordering: .relaxed) {
                 server.store.deliverNotifications()
                 usleep(100_000)

@@ -5,6 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
+import ServerThreads
 import Synchronization
 
 /// A small HTTP/1.1 listener on 127.0.0.1 that can also break the rules of HTTP, with a thread for each connection.
@@ -59,7 +60,7 @@ final class LoopbackListener: Sendable {
 
     /// Accepts connections until ``stop()``.
     func start() {
-        DetachedThread.start { [self] in
+        Thread.detached { [self] in
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else { break }
@@ -71,7 +72,7 @@ final class LoopbackListener: Sendable {
                     close(connection)
                     break
                 }
-                DetachedThread.start { [self] in
+                Thread.detached { [self] in
                     serve(connection)
                     connections.withLock { state in
                         state.open.remove(connection)
@@ -149,26 +150,5 @@ final class LoopbackListener: Sendable {
         #else
         unsafe Glibc.send(connection, bytes, count, CInt(MSG_NOSIGNAL))
         #endif
-    }
-}
-
-/// A thread that nobody waits for.
-enum DetachedThread {
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        let context = unsafe Unmanaged.passRetained(Body(body)).toOpaque()
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                if let context = unsafe context { unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
-                return nil
-            }, context)
-        if status == 0 { pthread_detach(thread) } else { unsafe Unmanaged<Body>.fromOpaque(context).release() }
-    }
-
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 }

@@ -30,6 +30,16 @@ package final class Thread {
     /// Waits until the thread has ended. Call it once.
     package func join() { _ = pthread_join(thread, nil) }
 
+    /// Starts a thread that nobody waits for.
+    ///
+    /// - Returns: Whether the system had a thread to give.
+    @discardableResult
+    package static func detached(_ body: @escaping @Sendable () -> Void) -> Bool {
+        guard let thread = Thread(body) else { return false }
+        pthread_detach(thread.thread)
+        return true
+    }
+
     private final class Body: Sendable {
         let run: @Sendable () -> Void
 
