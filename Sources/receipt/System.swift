@@ -86,8 +86,12 @@ enum System {
 
     /// Locks a file until it is closed, or the process ends.
     ///
-    /// - Throws: ``SystemError/locked`` if another process has locked it.
+    /// - Throws: ``SystemError/locked`` if another process has locked it for two seconds. One that is ending, or has just forked, can hold it for a moment.
     static func lock(_ descriptor: CInt) throws(SystemError) {
+        for _ in 0..<40 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK else { throw SystemError(code: errno) }
+            usleep(50_000)
+        }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw SystemError(code: errno) }
     }
 
