@@ -42,19 +42,26 @@ let package = Package(
         .library(name: "AppStoreReceiptFoundation", targets: ["AppStoreReceiptFoundation"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
-        .library(name: "SpanPKCS7", targets: ["SpanPKCS7"]),
         .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
         .library(name: "CMSTrust", targets: ["CMSTrust"]),
         .executable(name: "receipt", targets: ["receipt"]),
+        // Lent to the packages beside this one, and no API: see CONTRIBUTING.md.
+        .library(name: "_SpanPKCS7", targets: ["SpanPKCS7"]),
+        .library(name: "_StrictText", targets: ["StrictText"]),
+        .library(name: "_LibcryptoHandles", targets: ["LibcryptoHandles"]),
+        .library(name: "_SeededRandom", targets: ["SeededRandom"]),
     ],
     targets: [
         .systemLibrary(
             name: "CLibcryptoShims", pkgConfig: "libcrypto",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-        target("SpanASN1", []),
+        // Memory of large inputs and outputs: what the kernel is asked for it.
+        target("LargeMemory", []),
+        target("SpanASN1", ["LargeMemory"]),
         target("SpanPKCS7", ["SpanASN1"]),
-        target("StrictText", ["SpanASN1"]),
+        target("StrictText", ["LargeMemory", "SpanASN1"]),
         target("LibcryptoHandles", ["CLibcryptoShims"]),
+        target("SeededRandom", []),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
         target("CMSTrust", ["SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
         target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
@@ -62,7 +69,10 @@ let package = Package(
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target(
             "AppStoreReceiptTesting",
-            ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles"]),
+            [
+                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles",
+                "SeededRandom",
+            ]),
         .executableTarget(
             name: "receipt",
             dependencies: [
@@ -77,17 +87,20 @@ let package = Package(
                 "AppStoreReceipt", "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
-            name: "cost-table",
+            name: "generate-bindings", dependencies: ["AppStoreReceipt"], path: "Bindings/Generator",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "growth-table",
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
                 "AppStoreReceiptTesting", "FuzzSupport",
             ],
-            path: "Sources/CostTable", swiftSettings: settings),
+            path: "Sources/GrowthTable", swiftSettings: settings),
         fuzz(
             "FuzzSupport",
             [
-                "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust", "AppStoreReceipt",
-                "AppStoreReceiptTesting",
+                "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust", "SeededRandom",
+                "AppStoreReceipt", "AppStoreReceiptTesting",
             ], isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),

@@ -23,8 +23,6 @@ let package = Package(
                 "CBaselines", "CGauges", "TypicalReceipts",
                 .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
                 .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
-                .product(name: "SpanPKCS7", package: "swift-app-store-receipt"),
-                .product(name: "SpanASN1", package: "swift-app-store-receipt"),
             ],
             swiftSettings: settings),
         .target(
@@ -32,6 +30,7 @@ let package = Package(
             dependencies: [
                 .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
                 .product(name: "AppStoreReceiptTesting", package: "swift-app-store-receipt"),
+                .product(name: "_SeededRandom", package: "swift-app-store-receipt"),
             ],
             swiftSettings: settings),
         // Apart, since CGauges replaces `malloc`.

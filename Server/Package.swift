@@ -15,6 +15,11 @@ let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeat
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
+/// What the library lends to the packages beside it: texts from outside, libcrypto, and random numbers from a seed.
+let strictText = library("_StrictText")
+let libcryptoHandles = library("_LibcryptoHandles")
+let seededRandom = library("_SeededRandom")
+
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
@@ -40,43 +45,42 @@ let package = Package(
         .systemLibrary(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
-        // The library's strict readers and writers of JSON, base64 and dates. They are internal to it, so this package compiles the same sources.
-        target("ServerText", [library("SpanASN1")]),
         // A thread, and a lock with a condition.
         target("ServerThreads", []),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", "ServerText", "ServerThreads", library("SpanASN1")]),
+        target("HTTPService", ["CMicrohttpd", strictText, "ServerThreads", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
-        target("ReceiptService", ["HTTPService", "LedgerService", "ServerText", library("AppStoreReceipt")]),
+        target("ReceiptService", ["HTTPService", "LedgerService", strictText, library("AppStoreReceipt")]),
         // The ledger as routes, with its tokens and its options.
         target(
             "LedgerService",
-            ["HTTPService", "PurchaseLedger", "ServerText", "ServerThreads", library("AppStoreReceipt")]),
+            [
+                "HTTPService", "PurchaseLedger", strictText, libcryptoHandles, "ServerThreads",
+                library("AppStoreReceipt"),
+            ]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .systemLibrary(
-            name: "CLedgerCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
         target(
             "PurchaseLedger",
             [
-                "CSQLite", "CLibpq", "CLibcurl", "CLedgerCrypto", "ServerText", "ServerThreads",
+                "CSQLite", "CLibpq", "CLibcurl", strictText, libcryptoHandles, "ServerThreads",
                 library("AppStoreReceipt"),
             ]),
         // Asks Apple's App Store Server API. Nothing else of this package depends on it.
         target(
             "AppStoreServerAPI",
-            ["CLibcurl", "CLedgerCrypto", "ServerText", library("AppStoreReceipt"), library("SpanASN1")]),
+            ["CLibcurl", strictText, libcryptoHandles, library("AppStoreReceipt"), library("_SpanPKCS7")]),
         // An App Store to ask in tests.
         target(
             "AppStoreServerTesting",
             [
-                "AppStoreServerAPI", "CLedgerCrypto", "ServerText", "ServerThreads", library("AppStoreReceipt"),
-                library("AppStoreReceiptTesting"), library("SpanASN1"),
+                "AppStoreServerAPI", strictText, libcryptoHandles, seededRandom, "ServerThreads",
+                library("AppStoreReceipt"), library("AppStoreReceiptTesting"), library("_SpanPKCS7"),
             ]),
         .executableTarget(
             name: "fake-app-store",
@@ -91,8 +95,8 @@ let package = Package(
         .executableTarget(
             name: "server-trial",
             dependencies: [
-                "TrialSupport", "LedgerTestSupport", "CSQLite", "receipt-server", library("AppStoreReceipt"),
-                library("AppStoreReceiptTesting"),
+                "TrialSupport", "LedgerTestSupport", "PurchaseLedger", "CSQLite", "CLibpq", "receipt-server",
+                library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ],
             path: "Tests/Trial",
             swiftSettings: toolSettings),
@@ -101,14 +105,17 @@ let package = Package(
         .target(
             name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
             swiftSettings: toolSettings),
-        tests(of: "PurchaseLedger", ["LedgerTestSupport", "ServerText", library("AppStoreReceiptTesting")]),
+        tests(
+            of: "PurchaseLedger",
+            ["LedgerTestSupport", strictText, libcryptoHandles, seededRandom, library("AppStoreReceiptTesting")]),
         .testTarget(
             name: "AppStoreServerTests",
             dependencies: [
-                "AppStoreServerAPI", "AppStoreServerTesting", "ServerText", "LedgerTestSupport", "fake-app-store",
+                "AppStoreServerAPI", "AppStoreServerTesting", strictText, seededRandom, "LedgerTestSupport",
+                "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ], exclude: ["compare-with-apple.py", "compare-with-apple"], swiftSettings: toolSettings),
-        tests(of: "HTTPService", ["ServerText", "TrialSupport"]),
+        tests(of: "HTTPService", [strictText, "TrialSupport"]),
         .testTarget(
             name: "LedgerServiceTests",
             dependencies: [
@@ -120,6 +127,6 @@ let package = Package(
             swiftSettings: toolSettings),
         tests(
             of: "ReceiptService",
-            ["HTTPService", "ServerText", "TrialSupport", library("AppStoreReceiptTesting")]),
+            ["HTTPService", strictText, "TrialSupport", library("AppStoreReceiptTesting")]),
     ]
 )

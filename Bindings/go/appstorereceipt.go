@@ -3,6 +3,7 @@
 package appstorereceipt
 
 // #cgo pkg-config: appstorereceipt
+// #include <stdlib.h>
 // #include <appstorereceipt.h>
 import "C"
 
@@ -32,15 +33,15 @@ func (v *Verifier) owner() *owner {
 func NewVerifier(settings ...Option) (*Verifier, error) {
 	o := options{handle: C.asr_options_new()}
 	defer C.asr_options_free(o.handle)
+	language := C.CString("go")
+	defer C.free(unsafe.Pointer(language))
+	o.check("binding", C.asr_options_set_binding(o.handle, language))
 	for _, set := range settings {
 		if set == nil {
 			o.check("nil", C.ASR_USAGE)
 			continue
 		}
 		set(&o)
-	}
-	if !o.hasEnvironments {
-		Environments("production")(&o)
 	}
 	if o.wrong != "" {
 		return nil, &VerificationError{

@@ -29,7 +29,9 @@ type sharedCase struct {
 		ValidationDate json.RawMessage `json:"validation_date"`
 		AllowsRSA1024  bool            `json:"allows_rsa_1024"`
 		Clock          int64
+		ProductTypes   []string `json:"product_types"`
 	}
+	JSONOf map[string]string `json:"json_of"`
 	Expect struct {
 		Status         Status
 		Code, Category string
@@ -86,6 +88,9 @@ func (c *sharedCase) options(t testing.TB) []Option {
 	}
 	if o.Clock != 0 {
 		options = append(options, Clock(time.UnixMilli(o.Clock)))
+	}
+	if o.ProductTypes != nil {
+		options = append(options, ProductTypes(o.ProductTypes...))
 	}
 	return options
 }
@@ -177,6 +182,9 @@ func TestSharedCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			x := c.Expect
+			if text, differs := c.JSONOf["go"]; differs {
+				x.JSON = &text
+			}
 			if status != x.Status || code != x.Code || category != x.Category {
 				t.Errorf("%d %s %s, expected %d %s %s", status, code, category, x.Status, x.Code, x.Category)
 			}
@@ -262,7 +270,7 @@ func badSettings(t *testing.T) (rows []badSetting) {
 		t.Fatal("no settings", err)
 	}
 	texts := map[string]func(...string) Option{
-		"bundle_id": BundleID, "environments": Environments, "distrusted": Distrusted,
+		"bundle_id": BundleID, "environments": Environments, "distrusted": Distrusted, "product_types": ProductTypes,
 		"app_apple_id": func(ids ...string) Option { return AppAppleID(ids[0]) }}
 	files := map[string]func(...[]byte) Option{"roots": Roots, "transaction_receipt_issuers": TransactionReceiptIssuers}
 	for _, row := range table {
@@ -306,7 +314,7 @@ type badSetting struct {
 
 var names = map[string]string{
 	"bundle_id": "BundleID", "environments": "Environments", "app_apple_id": "AppAppleID", "roots": "Roots",
-	"transaction_receipt_issuers": "TransactionReceiptIssuers", "distrusted": "Distrusted", "maximum_age": "MaximumAge"}
+	"transaction_receipt_issuers": "TransactionReceiptIssuers", "distrusted": "Distrusted", "product_types": "ProductTypes", "maximum_age": "MaximumAge"}
 
 func TestNoBadSettingMakesAVerifier(t *testing.T) {
 	rows := badSettings(t)

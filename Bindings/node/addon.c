@@ -150,48 +150,14 @@ static napi_value call(napi_env env, napi_callback_info info) {
     return promise;
 }
 
-static const struct {
-    const char *name;
-    asr_status (*string)(asr_options *, const char *);
-    asr_status (*bytes)(asr_options *, const void *, size_t);
-    asr_status (*integer)(asr_options *, int64_t);
-    asr_status (*boolean)(asr_options *, int32_t);
-} setters[] = {
-    {"bundleId", .string = asr_options_add_bundle_id},
-    {"environments", .string = asr_options_add_environment},
-    {"appAppleId", .string = asr_options_set_app_apple_id},
-    {"roots", .bytes = asr_options_add_roots},
-    {"transactionReceiptIssuers", .bytes = asr_options_add_transaction_receipt_issuers},
-    {"storekitTesting", .boolean = asr_options_set_storekit_testing},
-    {"distrusted", .string = asr_options_add_distrusted},
-    {"maximumAge", .integer = asr_options_set_maximum_age},
-    {"validationDate", .integer = asr_options_set_validation_date},
-    {"allowsRsa1024", .boolean = asr_options_set_allows_rsa_1024},
-    {"clock", .integer = asr_options_set_clock},
-};
-
+// Sets an option to the bytes of a buffer; without one, it is present and empty.
 static bool set(napi_env env, asr_options *options, const char *name, napi_value value) {
-    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
-        if (strcmp(setters[i].name, name) != 0) continue;
-        char text[1024];
-        void *bytes;
-        size_t length;
-        int64_t integer;
-        bool boolean;
-        if (setters[i].string)
-            return napi_get_value_string_utf8(env, value, text, sizeof text, &length) == napi_ok
-                && length < sizeof text - 1 && strlen(text) == length
-                && setters[i].string(options, text) == ASR_VERIFIED;
-        if (setters[i].bytes)
-            return bytes_of(env, value, &bytes, &length)
-                && setters[i].bytes(options, bytes, length) == ASR_VERIFIED;
-        if (setters[i].integer)
-            return napi_get_value_bigint_int64(env, value, &integer, &boolean) == napi_ok && boolean
-                && setters[i].integer(options, integer) == ASR_VERIFIED;
-        return napi_get_value_bool(env, value, &boolean) == napi_ok
-            && setters[i].boolean(options, boolean) == ASR_VERIFIED;
-    }
-    return false;
+    void *bytes;
+    size_t length;
+    napi_valuetype type;
+    if (napi_typeof(env, value, &type) == napi_ok && type == napi_null)
+        return asr_options_set_nothing(options, name) == ASR_VERIFIED;
+    return bytes_of(env, value, &bytes, &length) && asr_options_set(options, name, bytes, length) == ASR_VERIFIED;
 }
 
 static void finalize(napi_env env, void *data, void *hint) {
@@ -200,7 +166,7 @@ static void finalize(napi_env env, void *data, void *hint) {
     asr_verifier_free(data);
 }
 
-// create([[name, value], …]) returns {status, code, category, json, verifier}, or the name of an option that cannot be read.
+// create([[name, value, name in JavaScript], …]) returns {status, code, category, json, verifier}, or the last name of an option that cannot be read.
 static napi_value create(napi_env env, napi_callback_info info) {
     size_t argc = 1;
     uint32_t count = 0;
@@ -208,6 +174,7 @@ static napi_value create(napi_env env, napi_callback_info info) {
     napi_get_cb_info(env, info, &argc, &entries, NULL, NULL);
     if (argc < 1 || napi_get_array_length(env, entries, &count) != napi_ok) return failure(env, "the options are no array");
     asr_options *options = asr_options_new();
+    asr_options_set_binding(options, "node");
     for (uint32_t i = 0; i < count; i++) {
         napi_value entry, value;
         char text[64] = "";
@@ -216,6 +183,7 @@ static napi_value create(napi_env env, napi_callback_info info) {
             || napi_get_value_string_utf8(env, name, text, sizeof text, NULL) != napi_ok
             || !set(env, options, text, value)) {
             asr_options_free(options);
+            napi_get_element(env, entry, 2, &name);
             return name;
         }
     }

@@ -136,8 +136,8 @@ foreach ($cases as $case) {
     } catch (VerificationError $error) {
         $json = ($case['json'] ?? '') === 'none' ? null : $error->verdictJson;
     }
-    same($case['expect'], [
-        'status' => $error?->status ?? $status, 'code' => $error?->code ?? '', 'category' => $error?->category ?? '', 'json' => $json,
+    same(['json' => $case['json_of']['php'] ?? $case['expect']['json']] + $case['expect'], [
+        'json' => $json, 'status' => $error?->status ?? $status, 'code' => $error?->code ?? '', 'category' => $error?->category ?? '',
     ], $case['name']);
 }
 
@@ -146,7 +146,7 @@ $settings = json_decode(file_get_contents(__DIR__ . '/../cases/settings.json'), 
 foreach ($settings as ['option' => $option, 'value' => $value, 'expect' => $expected]) {
     same(array_values($expected), refusal_of(camel($option), $value), "$option: " . json_encode($value));
 }
-foreach (['bundleId', 'environments', 'roots', 'transactionReceiptIssuers', 'distrusted'] as $name) {
+foreach (['bundleId', 'environments', 'roots', 'transactionReceiptIssuers', 'distrusted', 'productTypes'] as $name) {
     foreach ([[[]], [['a']], [1], [false], [true], 1, false, 1.5, new stdClass()] as $value) {
         same([4, 'usage'], refusal_of($name, $value), "$name: " . json_encode($value));
     }

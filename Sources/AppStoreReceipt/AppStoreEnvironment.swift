@@ -1,6 +1,7 @@
 import StrictText
 
 /// The environments of the App Store in which evidence is signed.
+@nonexhaustive
 public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     /// `Production`, or `ProductionVPP` for volume purchases.
     case production
@@ -47,3 +48,5 @@ extension AppStoreEnvironment {
 
     private static let signedNames = allCases.map { ($0.signedName, $0) }
 }
+
+extension AppStoreEnvironment: Codable {}

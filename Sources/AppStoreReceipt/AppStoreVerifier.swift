@@ -1,6 +1,5 @@
 import SignatureTrust
 import SpanASN1
-import StrictText
 
 /// A verifier for everything that Apple signs for the App Store: receipts, the JWS of StoreKit 2 and of App Store Server Notifications, and the transaction
 /// receipts of iOS 3 to 6.
@@ -21,9 +20,9 @@ public final class AppStoreVerifier: Sendable {
     public let policy: VerificationPolicy
     /// The certificates that the verifier trusts.
     public let trust: AppStoreTrust
-    let receipts: ReceiptContainer
-    let jws: JWSContainer
-    let transactionReceipts: TransactionReceiptContainer
+    let receipts: ReceiptVerifier
+    let jws: JWSVerifier
+    let transactionReceipts: TransactionReceiptVerifier
     let counters = VerifierCounters()
 
     /// Creates a verifier for one app.
@@ -66,23 +65,21 @@ public final class AppStoreVerifier: Sendable {
                 try TransactionReceiptTrust(trust, policy, receipts: receipts)
             )
         } catch {
-            if let reason = VerificationError.hostReason(of: error) { throw VerificationError(reason) }
+            if error.kind.isHostFault { throw VerificationError(.host(error.kind)) }
             let place = (error.path.index ?? 0) + 1
             throw .configuration(.unusableTrustAnchor, found: "certificate \(place): \(error.kind.explanation)")
         }
-        receipts = ReceiptContainer(policy: policy, trust: engines.receipts)
-        jws = JWSContainer(policy: policy, engine: engines.jws)
-        transactionReceipts = TransactionReceiptContainer(policy: policy, trust: engines.transactionReceipts)
+        receipts = ReceiptVerifier(policy: policy, trust: engines.receipts)
+        jws = JWSVerifier(policy: policy, trust: engines.jws)
+        transactionReceipts = TransactionReceiptVerifier(policy: policy, trust: engines.transactionReceipts)
     }
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
     /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
     public var counts: VerifierCounts {
-        counters.counts(of: [receipts.trust, jws.engine].compactMap(\.self) + transactionReceipts.trust.ownEngines)
+        counters.counts(of: [receipts.trust, jws.trust] + transactionReceipts.trust.ownEngines)
     }
-
-    // MARK: Any evidence
 
     /// Verifies evidence of any kind.
     ///
@@ -91,173 +88,27 @@ public final class AppStoreVerifier: Sendable {
     ///   other members of the object are ignored.
     /// - Returns: The verified evidence, by its kind.
     /// - Throws: The reason the evidence was refused.
-    public func verify(_ evidence: [UInt8]) throws(VerificationError) -> VerifiedEvidence {
-        try verify(evidence.span) { evidence }
+    public func verify(_ evidence: some EvidenceSource) throws(VerificationError) -> VerifiedEvidence {
+        try verify(ReceivedEvidence(evidence, policy.limits), in: evidence.evidenceBytes)
     }
 
-    /// Verifies evidence of any kind from a string.
-    ///
-    /// - Parameter evidence: Evidence in any form that ``verify(_:)-([UInt8])`` accepts, except a binary receipt.
-    /// - Returns: The verified evidence, by its kind.
-    /// - Throws: The reason the evidence was refused.
-    public func verify(_ evidence: String) throws(VerificationError) -> VerifiedEvidence {
-        try verify(evidence.utf8Span.span)
-    }
-
-    /// Verifies evidence of any kind, of which no more than a binary receipt is copied.
+    /// Verifies evidence of any kind, and copies it only if it is a binary receipt.
     package func verify(_ evidence: Span<UInt8>) throws(VerificationError) -> VerifiedEvidence {
-        try verify(evidence) { [UInt8](copying: evidence) }
+        try verify(ReceivedEvidence(copying: evidence, policy.limits), in: evidence)
     }
 
-    /// - Parameter binary: the evidence, in case it is a binary receipt.
-    private func verify(
-        _ evidence: Span<UInt8>, binary: () -> [UInt8]
+    /// Verifies what was received.
+    ///
+    /// - Parameter input: The bytes that were received.
+    package func verify(
+        _ received: ReceivedEvidence, in input: Span<UInt8>
     ) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
-            try verifyUncounted(evidence, binary: binary) { (start) throws(VerificationError) in
-                try EvidenceObject(
-                    evidence, from: start, maximumByteCount: policy.limits.maximumByteCount, keepsOtherMembers: false)
+            switch received.kind {
+            case .receipt: .receipt(try receipts.verify(received.binary()))
+            case .jws: try jws.verify(received.text(in: input))
+            case .transactionReceipt: .transactionReceipt(try transactionReceipts.verify(received.text(in: input)))
             }
-        }
-    }
-
-    /// - Parameters:
-    ///   - binary: the evidence, in case it is a binary receipt.
-    ///   - readObject: reads a JSON object that begins at a byte of the evidence.
-    func verifyUncounted(
-        _ evidence: Span<UInt8>, binary: () -> [UInt8],
-        readObject: (_ start: Int) throws(VerificationError) -> EvidenceObject
-    ) throws(VerificationError) -> VerifiedEvidence {
-        switch try EvidenceInput(evidence, policy.limits) {
-        case .object(let start): return try verifyUncounted(readObject(start), in: evidence, from: start)
-        case .jws: return try jws.verify(evidence)
-        case .transactionReceipt: return .transactionReceipt(try verifyUncounted(transactionReceipt: evidence))
-        case .receipt:
-            return .receipt(
-                try verifyUncounted(receipt: ReceiptInput.binary(of: evidence, policy.limits, bytes: binary)))
-        }
-    }
-
-    // MARK: Receipts
-
-    /// Verifies a receipt and returns its contents.
-    ///
-    /// - Parameters:
-    ///   - receipt: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
-    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
-    ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
-    ///     ``ReceiptContents/matches(deviceIdentifier:)``.
-    /// - Returns: The verified receipt.
-    /// - Throws: The reason the receipt was refused.
-    public func verifyReceipt(
-        _ receipt: [UInt8], applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
-    ) throws(VerificationError) -> VerifiedReceipt {
-        try counters.counting { () throws(VerificationError) in
-            try verifyUncounted(
-                receipt: ReceiptInput.binary(of: receipt, policy.limits), applicationVersion, deviceIdentifier)
-        }
-    }
-
-    /// Verifies a receipt from a string and returns its contents.
-    ///
-    /// - Parameters:
-    ///   - receipt: A receipt in base64 or PEM, or a JSON object with the member `receipt-data`.
-    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
-    ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
-    ///     ``ReceiptContents/matches(deviceIdentifier:)``.
-    /// - Returns: The verified receipt.
-    /// - Throws: The reason the receipt was refused.
-    public func verifyReceipt(
-        _ receipt: String, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
-    ) throws(VerificationError) -> VerifiedReceipt {
-        try counters.counting { () throws(VerificationError) in
-            try verifyUncounted(
-                receipt: ReceiptInput.binary(of: receipt.utf8Span.span, policy.limits), applicationVersion,
-                deviceIdentifier)
-        }
-    }
-
-    /// Verifies a receipt in any form, of which no more than a binary one is copied.
-    package func verifyReceipt(
-        _ receipt: Span<UInt8>, applicationVersion: String? = nil, deviceIdentifier: [UInt8]? = nil
-    ) throws(VerificationError) -> VerifiedReceipt {
-        try counters.counting { () throws(VerificationError) in
-            try verifyUncounted(
-                receipt: ReceiptInput.binary(of: receipt, policy.limits), applicationVersion, deviceIdentifier)
-        }
-    }
-
-    /// Verifies what `decode` returns: the binary receipt, or the property list of a transaction receipt. Its error is counted as any other refusal.
-    func verifyReceiptData(
-        decoding decode: () throws(VerificationError) -> [UInt8]
-    ) throws(VerificationError) -> VerifiedEvidence {
-        try counters.counting { () throws(VerificationError) in
-            let data = try decode()
-            // No receipt begins with a brace.
-            guard data.first(where: { !$0.isWhitespace }) == .openingBrace else {
-                return .receipt(try verifyUncounted(receipt: data))
-            }
-            return .transactionReceipt(try verifyUncounted(transactionReceipt: data.span))
-        }
-    }
-
-    func verifyUncounted(
-        receipt binary: [UInt8], _ applicationVersion: String? = nil, _ deviceIdentifier: [UInt8]? = nil
-    ) throws(VerificationError) -> VerifiedReceipt {
-        let (receipt, verification) = try receipts.open(binary)
-        // A container with a trust engine returns a verification or throws.
-        guard let verification else { throw VerificationError(.host(.libcryptoFailure)) }
-        try policy.check(receipt)
-        if let applicationVersion, receipt.applicationVersion?.hasSameBytes(as: applicationVersion) != true {
-            throw .policy(
-                .applicationVersionMismatch, found: receipt.applicationVersion, expected: applicationVersion)
-        }
-        if let deviceIdentifier, try !receipt.matches(deviceIdentifier: deviceIdentifier) {
-            throw .policy(.deviceMismatch)
-        }
-        return VerifiedReceipt(receipt: receipt, verification: verification)
-    }
-
-    // MARK: Transaction receipts
-
-    /// Verifies a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6.
-    ///
-    /// Those of version 2, which Apple signed until 2015 at least, require ``VerificationPolicy/allowsRSA1024TransactionReceipts``.
-    ///
-    /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
-    /// - Returns: The verified transaction receipt, which is one purchase.
-    /// - Throws: The reason the transaction receipt was refused.
-    public func verifyTransactionReceipt(
-        _ transactionReceipt: [UInt8]
-    ) throws(VerificationError) -> VerifiedTransactionReceipt {
-        try verifyTransactionReceipt(transactionReceipt.span)
-    }
-
-    /// Verifies a transaction receipt from a string.
-    ///
-    /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
-    /// - Returns: The verified transaction receipt, which is one purchase.
-    /// - Throws: The reason the transaction receipt was refused.
-    public func verifyTransactionReceipt(
-        _ transactionReceipt: String
-    ) throws(VerificationError) -> VerifiedTransactionReceipt {
-        try verifyTransactionReceipt(transactionReceipt.utf8Span.span)
-    }
-
-    /// Verifies a transaction receipt, of which only the signed part is copied.
-    package func verifyTransactionReceipt(
-        _ transactionReceipt: Span<UInt8>
-    ) throws(VerificationError) -> VerifiedTransactionReceipt {
-        try counters.counting { () throws(VerificationError) in
-            try verifyUncounted(transactionReceipt: transactionReceipt)
-        }
-    }
-
-    func verifyUncounted(
-        transactionReceipt text: Span<UInt8>
-    ) throws(VerificationError) -> VerifiedTransactionReceipt {
-        try TransactionReceiptInput.withPropertyList(of: text, policy.limits) {
-            (list) throws(VerificationError) in try transactionReceipts.open(list)
         }
     }
 }
@@ -286,27 +137,5 @@ extension VerificationPolicy {
         if let other = environments.subtracting(possible).map(\.rawValue).min() {
             throw .configuration(.environmentNotOfTrust, found: "environments: \(other)")
         }
-    }
-
-    /// Checks what a genuine receipt says.
-    func check(_ receipt: Receipt) throws(VerificationError) {
-        try checkBundleID(receipt.bundleID)
-        try checkEnvironment(receipt.environment, named: receipt.receiptType)
-        guard let created = receipt.creationDate else { return }
-        if rejectsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
-        try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
-    }
-}
-
-extension Receipt {
-    /// Whether every date in the receipt is on or before its creation date. (When a subscription or the receipt expires may be later.)
-    fileprivate var isMadeLast: Bool {
-        // Attributes 8 and 18 may have fractions of a second, which 12 does not.
-        guard let last = creationDate?.secondsSince1970 else { return false }
-        func isPast(_ date: Instant?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
-        return isPast(originalCreationDate) && isPast(originalPurchaseDate)
-            && inAppPurchases.allSatisfy {
-                isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.revocationDate)
-            }
     }
 }

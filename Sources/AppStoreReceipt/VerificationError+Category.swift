@@ -23,22 +23,11 @@ extension VerificationError {
     /// An unreadable payload and a refused ``part`` of a notification are in the category ``Category/host``, because their signature was verified
     /// before. A JWS of another kind than the method accepts is in the category ``Category/client``. (An ``UnverifiedReceipt`` has errors of the
     /// same categories, although its signature was not verified.)
-    public var category: Category {
-        switch reason {
-        case .input, .container, .policy: .client
-        case .form, .headerSyntax, .header: part == nil ? .client : .host
-        case .propertyList(_, let place): place == .propertyList ? .client : .host
-        case .signatureBlob: .client
-        case .signature, .date, .chain:
-            part != nil ? .host : stage == .container ? .client : .forgery
-        case .members(let error, _): part == nil && error.kind == .missingMember ? .client : .host
-        case .payload, .configuration, .host: .host
-        }
-    }
+    public var category: Category { fault.party.category }
 
     /// A Boolean value that indicates whether the host failed, so that nothing is known about the evidence: `algorithm-unavailable`, `out-of-memory`
     /// and `libcrypto-failure`.
     ///
     /// Verify the evidence again, or on another host. Every other error is a verdict on the evidence, which a batch records like any other.
-    public var isHostFault: Bool { if case .host = reason { true } else { false } }
+    public var isHostFault: Bool { fault.party == .host }
 }

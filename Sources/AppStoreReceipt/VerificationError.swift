@@ -18,6 +18,7 @@ public struct VerificationError: Error, Hashable, Sendable {
     }
 
     /// The signed parts of a notification. The raw values are the names that Apple gives them.
+    @nonexhaustive
     public enum Part: String, Sendable, CaseIterable {
         /// The transaction. See ``VerifiedNotification/transactionInfo``.
         case transactionInfo = "signedTransactionInfo"
@@ -28,6 +29,7 @@ public struct VerificationError: Error, Hashable, Sendable {
     }
 
     /// The checks, in the order in which the verifier makes them.
+    @nonexhaustive
     public enum Stage: String, Sendable, CaseIterable {
         /// The text around a receipt: base64, PEM or JSON.
         case input
@@ -52,6 +54,7 @@ public struct VerificationError: Error, Hashable, Sendable {
     }
 
     /// The bytes that ``offset`` counts.
+    @nonexhaustive
     public enum OffsetBase: String, Sendable {
         /// The text that was passed to the verifier.
         case text
@@ -109,7 +112,7 @@ extension VerificationError {
         /// The configuration of the verifier does not allow the request.
         case configuration(ConfigurationFault, found: UTF8Bytes?)
         /// The host is at fault, not the evidence.
-        case host(HostFault)
+        case host(SignatureTrustError.Kind)
     }
 }
 
@@ -220,30 +223,13 @@ package enum ConfigurationFault: String, Sendable, CaseIterable {
     case noAppAppleID = "no-app-apple-id"
 }
 
-/// The faults of the host.
-package enum HostFault: String, Sendable, CaseIterable {
-    /// libcrypto refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Found when the verifier is made.
-    case algorithmUnavailable = "algorithm-unavailable"
-    /// libcrypto could not allocate memory.
-    case outOfMemory = "out-of-memory"
-    /// libcrypto failed for a reason other than the input.
-    case libcryptoFailure = "libcrypto-failure"
-
-    init(_ error: LibcryptoError) {
-        self =
-            switch error.kind {
-            case .algorithmUnavailable: .algorithmUnavailable
-            case .allocationFailed: .outOfMemory
-            default: .libcryptoFailure
-            }
-    }
-}
-
 // MARK: - Making errors
 
 extension VerificationError {
     package static func input(_ error: InputError) -> VerificationError { VerificationError(.input(error)) }
-    static func host(_ error: LibcryptoError) -> VerificationError { VerificationError(.host(HostFault(error))) }
+    static func host(_ error: LibcryptoError) -> VerificationError {
+        VerificationError(.host(SignatureTrustError.Kind(error)))
+    }
 
     package static func policy(
         _ violation: PolicyViolation, found: String? = nil, expected: String? = nil
@@ -257,21 +243,11 @@ extension VerificationError {
     }
 
     package static func signature(_ error: SignatureTrustError, of form: SignedForm) -> VerificationError {
-        VerificationError(hostReason(of: error) ?? .signature(error, form))
+        VerificationError(error.kind.isHostFault ? .host(error.kind) : .signature(error, form))
     }
 
     package static func chain(_ error: SignatureTrustError, of form: SignedForm) -> VerificationError {
-        VerificationError(hostReason(of: error) ?? .chain(error, form))
-    }
-
-    /// Returns the reason of a host fault; `nil` if the host is not at fault.
-    static func hostReason(of error: SignatureTrustError) -> Reason? {
-        switch error.kind {
-        case .algorithmUnavailable: .host(.algorithmUnavailable)
-        case .outOfMemory: .host(.outOfMemory)
-        case .libcryptoFailure: .host(.libcryptoFailure)
-        default: nil
-        }
+        VerificationError(error.kind.isHostFault ? .host(error.kind) : .chain(error, form))
     }
 
     func within(_ part: Part) -> VerificationError { VerificationError(reason, part: part) }
@@ -296,43 +272,6 @@ extension VerificationError {
 // MARK: - What is wrong, and where
 
 extension VerificationError {
-    /// A stable word for programs, such as `bundle-id-mismatch`. The article <doc:Errors> lists all of them.
-    public var code: String {
-        switch reason {
-        case .input(let error): error.kind.rawValue
-        case .container(let error), .payload(let error): error.kind.rawValue
-        case .form(let fault, _): fault.rawValue
-        case .headerSyntax(let error), .members(let error, _): error.kind.rawValue
-        case .header(let fault, _, _): fault.rawValue
-        case .propertyList(let error, _): error.kind.rawValue
-        case .signatureBlob(let fault, _): fault.rawValue
-        case .signature(let error, _), .chain(let error, _): error.kind.rawValue
-        case .date(let fault, _): fault.rawValue
-        case .policy(let violation, _, _): violation.rawValue
-        case .configuration(let fault, _): fault.rawValue
-        case .host(let fault): fault.rawValue
-        }
-    }
-
-    /// The check that failed.
-    public var stage: Stage {
-        switch reason {
-        case .input: .input
-        case .container: .container
-        case .form: .form
-        case .headerSyntax, .header: .header
-        case .propertyList(_, let place): place == .propertyList ? .form : .payload
-        case .signatureBlob(let fault, _): fault == .rsa1024NotAllowed ? .signature : .header
-        case .signature(let error, let form):
-            form == .receipt && error.kind.isAboutStructure ? .container : .signature
-        case .date: .date
-        case .chain: .chain
-        case .payload, .members: .payload
-        case .policy: .policy
-        case .configuration, .host: .verifier
-        }
-    }
-
     /// The position of the fault, in bytes from the start of ``offsetBase``; `nil` if there is none.
     ///
     /// If ``part`` is not `nil`, the position is in that part.

@@ -1,22 +1,22 @@
-public import SpanASN1
+package import SpanASN1
 
 /// An algorithm and its parameters, to write.
 ///
 /// `AlgorithmIdentifier ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }` (RFC 5280, 4.1.1.2)
-public struct AlgorithmName: Hashable, Sendable {
+package struct AlgorithmName: Hashable, Sendable {
     /// The identifier of the algorithm.
-    public var identifier: ASN1ObjectIdentifier
+    package var identifier: ASN1ObjectIdentifier
     /// The encoded parameters; `nil` for none. RSA and digest algorithms have a NULL, and ECDSA has none.
-    public var parameters: [UInt8]?
+    package var parameters: [UInt8]?
 
     /// Creates an algorithm; by default its parameters are NULL.
-    public init(_ identifier: ASN1ObjectIdentifier, parameters: [UInt8]? = AlgorithmName.null) {
+    package init(_ identifier: ASN1ObjectIdentifier, parameters: [UInt8]? = AlgorithmName.null) {
         self.identifier = identifier
         self.parameters = parameters
     }
 
     /// An encoded NULL.
-    public static let null: [UInt8] = [0x05, 0x00]
+    package static let null: [UInt8] = [0x05, 0x00]
 }
 
 extension ASN1Writer {

@@ -1,11 +1,11 @@
-public import SpanASN1
-public import SpanPKCS7
+package import SpanASN1
+package import SpanPKCS7
 
 extension CertificateSpecification {
     /// A certificate extension (RFC 5280, 4.1.2.9).
-    public struct Extension: Hashable, Sendable {
+    package struct Extension: Hashable, Sendable {
         /// The content of an extension's OCTET STRING.
-        public enum Value: Hashable, Sendable {
+        package enum Value: Hashable, Sendable {
             /// Any bytes.
             case bytes([UInt8])
             /// `SubjectKeyIdentifier`: the identifier of the certificate's own key.
@@ -15,14 +15,14 @@ extension CertificateSpecification {
         }
 
         /// The identifier of the extension (`extnID`).
-        public var identifier: ASN1ObjectIdentifier
+        package var identifier: ASN1ObjectIdentifier
         /// Whether `critical` is written as TRUE; otherwise it is omitted.
-        public var isCritical: Bool
+        package var isCritical: Bool
         /// The value of the extension (`extnValue`).
-        public var value: Value
+        package var value: Value
 
         /// Creates any extension. The common extensions have static members.
-        public init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
+        package init(_ identifier: ASN1ObjectIdentifier, isCritical: Bool = false, _ value: Value) {
             self.identifier = identifier
             self.isCritical = isCritical
             self.value = value
@@ -32,7 +32,7 @@ extension CertificateSpecification {
 
 extension CertificateSpecification.Extension {
     /// Returns a critical `BasicConstraints` extension (RFC 5280, 4.2.1.9).
-    public static func basicConstraints(isAuthority: Bool, pathLength: Int? = nil) -> Self {
+    package static func basicConstraints(isAuthority: Bool, pathLength: Int? = nil) -> Self {
         let value = ASN1Writer.encode { writer in
             writer.write(.sequence) { writer in
                 if isAuthority { writer.writeBoolean(true) }
@@ -43,7 +43,7 @@ extension CertificateSpecification.Extension {
     }
 
     /// Returns a critical `KeyUsage` extension (RFC 5280, 4.2.1.3). Without usages, its BIT STRING is empty.
-    public static func keyUsage(_ usages: KeyUsage...) -> Self {
+    package static func keyUsage(_ usages: KeyUsage...) -> Self {
         let usage = usages.reduce(into: KeyUsage()) { $0.formUnion($1) }
         var bits: UInt16 = 0
         for index in 0..<16 where usage.rawValue >> index & 1 == 1 { bits |= 0x8000 >> index }
@@ -55,7 +55,7 @@ extension CertificateSpecification.Extension {
     }
 
     /// Returns an `ExtendedKeyUsage` extension (RFC 5280, 4.2.1.12), by default critical as in Xcode's certificate.
-    public static func extendedKeyUsage(
+    package static func extendedKeyUsage(
         _ purposes: ASN1ObjectIdentifier..., isCritical: Bool = true
     ) -> Self {
         let value = ASN1Writer.encode { writer in
@@ -67,33 +67,33 @@ extension CertificateSpecification.Extension {
     }
 
     /// `SubjectKeyIdentifier` (RFC 5280, 4.2.1.2).
-    public static let subjectKeyIdentifier = Self(.subjectKeyIdentifier, .ownKeyIdentifier)
+    package static let subjectKeyIdentifier = Self(.subjectKeyIdentifier, .ownKeyIdentifier)
     /// `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1).
-    public static let authorityKeyIdentifier = Self(.authorityKeyIdentifier, .issuerKeyIdentifier)
+    package static let authorityKeyIdentifier = Self(.authorityKeyIdentifier, .issuerKeyIdentifier)
 
     /// The marker of a certificate that signs receipts, `1.2.840.113635.100.6.11.1`.
-    public static let receiptSigningMarker = Self(.receiptSigningMarker, .bytes(AlgorithmName.null))
+    package static let receiptSigningMarker = Self(.receiptSigningMarker, .bytes(AlgorithmName.null))
     /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.1`.
-    public static let worldwideDeveloperRelationsMarker = Self(
+    package static let worldwideDeveloperRelationsMarker = Self(
         .worldwideDeveloperRelationsMarker, .bytes(AlgorithmName.null))
     /// The marker of a certificate that signs transaction receipts of version 2, `1.2.840.113635.100.6.5.1`.
-    public static let purchaseReceiptMarker = Self(.purchaseReceiptMarker, .bytes(AlgorithmName.null))
+    package static let purchaseReceiptMarker = Self(.purchaseReceiptMarker, .bytes(AlgorithmName.null))
     /// The marker of the intermediate above it, `1.2.840.113635.100.6.2.2`.
-    public static let iTunesStoreMarker = Self(.iTunesStoreMarker, .bytes(AlgorithmName.null))
+    package static let iTunesStoreMarker = Self(.iTunesStoreMarker, .bytes(AlgorithmName.null))
 }
 
 extension ASN1ObjectIdentifier {
     /// Apple's marker extension for certificates that sign receipts.
-    public static let receiptSigningMarker = ASN1ObjectIdentifier(
+    package static let receiptSigningMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x0B, 0x01])
     /// Apple's marker extension for Worldwide Developer Relations intermediates.
-    public static let worldwideDeveloperRelationsMarker = ASN1ObjectIdentifier(
+    package static let worldwideDeveloperRelationsMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x01])
     /// Apple's marker extension for certificates that sign transaction receipts of version 2.
-    public static let purchaseReceiptMarker = ASN1ObjectIdentifier(
+    package static let purchaseReceiptMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x05, 0x01])
     /// Apple's marker extension for the iTunes Store intermediate.
-    public static let iTunesStoreMarker = ASN1ObjectIdentifier(
+    package static let iTunesStoreMarker = ASN1ObjectIdentifier(
         content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x63, 0x64, 0x06, 0x02, 0x02])
     /// `id-kp-codeSigning` (RFC 5280, 4.2.1.12).
     static let codeSigning = ASN1ObjectIdentifier(content: [0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03])

@@ -12,13 +12,13 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// The digest algorithm of the issuer's signature.
     public var digest = SignatureDigest.sha256
     /// The signature algorithm in the signed part; `nil` for the algorithm of the signature.
-    public var innerSignatureAlgorithm: AlgorithmName?
+    package var innerSignatureAlgorithm: AlgorithmName?
     /// The signature algorithm before the signature; `nil` for the algorithm of the signature.
-    public var outerSignatureAlgorithm: AlgorithmName?
+    package var outerSignatureAlgorithm: AlgorithmName?
     /// The issuer; `nil` for the subject of the issuer's certificate.
-    public var issuer: DistinguishedName?
+    package var issuer: DistinguishedName?
     /// The subject.
-    public var subject: DistinguishedName
+    package var subject: DistinguishedName
     /// The start of the validity, in whole seconds.
     public var notBefore: Instant
     /// The end of the validity, in whole seconds.
@@ -26,7 +26,7 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// An encoded `SubjectPublicKeyInfo` to write instead of the key's; `nil` for the key's.
     public var subjectPublicKeyInfo: [UInt8]?
     /// The extensions, in the order in which they are written. An extension may be repeated.
-    public var extensions: [Extension]
+    package var extensions: [Extension]
 
     /// Creates the specification of a certificate of version 3 with an RSA-2048 key, signed with SHA-256.
     ///
@@ -35,7 +35,7 @@ public struct CertificateSpecification: Hashable, Sendable {
     ///   - serialNumber: The content octets of the serial number.
     ///   - validity: The start and the end of the validity, in whole seconds.
     ///   - extensions: The extensions, in the order in which they are written.
-    public init(
+    package init(
         subject: DistinguishedName, serialNumber: [UInt8], validity: ClosedRange<Instant>,
         extensions: [Extension]
     ) {
@@ -47,12 +47,12 @@ public struct CertificateSpecification: Hashable, Sendable {
     }
 
     /// Removes the extensions with an identifier.
-    public mutating func removeExtensions(_ identifier: ASN1ObjectIdentifier) {
+    package mutating func removeExtensions(_ identifier: ASN1ObjectIdentifier) {
         extensions.removeAll { $0.identifier == identifier }
     }
 
     /// Replaces the first extension that has the same identifier, or appends the extension if there is none.
-    public mutating func replaceExtension(_ replacement: Extension) {
+    package mutating func replaceExtension(_ replacement: Extension) {
         if let index = extensions.firstIndex(where: { $0.identifier == replacement.identifier }) {
             extensions[index] = replacement
         } else {
@@ -68,7 +68,7 @@ extension CertificateSpecification {
     ///   - key: The key of the subject.
     ///   - issuer: The issuer; `nil` for a self-signed certificate.
     /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer without a name.
-    public func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
+    package func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
         let issuerKey = issuer?.key ?? key
         let signatureAlgorithm = try innerSignatureAlgorithm.orElse { () throws(MintingError) in
             try issuerKey.signatureAlgorithm(digest)
@@ -109,7 +109,7 @@ extension CertificateSpecification {
     ///   - key: The key of the subject; `nil` to generate one of the kind ``keyKind``.
     ///   - issuer: The issuer; `nil` for a self-signed certificate.
     /// - Returns: The certificate and its key.
-    /// - Throws: The errors of ``tbsCertificate(key:issuer:)``; `algorithm-unavailable` if the host does not sign with the digest algorithm.
+    /// - Throws: The errors of `tbsCertificate(key:issuer:)`; `algorithm-unavailable` if the host does not sign with the digest algorithm.
     public func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError) -> SigningIdentity
     {
         let key = try key.orElse { () throws(MintingError) in try SigningKey(generating: keyKind) }
@@ -131,7 +131,7 @@ extension CertificateSpecification {
     ///   - digest: The digest algorithm of the signature.
     ///   - key: The issuer's key.
     /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm.
-    public static func certificate(
+    package static func certificate(
         tbsCertificate: [UInt8], algorithm: AlgorithmName, digest: SignatureDigest, key: SigningKey
     ) throws(MintingError) -> [UInt8] {
         let signature = try key.sign(tbsCertificate, digest: digest)

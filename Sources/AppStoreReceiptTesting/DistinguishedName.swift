@@ -1,42 +1,42 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The name of an issuer or a subject (RFC 5280, 4.1.2.4): a sequence of attributes, with one in each relative name.
-public struct DistinguishedName: Hashable, Sendable {
+package struct DistinguishedName: Hashable, Sendable {
     /// An attribute of a name, with a string as its value.
     ///
     /// `AttributeTypeAndValue ::= SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
-    public struct Attribute: Hashable, Sendable {
+    package struct Attribute: Hashable, Sendable {
         /// The type of the attribute.
-        public var type: ASN1ObjectIdentifier
+        package var type: ASN1ObjectIdentifier
         /// The characters, which are always written as UTF-8.
-        public var value: String
+        package var value: String
         /// The tag of the string type. The value is not checked against it.
-        public var tag: ASN1Tag
+        package var tag: ASN1Tag
 
         /// Creates any attribute. The common attributes have static methods.
-        public init(_ type: ASN1ObjectIdentifier, _ value: String, tag: ASN1Tag = .utf8String) {
+        package init(_ type: ASN1ObjectIdentifier, _ value: String, tag: ASN1Tag = .utf8String) {
             self.type = type
             self.value = value
             self.tag = tag
         }
 
         /// Returns a `commonName`, which is a UTF8String.
-        public static func commonName(_ value: String) -> Attribute { .init(.commonName, value) }
+        package static func commonName(_ value: String) -> Attribute { .init(.commonName, value) }
         /// Returns an `organizationName`, which is a UTF8String.
-        public static func organization(_ value: String) -> Attribute { .init(.organizationName, value) }
+        package static func organization(_ value: String) -> Attribute { .init(.organizationName, value) }
         /// Returns an `organizationalUnitName`, which is a UTF8String.
-        public static func organizationalUnit(_ value: String) -> Attribute { .init(.organizationalUnitName, value) }
+        package static func organizationalUnit(_ value: String) -> Attribute { .init(.organizationalUnitName, value) }
         /// Returns a `countryName` of two capital letters (ISO 3166).
-        public static func country(_ value: String) -> Attribute { .init(.countryName, value, tag: .printableString) }
+        package static func country(_ value: String) -> Attribute { .init(.countryName, value, tag: .printableString) }
         /// Returns an `emailAddress` of PKCS#9, which is an IA5String.
-        public static func emailAddress(_ value: String) -> Attribute { .init(.emailAddress, value, tag: .ia5String) }
+        package static func emailAddress(_ value: String) -> Attribute { .init(.emailAddress, value, tag: .ia5String) }
     }
 
     /// The attributes, in the order in which they are written.
-    public var attributes: [Attribute]
+    package var attributes: [Attribute]
 
     /// Creates a name from attributes. A name can be empty.
-    public init(_ attributes: Attribute...) { self.attributes = attributes }
+    package init(_ attributes: Attribute...) { self.attributes = attributes }
 }
 
 extension ASN1ObjectIdentifier {

@@ -1,5 +1,6 @@
 public import AppStoreReceipt
 public import SpanASN1
+@_spi(Surfaces) import SpanPKCS7
 import StrictText
 
 /// A builder that mints a JWS for tests: a transaction, renewal information, an app transaction or a notification.
@@ -65,18 +66,7 @@ public struct JWSBuilder: Hashable, Sendable {
     public static func signature(of input: [UInt8], key: SigningKey) throws(MintingError) -> [UInt8] {
         let encoded = try key.sign(input, digest: .sha256)
         do throws(ASN1DecodingError) {
-            return try ASN1Cursor.decode(encoded.span) { (input) throws(ASN1DecodingError) in
-                try input.read(.sequence) { (fields) throws(ASN1DecodingError) in
-                    var signature: [UInt8] = []
-                    for _ in 0..<2 {
-                        let integer = try fields.read(.integer)
-                        let number = [UInt8](copying: try integer.unsignedIntegerBytes())
-                        guard number.count <= 32 else { throw integer.error(.integerOutOfRange) }
-                        signature += [UInt8](repeating: 0, count: 32 - number.count) + number
-                    }
-                    return signature
-                }
-            }
+            return try ECDSASignatureValue.fixedLength(encoded.span)
         } catch {
             throw .unsuitableKey
         }

@@ -78,7 +78,7 @@ public struct ReceiptBuilder: Sendable {
     /// A Boolean value that indicates whether to embed the root besides the leaf and the intermediate, as Apple does.
     public var embedsRoot = true
     /// The signed attributes; `nil` for none, as in all known receipts.
-    public var signedAttributes: [SignedDataBuilder.SignedAttribute]?
+    package var signedAttributes: [SignedDataBuilder.SignedAttribute]?
 
     /// Creates a builder for the receipt of an iOS app.
     ///

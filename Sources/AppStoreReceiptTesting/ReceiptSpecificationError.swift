@@ -4,6 +4,7 @@ import StrictText
 /// The reason a JSON text does not specify a receipt, and the place of the fault.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
+    @nonexhaustive
     public enum Kind: String, Sendable, CaseIterable {
         /// The text is not one JSON object.
         case malformedJSON = "malformed-json"

@@ -27,7 +27,7 @@ public struct SignedDataBuilder: Sendable {
     /// The content; `nil` for a container without content.
     public var content: [UInt8]?
     /// The digest algorithms; `nil` for those of the signers, each once.
-    public var digestAlgorithms: [AlgorithmName]?
+    package var digestAlgorithms: [AlgorithmName]?
     /// The certificates (DER), in the order in which they are written; `nil` to omit the field.
     public var certificates: [[UInt8]]?
     /// The revocation lists (DER); `nil` to omit the field.
@@ -50,7 +50,7 @@ public struct SignedDataBuilder: Sendable {
     /// A signer, which is written as a `SignerInfo` (RFC 5652, 5.3).
     public struct Signer: Sendable {
         /// The identifiers of the signer's certificate (RFC 5652, 5.3).
-        public enum Identifier: Hashable, Sendable {
+        package enum Identifier: Hashable, Sendable {
             /// The issuer and the serial number of the signer's certificate.
             case issuerAndSerialNumber
             /// The key identifier of the signer's certificate.
@@ -66,13 +66,13 @@ public struct SignedDataBuilder: Sendable {
         /// The version; `nil` for 1, or for 3 with a key identifier.
         public var version: Int?
         /// The identifier of the signer's certificate; by default its issuer and serial number.
-        public var identifier = Identifier.issuerAndSerialNumber
+        package var identifier = Identifier.issuerAndSerialNumber
         /// The digest algorithm to write; `nil` for that of ``digest``.
-        public var digestAlgorithm: AlgorithmName?
+        package var digestAlgorithm: AlgorithmName?
         /// The signature algorithm to write. Apple writes `rsaEncryption`. With `nil`, it is the algorithm that names the digest, as Xcode writes it.
-        public var signatureAlgorithm: AlgorithmName? = AlgorithmName(.rsaEncryption)
+        package var signatureAlgorithm: AlgorithmName? = AlgorithmName(.rsaEncryption)
         /// The signed attributes; `nil` for none, as in all known receipts. The content is then signed directly.
-        public var signedAttributes: [SignedAttribute]?
+        package var signedAttributes: [SignedAttribute]?
         /// A Boolean value that indicates whether to write and sign the signed attributes in the order of DER.
         public var sortsSignedAttributes = true
         /// The encoded unsigned attributes; `nil` to omit the field.
@@ -88,7 +88,7 @@ public struct SignedDataBuilder: Sendable {
     }
 
     /// A signed attribute (RFC 5652, 11).
-    public enum SignedAttribute: Hashable, Sendable {
+    package enum SignedAttribute: Hashable, Sendable {
         /// The content type; `nil` for that of the content.
         case contentType(ASN1ObjectIdentifier?)
         /// The message digest; `nil` for that of the content.
@@ -99,7 +99,7 @@ public struct SignedDataBuilder: Sendable {
         case other(ASN1ObjectIdentifier, values: [[UInt8]])
 
         /// The attributes that RFC 5652 requires: the content's type and its digest.
-        public static let required: [SignedAttribute] = [.contentType(nil), .messageDigest(nil)]
+        package static let required: [SignedAttribute] = [.contentType(nil), .messageDigest(nil)]
     }
 }
 

@@ -108,7 +108,7 @@ extension SigningKey {
     /// Returns the signature algorithm of this key with a digest algorithm.
     ///
     /// - Throws: `unsuitable-key` for an EC key and MD5.
-    public func signatureAlgorithm(_ digest: SignatureDigest) throws(MintingError) -> AlgorithmName {
+    package func signatureAlgorithm(_ digest: SignatureDigest) throws(MintingError) -> AlgorithmName {
         if isRSA { return AlgorithmName(digest.rsaSignatureIdentifier) }
         guard let identifier = digest.ecdsaSignatureIdentifier else { throw .unsuitableKey }
         return AlgorithmName(identifier, parameters: nil)

@@ -19,45 +19,48 @@ struct CMSChainValidator: Sendable {
 
     static func make(
         _ policy: CMSPolicy
-    ) throws(SignatureTrustError) -> (CMSChainValidator, refusedAnchors: [Int: SignatureTrustError]) {
+    ) throws(CMSTrustError) -> (CMSChainValidator, refusedAnchors: [Int: CMSTrustError]) {
         var anchors: [CMSAnchor] = []
-        var refused: [Int: SignatureTrustError] = [:]
+        var refused: [Int: CMSTrustError] = [:]
         for (index, anchor) in policy.anchors.enumerated() {
             var member = CertificatePool.Member(der: anchor.der, offset: nil)
             try member.load(policy.algorithms)
-            if let handle = member.handle, try handle.isRoot() {
-                let validator = try SignatureTrustError.calling { () throws(LibcryptoError) in
+            if let handle = member.handle,
+                try CMSTrustError.trusting({ () throws(SignatureTrustError) in try handle.isRoot() })
+            {
+                let validator = try CMSTrustError.calling { () throws(LibcryptoError) in
                     try ChainValidator(anchor: handle)
                 }
                 anchors.append(CMSAnchor(der: anchor.der, handle: handle, validator: validator))
             } else {
-                refused[index] = member.fault ?? SignatureTrustError(.anchorNotSelfSigned)
+                refused[index] = member.fault ?? CMSTrustError(.signature(.anchorNotSelfSigned))
             }
         }
         if anchors.isEmpty {
-            let (index, fault) = refused.min { $0.key < $1.key } ?? (0, SignatureTrustError(.untrustedChain))
-            throw SignatureTrustError(fault.kind, path: ASN1Path(.certificates, index: index))
+            let (index, fault) = refused.min { $0.key < $1.key } ?? (0, CMSTrustError(.signature(.untrustedChain)))
+            throw CMSTrustError(fault.kind, path: ASN1Path(.certificates, index: index))
         }
         return (try CMSChainValidator(policy, anchors), refused)
     }
 
-    private init(_ policy: CMSPolicy, _ anchors: [CMSAnchor]) throws(SignatureTrustError) {
+    private init(_ policy: CMSPolicy, _ anchors: [CMSAnchor]) throws(CMSTrustError) {
         self.policy = policy
         self.anchors = anchors
         var additional: [CertificatePool.Member] = []
         for der in policy.additionalCertificates {
             var member = CertificatePool.Member(der: der, offset: nil)
-            try member.withView { (_) throws(SignatureTrustError) in }
+            // Nothing is read of it, but what is no certificate must be refused here: `load` keeps such a fault for later, when it would only be a missing issuer.
+            try member.withView { (_) throws(CMSTrustError) in }
             try member.load(policy.algorithms)
             additional.append(member)
         }
         self.additional = additional
         var lists: [RevocationList] = []
         for (index, der) in policy.revocationLists.enumerated() {
-            do throws(SignatureTrustError) {
+            do throws(CMSTrustError) {
                 lists.append(try Self.revocationList(der, policy.algorithms))
             } catch {
-                throw SignatureTrustError(error.kind, path: ASN1Path(.crls, index: index))
+                throw CMSTrustError(error.kind, path: ASN1Path(.crls, index: index))
             }
         }
         revocationLists = lists
@@ -65,24 +68,26 @@ struct CMSChainValidator: Sendable {
 
     private static func revocationList(
         _ der: [UInt8], _ algorithms: AlgorithmPolicy
-    ) throws(SignatureTrustError) -> RevocationList {
+    ) throws(CMSTrustError) -> RevocationList {
         let list: CertificateRevocationList
-        let misreading: SignatureTrustError.Kind?
+        let misreading: CMSFault?
         do throws(ASN1DecodingError) {
             list = try CertificateRevocationList(der.span)
             misreading = try list.misreading()
         } catch {
-            throw SignatureTrustError(.malformedRevocationList)
+            throw CMSTrustError(.message(.malformedRevocationList))
         }
-        if let misreading { throw SignatureTrustError(misreading) }
-        _ = try algorithms.signatureAlgorithm(list.signatureAlgorithm)
-        return try SignatureTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
+        if let misreading { throw CMSTrustError(.message(misreading)) }
+        _ = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try algorithms.signatureAlgorithm(list.signatureAlgorithm)
+        }
+        return try CMSTrustError.calling { () throws(LibcryptoError) in try RevocationList(der: der.span) }
     }
 }
 
 extension CMSChainValidator {
     /// Returns the paths from the certificates of a message and of the policy to the anchors.
-    func search(_ pool: inout CertificatePool) throws(SignatureTrustError) -> CMSPathSearch {
+    func search(_ pool: inout CertificatePool) throws(CMSTrustError) -> CMSPathSearch {
         try pool.load(policy.algorithms)
         return CMSPathSearch(pool.members, anchors, policy.limits)
     }
@@ -93,17 +98,17 @@ extension CMSChainValidator {
     func path(
         from signer: CertificatePool.Member, in pool: CertificatePool, _ search: inout CMSPathSearch,
         at date: Instant
-    ) throws(SignatureTrustError) -> CMSPath {
+    ) throws(CMSTrustError) -> CMSPath {
         guard let index = search.index(of: signer) else {
-            throw signer.fault ?? SignatureTrustError(.malformedCertificate)
+            throw signer.fault ?? CMSTrustError(.signature(.malformedCertificate))
         }
         // Without revocation lists, libcrypto would check nothing.
-        if policy.revocation != .none, revocationLists.isEmpty { throw SignatureTrustError(.missingRevocationList) }
+        if policy.revocation != .none, revocationLists.isEmpty { throw CMSTrustError(.message(.missingRevocationList)) }
         let certificates = search.certificates
-        var best = SignatureTrustError(.untrustedChain, offset: signer.offset)
-        do throws(SignatureTrustError) {
-            let found = try search.firstResult(from: index) { (path) throws(SignatureTrustError) -> CMSPath? in
-                do throws(SignatureTrustError) {
+        var best = CMSTrustError(.signature(.untrustedChain), offset: signer.offset)
+        do throws(CMSTrustError) {
+            let found = try search.firstResult(from: index) { (path) throws(CMSTrustError) -> CMSPath? in
+                do throws(CMSTrustError) {
                     return try validate(path.certificates.map { certificates[$0] }, anchors[path.anchor], date)
                 } catch {
                     if error.kind.isHostFault { throw error }
@@ -114,7 +119,7 @@ extension CMSChainValidator {
             if let found { return found }
         } catch {
             // If an issuer was refused before the search, its fault explains the missing path better.
-            if error.kind == .untrustedChain, let fault = try pool.faultOfMissingIssuer() { throw fault }
+            if error.kind == .signature(.untrustedChain), let fault = try pool.faultOfMissingIssuer() { throw fault }
             throw error
         }
         throw best
@@ -125,10 +130,10 @@ extension CMSChainValidator {
     /// - Parameter path: The certificates from the signer's to the last one below the anchor. If the signer's is the anchor, it is the only one.
     private func validate(
         _ path: [CMSPathSearch.Certificate], _ anchor: CMSAnchor, _ date: Instant
-    ) throws(SignatureTrustError) -> CMSPath {
-        guard let signer = path.first else { throw SignatureTrustError(.untrustedChain) }
+    ) throws(CMSTrustError) -> CMSPath {
+        guard let signer = path.first else { throw CMSTrustError(.signature(.untrustedChain)) }
         let checksRevocation = policy.revocation != .none
-        let result = try SignatureTrustError.calling { () throws(LibcryptoError) in
+        let result = try CMSTrustError.calling { () throws(LibcryptoError) in
             try anchor.validator.validate(
                 leaf: signer.handle, untrusted: path.dropFirst().map(\.handle),
                 secondsSince1970: date.secondsSince1970,
@@ -140,7 +145,7 @@ extension CMSChainValidator {
         switch result {
         case .invalid(let fault, let depth):
             let offset = path.indices.contains(depth) ? path[depth].member.offset : nil
-            throw SignatureTrustError(SignatureTrustError.Kind(fault), offset: offset)
+            throw CMSTrustError(CMSTrustError.Kind(fault), offset: offset)
         case .valid(let links):
             let members = links.map { link in
                 switch link {
@@ -150,20 +155,20 @@ extension CMSChainValidator {
                 }
             }
             guard links.last == .anchor else {
-                throw SignatureTrustError(.untrustedChain, offset: signer.member.offset)
+                throw CMSTrustError(.signature(.untrustedChain), offset: signer.member.offset)
             }
             return try check(members)
         }
     }
 
     /// Checks what libcrypto does not check in a path that it found valid.
-    private func check(_ path: [CertificatePool.Member]) throws(SignatureTrustError) -> CMSPath {
-        guard let signer = path.first, let anchor = path.last else { throw SignatureTrustError(.untrustedChain) }
+    private func check(_ path: [CertificatePool.Member]) throws(CMSTrustError) -> CMSPath {
+        guard let signer = path.first, let anchor = path.last else { throw CMSTrustError(.signature(.untrustedChain)) }
         for (position, member) in path.enumerated() {
             let isAnchor = position == path.count - 1
-            try member.withView { (certificate) throws(SignatureTrustError) in
-                if try policy.distrusted.contains(Fingerprint(of: member.der.span)) {
-                    throw certificate.error(.distrustedCertificate)
+            try member.withView { (certificate) throws(CMSTrustError) in
+                if try policy.distrusted.contains(Self.fingerprint(of: member)) {
+                    throw certificate.error(.signature(.distrustedCertificate))
                 }
                 if position == 0 {
                     try checkSigner(certificate)
@@ -171,36 +176,49 @@ extension CMSChainValidator {
                     try checkIntermediate(certificate)
                 }
                 // An anchor is trusted whatever its own signature is.
-                if !isAnchor { _ = try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm) }
+                if isAnchor { return }
+                _ = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+                    try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm)
+                }
             }
         }
         return CMSPath(
-            certificates: path.map(\.der), fingerprint: try Fingerprint(of: signer.der.span),
-            anchorFingerprint: try Fingerprint(of: anchor.der.span))
+            certificates: path.map(\.der), fingerprint: try Self.fingerprint(of: signer),
+            anchorFingerprint: try Self.fingerprint(of: anchor))
     }
 
-    private func checkSigner(_ certificate: Certificate) throws(SignatureTrustError) {
-        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificate.keyUsage() }
+    private static func fingerprint(of member: CertificatePool.Member) throws(CMSTrustError) -> Fingerprint {
+        try CMSTrustError.trusting { () throws(SignatureTrustError) in try Fingerprint(of: member.der.span) }
+    }
+
+    private func checkSigner(_ certificate: Certificate) throws(CMSTrustError) {
+        let usage = try CMSTrustError.reading { () throws(ASN1DecodingError) in try certificate.keyUsage() }
         // RFC 8550, 4.4.2: one of the two bits is enough.
         if let usage, usage.isDisjoint(with: [.digitalSignature, .contentCommitment]) {
-            throw certificate.error(.invalidKeyUsage)
+            throw certificate.error(.signature(.invalidKeyUsage))
         }
-        let stated = try certificate.hasExtension(.extendedKeyUsage)
+        let stated = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try certificate.hasExtension(.extendedKeyUsage)
+        }
         if policy.purposes.isEmpty || (!stated && policy.allowsUnstatedPurposes) { return }
         try checkPurposes(certificate)
     }
 
-    private func checkIntermediate(_ certificate: Certificate) throws(SignatureTrustError) {
-        guard try certificate.isAuthority() else { throw certificate.error(.invalidIssuer) }
-        if try certificate.hasExtension(.extendedKeyUsage) { try checkPurposes(certificate) }
+    private func checkIntermediate(_ certificate: Certificate) throws(CMSTrustError) {
+        let isAuthority = try CMSTrustError.trusting { () throws(SignatureTrustError) in try certificate.isAuthority() }
+        guard isAuthority else { throw certificate.error(.signature(.invalidIssuer)) }
+        let stated = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try certificate.hasExtension(.extendedKeyUsage)
+        }
+        if stated { try checkPurposes(certificate) }
     }
 
-    private func checkPurposes(_ certificate: Certificate) throws(SignatureTrustError) {
+    private func checkPurposes(_ certificate: Certificate) throws(CMSTrustError) {
         for purpose in policy.purposes {
-            let isStated = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
+            let isStated = try CMSTrustError.reading { () throws(ASN1DecodingError) in
                 try certificate.hasPurpose(purpose)
             }
-            guard isStated else { throw certificate.error(.invalidExtendedKeyUsage) }
+            guard isStated else { throw certificate.error(.message(.invalidExtendedKeyUsage)) }
         }
     }
 }

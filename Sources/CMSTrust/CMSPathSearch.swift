@@ -73,15 +73,17 @@ struct CMSPathSearch {
     /// - Throws: What `body` throws. If there is no path: `invalid-chain-length` if all paths are longer than allowed,
     ///   `invalid-certificate-signature` if a certificate names a trusted issuer that did not sign it, or else `untrusted-chain`; `too-many-paths`.
     mutating func firstResult<Result>(
-        from signer: Int, _ body: (Path) throws(SignatureTrustError) -> Result?
-    ) throws(SignatureTrustError) -> Result? {
+        from signer: Int, _ body: (Path) throws(CMSTrustError) -> Result?
+    ) throws(CMSTrustError) -> Result? {
         if certificates[signer].isAnchor,
             let anchor = anchors.firstIndex(where: { $0.der == certificates[signer].member.der })
         {
             return try body(Path(certificates: [signer], anchor: anchor))
         }
         let issuers = try trustedIssuers(above: signer)
-        guard issuers.distances[signer] != nil else { throw issuers.fault ?? error(.untrustedChain, at: signer) }
+        guard issuers.distances[signer] != nil else {
+            throw issuers.fault ?? error(.signature(.untrustedChain), at: signer)
+        }
         var hasPath = false
         var unfinished = [[signer]]
         while !unfinished.isEmpty {
@@ -98,20 +100,20 @@ struct CMSPathSearch {
                     let intermediateCount = path.count - 1 + (issuers.distances[issuer] ?? .max / 2)
                     if intermediateCount <= min(limits.maximumIntermediateCount, 100) { longer.append(path + [issuer]) }
                 }
-                guard longer.count <= limits.maximumPathCount else { throw SignatureTrustError(.tooManyPaths) }
+                guard longer.count <= limits.maximumPathCount else { throw CMSTrustError(.message(.tooManyPaths)) }
             }
             unfinished = longer
         }
-        guard hasPath else { throw error(.invalidChainLength, at: signer) }
+        guard hasPath else { throw error(.signature(.invalidChainLength), at: signer) }
         return nil
     }
 
-    private func error(_ kind: SignatureTrustError.Kind, at index: Int) -> SignatureTrustError {
-        SignatureTrustError(kind, offset: certificates[index].member.offset)
+    private func error(_ kind: CMSTrustError.Kind, at index: Int) -> CMSTrustError {
+        CMSTrustError(kind, offset: certificates[index].member.offset)
     }
 
-    private func count(_ counter: inout Int, _ limit: Int) throws(SignatureTrustError) {
-        guard counter < limit else { throw SignatureTrustError(.tooManyPaths) }
+    private func count(_ counter: inout Int, _ limit: Int) throws(CMSTrustError) {
+        guard counter < limit else { throw CMSTrustError(.message(.tooManyPaths)) }
         counter += 1
     }
 }
@@ -128,10 +130,10 @@ extension CMSPathSearch {
         /// The minimum number of certificates in a path from a certificate to an anchor, without the anchor.
         var distances: [Int: Int] = [:]
         /// The best explanation why a certificate has no path.
-        var fault: SignatureTrustError?
+        var fault: CMSTrustError?
     }
 
-    private mutating func trustedIssuers(above signer: Int) throws(SignatureTrustError) -> TrustedIssuers {
+    private mutating func trustedIssuers(above signer: Int) throws(CMSTrustError) -> TrustedIssuers {
         let reached = try ancestors(of: signer)
         var result = TrustedIssuers()
         var unfinished: [Int] = []
@@ -146,7 +148,7 @@ extension CMSPathSearch {
                     result.anchors[certificate, default: []].append(anchor)
                     add(certificate, 1)
                 } else {
-                    result.fault = result.fault ?? error(.invalidCertificateSignature, at: certificate)
+                    result.fault = result.fault ?? error(.signature(.invalidCertificateSignature), at: certificate)
                 }
             }
         }
@@ -157,7 +159,7 @@ extension CMSPathSearch {
                     result.issuers[certificate, default: []].append(issuer)
                     add(certificate, (result.distances[issuer] ?? 0) + 1)
                 } else {
-                    result.fault = result.fault ?? error(.invalidCertificateSignature, at: certificate)
+                    result.fault = result.fault ?? error(.signature(.invalidCertificateSignature), at: certificate)
                 }
             }
         }
@@ -165,7 +167,7 @@ extension CMSPathSearch {
     }
 
     /// A certificate and all its possible issuers by name, directly or indirectly.
-    private mutating func ancestors(of signer: Int) throws(SignatureTrustError) -> [Int] {
+    private mutating func ancestors(of signer: Int) throws(CMSTrustError) -> [Int] {
         var reached = [signer]
         var known: Set<Int> = [signer]
         var next = 0
@@ -180,21 +182,24 @@ extension CMSPathSearch {
 
     private mutating func candidates(
         for index: Int
-    ) throws(SignatureTrustError) -> (issuers: [Int], anchors: [Int]) {
+    ) throws(CMSTrustError) -> (issuers: [Int], anchors: [Int]) {
         if let found = candidates[index] { return found }
         let handle = certificates[index].handle
+        func isPossible(_ issuer: CertificateHandle) throws(CMSTrustError) -> Bool {
+            try CMSTrustError.trusting { () throws(SignatureTrustError) in try handle.mayBe(issuedBy: issuer) }
+        }
         var found: (issuers: [Int], anchors: [Int]) = ([], [])
         for other in certificates.indices where other != index && !certificates[other].isAnchor {
-            if try handle.mayBe(issuedBy: certificates[other].handle) { found.issuers.append(other) }
+            if try isPossible(certificates[other].handle) { found.issuers.append(other) }
         }
-        for anchor in anchors.indices where try handle.mayBe(issuedBy: anchors[anchor].handle) {
+        for anchor in anchors.indices where try isPossible(anchors[anchor].handle) {
             found.anchors.append(anchor)
         }
         candidates[index] = found
         return found
     }
 
-    private mutating func isIssued(_ certificate: Int, by issuer: Issuer) throws(SignatureTrustError) -> Bool {
+    private mutating func isIssued(_ certificate: Int, by issuer: Issuer) throws(CMSTrustError) -> Bool {
         let link = Link(certificate: certificate, issuer: issuer)
         if let known = signatures[link] { return known }
         try count(&checkCount, limits.maximumIssuerCheckCount)
@@ -204,7 +209,7 @@ extension CMSPathSearch {
             case .anchor(let index): anchors[index].handle
             }
         let child = certificates[certificate].handle
-        let isIssued = try SignatureTrustError.calling { () throws(LibcryptoError) in try child.isSigned(by: handle) }
+        let isIssued = try CMSTrustError.calling { () throws(LibcryptoError) in try child.isSigned(by: handle) }
         signatures[link] = isIssued
         return isIssued
     }

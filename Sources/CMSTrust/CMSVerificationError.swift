@@ -1,4 +1,4 @@
-public import SignatureTrust
+import SignatureTrust
 public import SpanASN1
 
 /// The reason a message was refused.
@@ -6,13 +6,13 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
     /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
     case structure(ASN1DecodingError)
     /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
-    case trust(SignatureTrustError)
+    case trust(CMSTrustError)
 
     /// A stable word for programs, such as `untrusted-chain`.
     public var code: String {
         switch self {
         case .structure(let error): error.kind.rawValue
-        case .trust(let error): error.kind.rawValue
+        case .trust(let error): error.kind.code
         }
     }
 

@@ -1,7 +1,7 @@
 import LibcryptoHandles
 public import SignatureTrust
 public import SpanASN1
-public import SpanPKCS7
+package import SpanPKCS7
 
 /// A verifier of signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with attached or detached content.
 ///
@@ -24,7 +24,7 @@ public final class CMSVerifier: Sendable {
     /// The errors of the anchors that cannot end a chain, by their index in the policy.
     ///
     /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
-    public let refusedAnchors: [Int: SignatureTrustError]
+    public let refusedAnchors: [Int: CMSTrustError]
     let chains: CMSChainValidator
 
     /// The date at which a signer's chain must be valid.
@@ -52,9 +52,9 @@ public final class CMSVerifier: Sendable {
     /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
     ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its index in the path; `algorithm-unavailable` if
     ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
-    public init(policy: CMSPolicy) throws(SignatureTrustError) {
+    public init(policy: CMSPolicy) throws(CMSTrustError) {
         self.policy = policy
-        try HostSelfTest.run(policy.algorithms)
+        try CMSTrustError.trusting { () throws(SignatureTrustError) in try HostSelfTest.run(policy.algorithms) }
         (chains, refusedAnchors) = try CMSChainValidator.make(policy)
     }
 
@@ -102,7 +102,7 @@ public final class CMSVerifier: Sendable {
         } catch {
             throw .structure(error)
         }
-        do throws(SignatureTrustError) {
+        do throws(CMSTrustError) {
             if let detachedContent {
                 let signers = try verify(message, detachedContent: detachedContent.span, signers: selection, at: date)
                 return VerifiedMessage(
@@ -127,22 +127,25 @@ public final class CMSVerifier: Sendable {
     ///   - date: The date at which the chains must be valid.
     /// - Returns: The verified signers.
     /// - Throws: The first error in this order: for each signer the signature, the date and the chain.
-    public func verify(
+    package func verify(
         _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
         at date: ValidationDate
-    ) throws(SignatureTrustError) -> [VerifiedSigner] {
+    ) throws(CMSTrustError) -> [VerifiedSigner] {
         guard 1...max(1, policy.limits.maximumSignerCount) ~= message.signerCount else {
-            throw SignatureTrustError(.signerCount, offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
+            throw CMSTrustError(
+                .signature(.signerCount), offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
         }
         let content = try message.signedContent(detached: detachedContent)
-        var pool = CertificatePool(try message.embeddedCertificates(), chains.additional)
+        var pool = CertificatePool(
+            try CMSTrustError.trusting { () throws(SignatureTrustError) in try message.embeddedCertificates() },
+            chains.additional)
         var digests = ContentDigests()
         var search: CMSPathSearch?
         var verified: [VerifiedSigner] = []
         var index = 0
         var signers = message.signerInfos
         while let signer = try signers.nextRead() {
-            do throws(SignatureTrustError) {
+            do throws(CMSTrustError) {
                 if let member = try pool.index(of: signer, selection) {
                     let algorithm = try verifySignature(
                         of: signer, message, content, pool.members[member], &digests)
@@ -159,13 +162,14 @@ public final class CMSVerifier: Sendable {
                             digest: SignatureDigest(algorithm.digest), kind: SignatureKind(algorithm.scheme)))
                 }
             } catch {
-                throw SignatureTrustError(
+                throw CMSTrustError(
                     error.kind, offset: error.offset, path: ASN1Path(.signerInfos, index: index))
             }
             index += 1
         }
         guard !verified.isEmpty else {
-            throw SignatureTrustError(.missingSigner, offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
+            throw CMSTrustError(
+                .message(.missingSigner), offset: message.signerSet.offset, path: ASN1Path(.signerInfos))
         }
         return verified
     }

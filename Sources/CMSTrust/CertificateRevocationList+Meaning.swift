@@ -9,7 +9,7 @@ extension CertificateRevocationList {
     /// A list can restrict itself to some certificates. libcrypto uses it only for those.
     ///
     /// - Throws: errors of syntax.
-    func misreading() throws(ASN1DecodingError) -> SignatureTrustError.Kind? {
+    func misreading() throws(ASN1DecodingError) -> CMSFault? {
         var known: Set<ASN1ObjectIdentifier> = []
         var extensions = self.extensions
         while let next = try extensions.next() {

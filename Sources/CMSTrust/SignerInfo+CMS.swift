@@ -11,9 +11,9 @@ struct ContentDigests {
 
     mutating func digest(
         of content: Span<UInt8>, by algorithm: DigestAlgorithm
-    ) throws(SignatureTrustError) -> DigestValue {
+    ) throws(CMSTrustError) -> DigestValue {
         if let found = known.first(where: { $0.algorithm == algorithm }) { return found }
-        let digest = try SignatureTrustError.calling { () throws(LibcryptoError) in try algorithm.digest(of: content) }
+        let digest = try CMSTrustError.calling { () throws(LibcryptoError) in try algorithm.digest(of: content) }
         known.append(digest)
         return digest
     }
@@ -24,46 +24,55 @@ extension CMSVerifier {
     func verifySignature(
         of signer: SignerInfo, _ message: SignedData, _ content: Span<UInt8>,
         _ certificate: CertificatePool.Member, _ digests: inout ContentDigests
-    ) throws(SignatureTrustError) -> SignatureAlgorithm {
+    ) throws(CMSTrustError) -> SignatureAlgorithm {
         let limit = policy.limits.maximumAttributeCount
         guard (signer.signedAttributes?.count ?? 0) <= limit, (signer.unsignedAttributes?.count ?? 0) <= limit else {
-            throw SignatureTrustError(.tooManyAttributes, offset: signer.element.offset)
+            throw CMSTrustError(.message(.tooManyAttributes), offset: signer.element.offset)
         }
         if signer.signedAttributes == nil { try message.checkUnattributed(content, signer) }
-        let algorithm = try policy.algorithms.signatureAlgorithm(of: signer)
-        guard try message.announces(signer.digestAlgorithm) else {
-            throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
+        let algorithm = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try policy.algorithms.signatureAlgorithm(of: signer)
         }
-        let key = try certificate.withView { (view) throws(SignatureTrustError) in
-            try policy.algorithms.checkKey(of: view)
-            try policy.algorithms.check(algorithm, suits: view)
-            return try view.publicKey()
+        let isAnnounced = try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try message.announces(signer.digestAlgorithm)
         }
-        try signer.verify(
-            contentDigest: digests.digest(of: content, by: algorithm.digest), contentType: message.contentType,
-            key: key, algorithm: algorithm)
+        guard isAnnounced else {
+            throw CMSTrustError(.signature(.algorithmMismatch), offset: signer.digestAlgorithm.element.offset)
+        }
+        let key = try certificate.withView { (view) throws(CMSTrustError) in
+            try CMSTrustError.trusting { () throws(SignatureTrustError) in
+                try policy.algorithms.checkKey(of: view)
+                try policy.algorithms.check(algorithm, suits: view)
+                return try view.publicKey()
+            }
+        }
+        let digest = try digests.digest(of: content, by: algorithm.digest)
+        try CMSTrustError.trusting { () throws(SignatureTrustError) in
+            try signer.verify(
+                contentDigest: digest, contentType: message.contentType, key: key, algorithm: algorithm)
+        }
         return algorithm
     }
 }
 
 extension CMSVerifier.ValidationDate {
-    func resolve(_ signingTime: Instant?, offset: Int) throws(SignatureTrustError) -> Instant {
+    func resolve(_ signingTime: Instant?, offset: Int) throws(CMSTrustError) -> Instant {
         switch self {
         case .date(let date): return date
         case .signingTime(let latest):
-            guard let signingTime else { throw SignatureTrustError(.missingSigningTime, offset: offset) }
-            guard signingTime <= latest else { throw SignatureTrustError(.futureSigningTime, offset: offset) }
+            guard let signingTime else { throw CMSTrustError(.message(.missingSigningTime), offset: offset) }
+            guard signingTime <= latest else { throw CMSTrustError(.message(.futureSigningTime), offset: offset) }
             return signingTime
         }
     }
 }
 
 extension SignerInfo {
-    func signingTime() throws(SignatureTrustError) -> Instant? {
+    func signingTime() throws(CMSTrustError) -> Instant? {
         do throws(ASN1DecodingError) {
             return try signedAttributes?.signingTime()
         } catch {
-            throw SignatureTrustError(.invalidSignedAttributes, offset: error.offset)
+            throw CMSTrustError(.signature(.invalidSignedAttributes), offset: error.offset)
         }
     }
 }
@@ -71,11 +80,11 @@ extension SignerInfo {
 extension SignerInfoIterator {
     /// The next signer of a message that was read completely when it was made.
     @_lifetime(copy self)
-    mutating func nextRead() throws(SignatureTrustError) -> SignerInfo? {
+    mutating func nextRead() throws(CMSTrustError) -> SignerInfo? {
         do throws(ASN1DecodingError) {
             return try next()
         } catch {
-            throw SignatureTrustError(malformed: error)
+            throw CMSTrustError(malformed: error)
         }
     }
 }
@@ -86,26 +95,28 @@ extension SignedData {
     /// RFC 2315 allows content that is no OCTET STRING; its octets without tag and length are signed (RFC 2315, 9.3; RFC 5652, 5.2.1). No signature
     /// covers the tag, so this is only for version 1 and types other than data, to which only RFC 2315 applies.
     @_lifetime(copy self, copy detached)
-    func signedContent(detached: Span<UInt8>?) throws(SignatureTrustError) -> Span<UInt8> {
+    func signedContent(detached: Span<UInt8>?) throws(CMSTrustError) -> Span<UInt8> {
         let path = ASN1Path(.encapContentInfo)
         guard let content else {
             guard let detached else {
-                throw SignatureTrustError(.missingContent, offset: contentType.offset, path: path)
+                throw CMSTrustError(.signature(.missingContent), offset: contentType.offset, path: path)
             }
             return detached
         }
-        guard detached == nil else { throw SignatureTrustError(.unexpectedContent, offset: content.offset, path: path) }
+        guard detached == nil else {
+            throw CMSTrustError(.message(.unexpectedContent), offset: content.offset, path: path)
+        }
         guard content.tag == .octetString || (version == 1 && !contentType.matches(.data)) else {
-            throw SignatureTrustError(.unexpectedContentType, offset: content.offset, path: path)
+            throw CMSTrustError(.signature(.unexpectedContentType), offset: content.offset, path: path)
         }
         return content.content
     }
 
     /// Checks content that was signed without signed attributes.
-    func checkUnattributed(_ content: Span<UInt8>, _ signer: SignerInfo) throws(SignatureTrustError) {
+    func checkUnattributed(_ content: Span<UInt8>, _ signer: SignerInfo) throws(CMSTrustError) {
         // RFC 5652, 5.3: without signed attributes, the signature does not cover the type of the content.
         guard contentType.matches(.data) else {
-            throw SignatureTrustError(.missingSignedAttributes, offset: signer.element.offset)
+            throw CMSTrustError(.message(.missingSignedAttributes), offset: signer.element.offset)
         }
         // A signature over signed attributes is also one over content with the same bytes. An attacker could present the attributes of a message as its
         // content, and the message would verify although its signer never signed that content.
@@ -118,6 +129,6 @@ extension SignedData {
         } catch {
             return
         }
-        if isAttributeSet { throw SignatureTrustError(.signedAttributesAsContent, offset: signer.element.offset) }
+        if isAttributeSet { throw CMSTrustError(.message(.signedAttributesAsContent), offset: signer.element.offset) }
     }
 }

@@ -98,7 +98,8 @@ package final class ChainValidator: Sendable {
             }
         }
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
-        // No other level fits: 1 refuses SHA-1 chains that Apple signed. 0 accepts MD5, so callers have their own list of algorithms.
+        // DANGEROUS: level 0 also accepts a certificate that MD5 signed, and an RSA key of 512 bits. No other level fits: 1 and above refuse the SHA-1 chains of most
+        // receipts. So every caller checks each certificate's key and signature algorithm by `AlgorithmPolicy`; without those checks, this line accepts forgeries.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         // libcrypto supports the years 1900 to 9999. For other years, it reports a malformed certificate, not an expired or not yet valid one.
         let time = min(max(secondsSince1970, -2_208_988_800), 253_402_300_799)

@@ -2,10 +2,10 @@ import CLibcryptoShims
 import Synchronization
 
 /// The digest algorithms (FIPS 180-4) for signatures.
-package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
+public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     case sha1, sha224, sha256, sha384, sha512
 
-    package var byteCount: Int {
+    public var byteCount: Int {
         switch self {
         case .sha1: 20
         case .sha224: 28
@@ -18,7 +18,7 @@ package enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
     /// The digest of `bytes`, in one call.
     ///
     /// - Throws: `algorithmUnavailable` if libcrypto does not have the algorithm.
-    package func digest(of bytes: Span<UInt8>) throws(LibcryptoError) -> DigestValue {
+    public func digest(of bytes: Span<UInt8>) throws(LibcryptoError) -> DigestValue {
         let method = try unsafe method
         var storage = DigestValue.Storage()
         try LibcryptoError.watchingMemory { () throws(LibcryptoError) in

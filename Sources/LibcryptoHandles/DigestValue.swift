@@ -1,8 +1,8 @@
 /// A digest, stored inline.
-package struct DigestValue: Hashable, Sendable {
+public struct DigestValue: Hashable, Sendable {
     typealias Storage = SIMD64<UInt8>
 
-    package let algorithm: DigestAlgorithm
+    public let algorithm: DigestAlgorithm
     /// Zero after the first `count` bytes.
     private let storage: Storage
 
@@ -12,16 +12,16 @@ package struct DigestValue: Hashable, Sendable {
     }
 
     /// Creates a digest from received bytes; returns `nil` if their number is not the length of the algorithm's digests.
-    package init?(_ algorithm: DigestAlgorithm, bytes: Span<UInt8>) {
+    public init?(_ algorithm: DigestAlgorithm, bytes: Span<UInt8>) {
         guard bytes.count == algorithm.byteCount else { return nil }
         var storage = Storage()
         for index in bytes.indices { storage[index] = bytes[index] }
         self.init(algorithm: algorithm, storage: storage)
     }
 
-    package var count: Int { algorithm.byteCount }
+    public var count: Int { algorithm.byteCount }
 
-    package func withBytes<Result, Failure>(
+    public func withBytes<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try unsafe withUnsafeBytes(of: storage) { (buffer) throws(Failure) in
@@ -30,5 +30,10 @@ package struct DigestValue: Hashable, Sendable {
         }
     }
 
-    package var bytes: [UInt8] { (0..<count).map { storage[$0] } }
+    /// The bytes as lowercase hexadecimal digits.
+    public var hexadecimal: String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
+    }
+
+    public var bytes: [UInt8] { (0..<count).map { storage[$0] } }
 }

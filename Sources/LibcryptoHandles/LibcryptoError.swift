@@ -1,8 +1,8 @@
 import CLibcryptoShims
 
 /// The reason an operation of libcrypto failed. Creating one empties the error queue of this thread.
-package struct LibcryptoError: Error, Hashable, Sendable {
-    package enum Kind: UInt8, Sendable {
+public struct LibcryptoError: Error, Hashable, Sendable {
+    public enum Kind: UInt8, Sendable {
         case allocationFailed
         /// libcrypto on this host does not have the digest or signature algorithm, because of a policy of the host or a missing provider.
         case algorithmUnavailable
@@ -12,9 +12,9 @@ package struct LibcryptoError: Error, Hashable, Sendable {
         case operationFailed
     }
 
-    package let kind: Kind
+    public let kind: Kind
     /// libcrypto's reason code (`ERR_GET_REASON`) for its last error; 0 if it gave none.
-    package let reason: UInt32
+    public let reason: UInt32
 
     /// Takes the reason from the error queue, and empties it. If any of the errors in it is of memory that ran out, the others only follow from it.
     init(_ kind: Kind) {

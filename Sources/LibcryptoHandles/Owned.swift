@@ -35,6 +35,11 @@ enum KeyObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
 }
 
+/// A PKCS#8 `PrivateKeyInfo`.
+enum PrivateKeyInformation: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe PKCS8_PRIV_KEY_INFO_free(pointer) }
+}
+
 enum KeyContextObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
 }

@@ -4,7 +4,7 @@ extension PrivateKey {
     /// Signs a digest. PKCS#1 v1.5 signatures are deterministic, and PSS signatures without salt. Other PSS and ECDSA signatures are not.
     ///
     /// - Throws: `unsuitableKey`; `algorithmUnavailable` if the host refuses the digest for signatures.
-    package func sign(_ digest: DigestValue, scheme: SignatureScheme) throws(LibcryptoError) -> [UInt8] {
+    public func sign(_ digest: DigestValue, scheme: SignatureScheme) throws(LibcryptoError) -> [UInt8] {
         try digest.withBytes { (bytes) throws(LibcryptoError) in
             try sign(bytes, algorithm: digest.algorithm, scheme: scheme)
         }

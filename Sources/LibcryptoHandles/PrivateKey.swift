@@ -1,9 +1,9 @@
 import CLibcryptoShims
 
 /// A private key for minting. It is thread-safe.
-package final class PrivateKey: Sendable {
+public final class PrivateKey: Sendable {
     /// The public key of the pair.
-    package let publicKey: PublicKey
+    public let publicKey: PublicKey
 
     private init(_ key: consuming Owned<KeyObject>) throws(LibcryptoError) {
         publicKey = try PublicKey(key)
@@ -60,6 +60,17 @@ package final class PrivateKey: Sendable {
     package convenience init(der bytes: Span<UInt8>) throws(LibcryptoError) {
         try self.init(
             unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { unsafe d2i_AutoPrivateKey(nil, $0, $1) })
+    }
+
+    /// Reads a PKCS#8 `PrivateKeyInfo` (RFC 5208, 5) and no older format, and overwrites the bytes.
+    ///
+    /// - Throws: `malformedKey`.
+    public convenience init(erasingPKCS8 der: inout [UInt8]) throws(LibcryptoError) {
+        defer { unsafe OPENSSL_cleanse(&der, der.count) }
+        let information = try unsafe der.span.decode(as: PrivateKeyInformation.self, orThrow: .malformedKey) {
+            unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+        }
+        try self.init(unsafe Owned(EVP_PKCS82PKEY(information.pointer), orThrow: .malformedKey))
     }
 
     /// Reads the first private key of a PEM text (RFC 7468, 10). Encrypted keys are refused.

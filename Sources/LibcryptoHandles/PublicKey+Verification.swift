@@ -5,7 +5,7 @@ extension PublicKey {
     ///
     /// - Throws: `unsuitableKey`; `algorithmUnavailable` if the host refuses the digest for signatures. For a
     ///   malformed signature, the result is `false`.
-    package func verify(
+    public func verify(
         signature: Span<UInt8>, digest: DigestValue, scheme: SignatureScheme
     ) throws(LibcryptoError) -> Bool {
         let (context, isValid) = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in

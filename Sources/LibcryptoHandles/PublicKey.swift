@@ -1,8 +1,8 @@
 import CLibcryptoShims
 
 /// A public key that verifies signatures. It is thread-safe.
-package final class PublicKey: Sendable {
-    package enum Kind: Hashable, Sendable {
+public final class PublicKey: Sendable {
+    public enum Kind: Hashable, Sendable {
         case rsa
         /// A key for RSASSA-PSS only (RFC 4055, 1.2).
         case rsaPSS
@@ -10,13 +10,13 @@ package final class PublicKey: Sendable {
         case other
     }
 
-    package enum Curve: Sendable {
+    public enum Curve: Sendable {
         case p256, p384, p521
         /// Another curve, or any curve with explicit parameters, which RFC 5480, 2.1.1 forbids.
         case other
     }
 
-    package let kind: Kind
+    public let kind: Kind
     /// The size of the modulus or of the curve's order, in bits.
     package let bits: Int
     let key: Owned<KeyObject>
@@ -25,7 +25,7 @@ package final class PublicKey: Sendable {
     /// Reads a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
     ///
     /// - Throws: `malformedKey`, also for algorithms that libcrypto does not know.
-    package convenience init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(LibcryptoError) {
+    public convenience init(subjectPublicKeyInfo bytes: Span<UInt8>) throws(LibcryptoError) {
         try self.init(
             unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { position, count in
                 unsafe d2i_PUBKEY(nil, position, count)

@@ -1,5 +1,5 @@
 /// The scheme that makes a signature from a digest.
-package enum SignatureScheme: Hashable, Sendable {
+public enum SignatureScheme: Hashable, Sendable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case pkcs1
     /// RSASSA-PSS (RFC 8017, 8.1); the salt's length is in bytes.

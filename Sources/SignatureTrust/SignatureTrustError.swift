@@ -4,18 +4,15 @@ public import SpanASN1
 /// The reason a signature or its certificate chain is not trusted.
 public struct SignatureTrustError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
+    @nonexhaustive
     public enum Kind: String, Sendable, CaseIterable {
         // The message
-        /// A receipt does not have exactly one signer; or another message has none, or more than `CMSLimits.maximumSignerCount`.
+        /// A receipt does not have exactly one signer; or another message has none, or more than its limit.
         case signerCount = "signer-count"
         /// The message is detached, and no content was given for it.
         case missingContent = "missing-content"
-        /// Separate content was given for a message that contains its content.
-        case unexpectedContent = "unexpected-content"
         /// The content is not an OCTET STRING, or the content of a receipt does not have the type `id-data`.
         case unexpectedContentType = "unexpected-content-type"
-        /// No signer has the certificate of `CMSVerifier.SignerSelection.certificate`.
-        case missingSigner = "missing-signer"
         /// The signer's certificate is neither in the message nor in the policy.
         case missingSignerCertificate = "missing-signer-certificate"
         /// Two different certificates match the signer's identifier.
@@ -33,16 +30,6 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case keySizeMismatch = "key-size-mismatch"
         /// The policy does not accept the type or the curve of a key, or the key has explicit curve parameters.
         case unsupportedKey = "unsupported-key"
-        /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3), so its type is not signed.
-        case missingSignedAttributes = "missing-signed-attributes"
-        /// The content has the form of another message's signed attributes. The signature may have been made for those.
-        case signedAttributesAsContent = "signed-attributes-as-content"
-        /// A signer has more attributes than `CMSLimits.maximumAttributeCount`.
-        case tooManyAttributes = "too-many-attributes"
-        /// The chain is validated at the signing time, and the signer does not state one.
-        case missingSigningTime = "missing-signing-time"
-        /// The signing time is later than the latest that the caller accepts.
-        case futureSigningTime = "future-signing-time"
         /// The signed attributes are not DER, or the content's type or digest is missing or repeated (RFC 5652, 5.3 and 11).
         case invalidSignedAttributes = "invalid-signed-attributes"
         /// The digest of the content does not match the one in the signed attributes: the content was changed.
@@ -56,8 +43,6 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case unpinnedIssuer = "unpinned-issuer"
         /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
         case invalidChainLength = "invalid-chain-length"
-        /// The certificates form more paths than `CMSLimits.maximumIssuerCheckCount` and `CMSLimits.maximumPathCount` allow to try.
-        case tooManyPaths = "too-many-paths"
         /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
         /// A certificate was not yet valid on the validation date.
@@ -68,8 +53,6 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case invalidIssuer = "invalid-issuer"
         /// The key usage of a certificate does not include the use of its key (RFC 5280, 4.2.1.3).
         case invalidKeyUsage = "invalid-key-usage"
-        /// A certificate does not state the purposes of `CMSPolicy.purposes`.
-        case invalidExtendedKeyUsage = "invalid-extended-key-usage"
         /// A certificate has a critical extension that libcrypto does not know (RFC 5280, 4.2).
         case unknownCriticalExtension = "unknown-critical-extension"
         /// The signer's certificate does not have the extension with which Apple marks its purpose.
@@ -78,16 +61,6 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
         case missingIntermediateMarker = "missing-intermediate-marker"
         /// The policy distrusts a certificate by its fingerprint.
         case distrustedCertificate = "distrusted-certificate"
-        /// A revocation list of the policy lists a certificate of the chain.
-        case revokedCertificate = "revoked-certificate"
-        /// No current revocation list covers a certificate that `CMSPolicy.revocation` requires to be checked.
-        case missingRevocationList = "missing-revocation-list"
-        /// A revocation list of the policy cannot be read, or is not a valid full list.
-        case malformedRevocationList = "malformed-revocation-list"
-        /// A revocation list of the policy is a delta list (RFC 5280, 5.2.4), which omits the entries of an older list.
-        case deltaRevocationList = "delta-revocation-list"
-        /// A revocation list of the policy has a critical extension that libcrypto does not know (RFC 5280, 5.2 and 5.3).
-        case unsupportedRevocationList = "unsupported-revocation-list"
         /// A certificate, or a required part of it, cannot be read.
         case malformedCertificate = "malformed-certificate"
         /// A certificate is larger than 64 KiB.
@@ -145,15 +118,7 @@ extension SignatureTrustError {
         do throws(LibcryptoError) {
             return try body()
         } catch {
-            let kind: Kind =
-                switch error.kind {
-                case .algorithmUnavailable: .algorithmUnavailable
-                case .allocationFailed: .outOfMemory
-                case .malformedCertificate, .malformedKey: .malformedCertificate
-                case .malformedRevocationList: .malformedRevocationList
-                case .unsuitableKey: .unsupportedKey
-                case .operationFailed: .libcryptoFailure
-                }
+            let kind = Kind(error)
             throw SignatureTrustError(kind, offset: kind.isHostFault ? nil : offset)
         }
     }
@@ -168,23 +133,13 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// A Boolean value that indicates whether the structure of the message is at fault, not a signature in it.
-    package var isAboutStructure: Bool {
-        switch self {
-        case .signerCount, .missingContent, .unexpectedContent, .unexpectedContentType, .missingSigner,
-            .missingSignerCertificate, .ambiguousSignerCertificate:
-            true
-        default: false
-        }
-    }
-
     /// Whether a chain with this error passed more checks than one with `other`. Between equal ranks, the choice is always the same.
     package func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
         (progress, rawValue) > (other.progress, other.rawValue)
     }
 
     /// The rank of the check that failed, in the order of the checks.
-    private var progress: Int {
+    package var progress: Int {
         switch self {
         case .untrustedChain: 0
         case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm,
@@ -203,9 +158,7 @@ extension SignatureTrustError.Kind {
         switch self {
         case .signerCount: "the message has no signer or too many signers (a receipt has exactly one)"
         case .missingContent: "the message has no content"
-        case .unexpectedContent: "separate content was given for a message that contains its content"
         case .unexpectedContentType: "the content does not have the required type"
-        case .missingSigner: "no signer of the message has the requested certificate"
         case .missingSignerCertificate: "the message does not contain its signer's certificate"
         case .ambiguousSignerCertificate: "two different certificates match the signer's identifier"
         case .unsupportedAlgorithm: "a digest or signature algorithm is not accepted"
@@ -214,11 +167,6 @@ extension SignatureTrustError.Kind {
         case .weakKey: "an RSA key has a size or an exponent that is not accepted"
         case .keySizeMismatch: "the key does not have the size that the version of the transaction receipt requires"
         case .unsupportedKey: "a key has a type or a curve that is not accepted"
-        case .missingSignedAttributes: "the content is not plain data and was signed without signed attributes"
-        case .signedAttributesAsContent: "the content has the form of another message's signed attributes"
-        case .tooManyAttributes: "a signer has more attributes than the limit"
-        case .missingSigningTime: "the message has no signing time"
-        case .futureSigningTime: "the signing time is later than the latest accepted time"
         case .invalidSignedAttributes: "the signed attributes do not conform to RFC 5652"
         case .contentDigestMismatch: "the digest of the content does not match the signed digest"
         case .invalidSignature: "the signature does not verify with the key of the signer's certificate"
@@ -227,23 +175,16 @@ extension SignatureTrustError.Kind {
             "the signer's certificate was not issued by an intermediate that is pinned for the version of the transaction receipt"
         case .invalidChainLength:
             "the certificate chain does not have the required length (three certificates for Apple's)"
-        case .tooManyPaths: "the certificates form more paths than the limit"
         case .certificateExpired: "a certificate had expired by the validation date"
         case .certificateNotYetValid: "a certificate was not yet valid on the validation date"
         case .invalidCertificateSignature: "the signature on a certificate does not verify with its issuer's key"
         case .invalidIssuer:
             "an issuing certificate is not a certificate authority, or is followed by more certificates than it allows"
         case .invalidKeyUsage: "a certificate's key usage does not allow the use of its key"
-        case .invalidExtendedKeyUsage: "a certificate does not state the required purpose"
         case .unknownCriticalExtension: "a certificate has an unknown critical extension"
         case .missingLeafMarker: "the signer's certificate does not have Apple's marker extension for this purpose"
         case .missingIntermediateMarker: "the intermediate certificate does not have Apple's marker extension"
         case .distrustedCertificate: "a certificate is one that the policy distrusts"
-        case .revokedCertificate: "a certificate is revoked"
-        case .missingRevocationList: "no current revocation list covers a certificate"
-        case .malformedRevocationList: "a revocation list cannot be read"
-        case .deltaRevocationList: "a revocation list is a delta list where a full list is required"
-        case .unsupportedRevocationList: "a revocation list has an unknown critical extension"
         case .malformedCertificate: "a certificate cannot be read"
         case .certificateTooLarge: "a certificate is larger than 64 KiB"
         case .anchorNotSelfSigned: "a trust anchor is not self-signed; another certificate issued it"
@@ -256,6 +197,18 @@ extension SignatureTrustError.Kind {
 }
 
 extension SignatureTrustError.Kind {
+    package init(_ error: LibcryptoError) {
+        self =
+            switch error.kind {
+            case .algorithmUnavailable: .algorithmUnavailable
+            case .allocationFailed: .outOfMemory
+            case .malformedCertificate, .malformedKey: .malformedCertificate
+            case .unsuitableKey: .unsupportedKey
+            // No list is read here.
+            case .operationFailed, .malformedRevocationList: .libcryptoFailure
+            }
+    }
+
     package init(_ fault: ChainFault) {
         self =
             switch fault {
@@ -267,9 +220,8 @@ extension SignatureTrustError.Kind {
             case .unknownCriticalExtension: .unknownCriticalExtension
             case .chainTooLong: .invalidChainLength
             case .weakAlgorithm: .weakAlgorithm
-            case .revoked: .revokedCertificate
-            case .noRevocationList, .unusableRevocationList: .missingRevocationList
-            case .other: .untrustedChain
+            // Receipts and JWS are validated without revocation lists.
+            case .revoked, .noRevocationList, .unusableRevocationList, .other: .untrustedChain
             }
     }
 }

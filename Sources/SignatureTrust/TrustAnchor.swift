@@ -12,6 +12,8 @@ public struct TrustAnchor: Hashable, Sendable {
     /// - Parameter der: The certificate (DER).
     /// - Throws: An error of the syntax if `der` is not exactly one certificate.
     public init(der: [UInt8]) throws(ASN1DecodingError) {
+        // DANGEROUS to remove: the result is not needed, but the refusal is. Whatever is stored is trusted, and is read again where an error can only be reported as the
+        // verifier's.
         _ = try Certificate(der.span)
         self.der = der
     }

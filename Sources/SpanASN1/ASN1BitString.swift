@@ -1,10 +1,10 @@
 /// The content of a BIT STRING: octets, and the number of unused bits in the last one (X.690, 8.6).
-@frozen
-public struct ASN1BitString: ~Escapable {
+@usableFromInline
+package struct ASN1BitString: ~Escapable {
     /// The octets. The first bit is the highest bit of the first octet.
-    public let bytes: Span<UInt8>
+    package let bytes: Span<UInt8>
     /// The number of unused bits at the end of the last octet, 0 to 7.
-    public let unusedBitCount: Int
+    package let unusedBitCount: Int
 
     @_lifetime(copy bytes)
     init(bytes: Span<UInt8>, unusedBitCount: Int) {
@@ -13,10 +13,10 @@ public struct ASN1BitString: ~Escapable {
     }
 
     /// The number of bits.
-    public var count: Int { bytes.count * 8 - unusedBitCount }
+    package var count: Int { bytes.count * 8 - unusedBitCount }
 
     /// Accesses a bit by its index from the first bit. A bit past the end is `false`, as X.680, 22.7 defines for named bits.
-    public subscript(bit index: Int) -> Bool {
+    package subscript(bit index: Int) -> Bool {
         guard 0..<count ~= index else { return false }
         return bytes[index >> 3] & (0x80 >> UInt8(truncatingIfNeeded: index & 7)) != 0
     }
@@ -29,7 +29,7 @@ extension ASN1Element {
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-bit-string` for more than 7 unused bits, for unused bits without an octet, or for unused bits
     ///   that are not zero (X.690, 11.2.1).
     @_lifetime(copy self)
-    public func bitString(tagged tag: ASN1Tag = .bitString) throws(ASN1DecodingError) -> ASN1BitString {
+    package func bitString(tagged tag: ASN1Tag = .bitString) throws(ASN1DecodingError) -> ASN1BitString {
         try require(tag)
         guard contentCount > 0 else { throw error(.invalidBitString) }
         let unused = bytes[contentStart]
@@ -46,7 +46,7 @@ extension ASN1Element {
     /// - Throws: `unexpected-tag`; `constructed-string`.
     @inlinable
     @_lifetime(copy self)
-    public func octetString(tagged tag: ASN1Tag = .octetString) throws(ASN1DecodingError) -> Span<UInt8> {
+    package func octetString(tagged tag: ASN1Tag = .octetString) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
         return content
     }

@@ -8,7 +8,7 @@ extension ASN1Cursor {
     /// - Returns: The result of `body`; `nil` if the next element has another tag or there is none. Then nothing is read.
     /// - Throws: The errors of ``read(_:_:)``, except `missing-element` and `unexpected-tag`.
     @inlinable
-    public mutating func readIfPresent<Result>(
+    package mutating func readIfPresent<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result? {
         guard peekTag() == tag else { return nil }
@@ -24,7 +24,7 @@ extension ASN1Cursor {
     /// - Returns: The value of the element, or the default value.
     /// - Throws: The error that `body` throws; `unexpected-value` if the default value is encoded (X.690, 11.5), unless
     ///   ``ASN1Relaxations/encodedDefaults`` allows it.
-    public mutating func read<Value: Equatable>(
+    package mutating func read<Value: Equatable>(
         _ tag: ASN1Tag, default value: Value, _ body: (ASN1Element) throws(ASN1DecodingError) -> Value
     ) throws(ASN1DecodingError) -> Value {
         guard peekTag() == tag else { return value }
@@ -40,7 +40,7 @@ extension ASN1Cursor {
     /// - Returns: The element.
     /// - Throws: `unexpected-tag`; `missing-element`; `trailing-data` if the tag contains more than one element.
     @_lifetime(copy self)
-    public mutating func readExplicit(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element {
+    package mutating func readExplicit(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element {
         var contents = try read(.context(number)).contents
         let element = try contents.read()
         try contents.finish()
@@ -53,7 +53,7 @@ extension ASN1Cursor {
     /// - Returns: The element; `nil` if the next element has another tag or there is none. Then nothing is read.
     /// - Throws: `missing-element` or `trailing-data` if the tag does not contain exactly one element.
     @_lifetime(copy self)
-    public mutating func readExplicitIfPresent(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element? {
+    package mutating func readExplicitIfPresent(_ number: UInt32) throws(ASN1DecodingError) -> ASN1Element? {
         guard peekTag() == .context(number) else { return nil }
         return try readExplicit(number)
     }
@@ -66,7 +66,7 @@ extension ASN1Cursor {
     /// - Returns: The result of `body`.
     /// - Throws: The errors of ``read(_:_:)``.
     @inlinable
-    public mutating func readExplicit<Result>(
+    package mutating func readExplicit<Result>(
         _ number: UInt32, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
         try read(.context(number), body)
@@ -79,7 +79,7 @@ extension ASN1Cursor {
     ///   - isSorted: Whether to require the order of DER: ascending by encoding, with equal elements allowed (X.690, 11.6).
     ///   - body: A closure that is called with each element. It does not have to read the content of the element.
     /// - Throws: The error that `body` throws; `unsorted-set` at the first element that is less than the element before it.
-    public mutating func readSet(
+    package mutating func readSet(
         _ tag: ASN1Tag = .set, isSorted: Bool = false, _ body: (ASN1Element) throws(ASN1DecodingError) -> Void
     ) throws(ASN1DecodingError) {
         var contents = try read(tag).contents

@@ -3,15 +3,15 @@
 /// A cursor never copies, allocates or recurses, and it cannot outlive the bytes. It reads DER (X.690, 10): definite, minimal lengths and minimal tags. For
 /// BER, see ``BERGate``. To read a structure, use ``decode(_:baseOffset:allowing:_:)`` or ``ASN1Element/decode(_:)``, which throw an error if bytes are left
 /// unread.
-@frozen
-public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// The bytes of this cursor, up to its end.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var position: Int
     /// The offset of `position` 0 in errors.
     @usableFromInline let baseOffset: Int
     /// The deviations from DER that this cursor and all cursors and elements made from it allow.
-    public let relaxations: ASN1Relaxations
+    @usableFromInline package let relaxations: ASN1Relaxations
 
     /// Creates a cursor over bytes.
     ///
@@ -21,7 +21,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     ///   - relaxations: The deviations from DER to allow.
     @inlinable
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = []) {
+    package init(_ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = []) {
         self.init(bytes, position: 0, baseOffset: baseOffset, relaxations: relaxations)
     }
 
@@ -36,11 +36,11 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
 
     @inlinable var end: Int { bytes.count }
     /// A Boolean value that indicates whether all elements have been read.
-    @inlinable public var isAtEnd: Bool { position == end }
+    @inlinable package var isAtEnd: Bool { position == end }
     /// The number of bytes not yet read.
-    @inlinable public var remainingCount: Int { end - position }
+    @inlinable package var remainingCount: Int { end - position }
     /// The offset of the next element from the start of the received input.
-    @inlinable public var offset: Int { baseOffset &+ position }
+    @inlinable package var offset: Int { baseOffset &+ position }
 
     /// Decodes a whole input with a closure that must read all of it.
     ///
@@ -52,7 +52,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// - Returns: The result of `body`.
     /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves bytes unread.
     @inlinable
-    public static func decode<Result>(
+    package static func decode<Result>(
         _ bytes: Span<UInt8>, baseOffset: Int = 0, allowing relaxations: ASN1Relaxations = [],
         _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
@@ -67,14 +67,14 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// - Throws: `trailing-data`, at the first unread byte.
     @inlinable
     @inline(__always)
-    public func finish() throws(ASN1DecodingError) {
+    package func finish() throws(ASN1DecodingError) {
         guard isAtEnd else { throw ASN1DecodingError(.trailingData, offset: offset) }
     }
 
     /// Returns the tag of the next element without reading it; `nil` at the end or if the tag is malformed.
     @inlinable
     @inline(__always)
-    public func peekTag() -> ASN1Tag? {
+    package func peekTag() -> ASN1Tag? {
         guard position < end else { return nil }
         let octet = bytes[position]
         return octet & 0x1F != 0x1F ? ASN1Tag(octet: octet) : peekLongTag()
@@ -94,7 +94,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
-    public mutating func read() throws(ASN1DecodingError) -> ASN1Element {
+    package mutating func read() throws(ASN1DecodingError) -> ASN1Element {
         let start = position
         // Two header bytes and a short length: nearly every element of a receipt.
         if end &- start >= 2 {
@@ -140,7 +140,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
-    public mutating func read(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element {
+    package mutating func read(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element {
         let element = try read()
         guard element.tag == tag else { throw element.wrongTag(expected: tag) }
         return element
@@ -154,7 +154,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     @inlinable
     @inline(__always)
     @_lifetime(copy self)
-    public mutating func readIfPresent(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element? {
+    package mutating func readIfPresent(_ tag: ASN1Tag) throws(ASN1DecodingError) -> ASN1Element? {
         guard peekTag() == tag else { return nil }
         return try read()
     }
@@ -167,7 +167,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// - Returns: The result of `body`.
     /// - Throws: The errors of ``read(_:)``; the error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
-    public mutating func read<Result>(
+    package mutating func read<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
         try read(tag).decode(body)
@@ -178,7 +178,7 @@ public struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// - Parameter body: A closure that is called with each element.
     /// - Throws: The errors of ``read()``; the error that `body` throws.
     @inlinable
-    public mutating func readAll(
+    package mutating func readAll(
         _ body: (ASN1Element) throws(ASN1DecodingError) -> Void
     ) throws(ASN1DecodingError) {
         while !isAtEnd { try body(read()) }

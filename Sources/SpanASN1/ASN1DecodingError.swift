@@ -5,6 +5,7 @@
 @frozen
 public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
+    @nonexhaustive
     public enum Kind: String, Sendable, CaseIterable {
         // Identifier and length octets (X.690, 8.1)
         /// An element's header or content runs past the end of its container.
@@ -19,7 +20,7 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
         case invalidLength = "invalid-length"
         /// A tag number is encoded in more octets than it needs (X.690, 8.1.2.4).
         case nonMinimalTag = "non-minimal-tag"
-        /// A tag number is above ``ASN1Tag/maximumNumber``.
+        /// A tag number is above `ASN1Tag/maximumNumber`.
         case tagNumberTooLarge = "tag-number-too-large"
         /// A string is divided into segments, which BER allows and DER does not (X.690, 10.2).
         case constructedString = "constructed-string"
@@ -56,7 +57,7 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
         /// A date or time does not have the required form (for DER: X.690, 11.7 and 11.8), or does not exist.
         case invalidTime = "invalid-time"
         // Limits
-        /// Elements are nested more deeply than ``ASN1Limits/maximumDepth`` or ``BERGate/maximumDepth``.
+        /// Elements are nested more deeply than `ASN1Limits/maximumDepth` or `BERGate/maximumDepth`.
         case nestingTooDeep = "nesting-too-deep"
         /// There are more elements, or more members of one kind, than the caller's limit.
         case tooManyElements = "too-many-elements"
@@ -71,9 +72,9 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The field of the structure; empty if no decoder set it.
     public let path: ASN1Path
 
-    /// Creates an error, for decoders that you write. If the decoder has the element, ``ASN1Element/error(_:)`` is shorter.
+    /// Creates an error, for decoders that you write. If the decoder has the element, `ASN1Element/error(_:)` is shorter.
     @inlinable
-    public init(_ kind: Kind, offset: Int, path: ASN1Path = ASN1Path()) {
+    package init(_ kind: Kind, offset: Int, path: ASN1Path = ASN1Path()) {
         self.kind = kind
         self.offset = offset
         self.path = path
@@ -84,7 +85,7 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// - Parameters:
     ///   - field: The field of the structure.
     ///   - index: The index from 0 of the repeated element that contains the field, or `nil` if nothing is repeated.
-    public func within(_ field: ASN1Field, index: Int? = nil) -> ASN1DecodingError {
+    package func within(_ field: ASN1Field, index: Int? = nil) -> ASN1DecodingError {
         path.field == nil ? ASN1DecodingError(kind, offset: offset, path: ASN1Path(field, index: index)) : self
     }
 }
@@ -108,7 +109,7 @@ public struct ASN1Path: Hashable, Sendable {
 
     /// Creates an empty path.
     @inlinable
-    public init() {
+    package init() {
         rawField = .max
         rawIndex = -1
     }
@@ -119,7 +120,7 @@ public struct ASN1Path: Hashable, Sendable {
     ///   - field: The field.
     ///   - index: The index from 0 of the repeated element that contains the field, or `nil` if nothing is repeated.
     @inlinable
-    public init(_ field: ASN1Field, index: Int? = nil) {
+    package init(_ field: ASN1Field, index: Int? = nil) {
         rawField = field.rawValue
         rawIndex = index.map { Int32(truncatingIfNeeded: $0) } ?? -1
     }

@@ -8,7 +8,7 @@ extension ASN1Element {
     /// - Throws: `unexpected-tag`; `invalid-integer` if the content is empty or has a superfluous first octet (X.690, 8.3.2);
     ///   `integer-out-of-range` if `T` cannot represent the value.
     @inlinable
-    public func integer<T: FixedWidthInteger>(
+    package func integer<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .integer
     ) throws(ASN1DecodingError) -> T {
         try require(tag)
@@ -31,7 +31,7 @@ extension ASN1Element {
     ///   - tag: The implicit tag that replaces that of ENUMERATED.
     /// - Throws: The errors of ``integer(as:tagged:)``.
     @inlinable
-    public func enumerated<T: FixedWidthInteger>(
+    package func enumerated<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .enumerated
     ) throws(ASN1DecodingError) -> T {
         try integer(as: type, tagged: tag)
@@ -42,7 +42,7 @@ extension ASN1Element {
     /// - Parameter tag: The implicit tag that replaces that of INTEGER.
     /// - Throws: `unexpected-tag`; `invalid-integer`.
     @_lifetime(copy self)
-    public func integerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
+    package func integerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
         return bytes.extracting(try minimalIntegerStart()..<end)
     }
@@ -52,7 +52,7 @@ extension ASN1Element {
     /// - Parameter tag: The implicit tag that replaces that of INTEGER.
     /// - Throws: `unexpected-tag`; `invalid-integer`; `integer-out-of-range` if the value is negative.
     @_lifetime(copy self)
-    public func unsignedIntegerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
+    package func unsignedIntegerBytes(tagged tag: ASN1Tag = .integer) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
         let first = try minimalIntegerStart()
         guard bytes[first] < 0x80 else { throw error(.integerOutOfRange) }
@@ -63,7 +63,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of BOOLEAN.
     /// - Throws: `unexpected-tag`; `invalid-boolean` unless the content is one octet, 0x00 or 0xFF (X.690, 11.1).
-    public func boolean(tagged tag: ASN1Tag = .boolean) throws(ASN1DecodingError) -> Bool {
+    package func boolean(tagged tag: ASN1Tag = .boolean) throws(ASN1DecodingError) -> Bool {
         try require(tag)
         guard contentCount == 1 else { throw error(.invalidBoolean) }
         switch bytes[contentStart] {
@@ -79,7 +79,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of NULL.
     /// - Throws: `unexpected-tag`; `invalid-null` if there is content.
-    public func null(tagged tag: ASN1Tag = .null) throws(ASN1DecodingError) {
+    package func null(tagged tag: ASN1Tag = .null) throws(ASN1DecodingError) {
         try require(tag)
         guard contentCount == 0 else { throw error(.invalidNull) }
     }

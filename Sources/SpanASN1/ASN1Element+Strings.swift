@@ -6,7 +6,7 @@ extension ASN1Element {
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and everything else that is not well-formed in
     ///   Unicode (table 3-7).
     @_lifetime(copy self)
-    public func validatedUTF8(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> Span<UInt8> {
+    package func validatedUTF8(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
         let content = content
         guard UTF8Validation.isWellFormed(content) else { throw error(.invalidString) }
@@ -18,7 +18,7 @@ extension ASN1Element {
     /// - Parameter tag: The implicit tag that replaces that of IA5String.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for an octet above 0x7F.
     @_lifetime(copy self)
-    public func validatedIA5(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> Span<UInt8> {
+    package func validatedIA5(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
         let content = content
         guard UTF8Validation.isASCII(content) else { throw error(.invalidString) }
@@ -29,7 +29,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of UTF8String.
     /// - Throws: The errors of ``validatedUTF8(tagged:)``.
-    public func utf8String(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> String {
+    package func utf8String(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> String {
         String(decoding: [UInt8](copying: try validatedUTF8(tagged: tag)), as: UTF8.self)
     }
 
@@ -37,7 +37,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of IA5String.
     /// - Throws: The errors of ``validatedIA5(tagged:)``.
-    public func ia5String(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> String {
+    package func ia5String(tagged tag: ASN1Tag = .ia5String) throws(ASN1DecodingError) -> String {
         String(decoding: [UInt8](copying: try validatedIA5(tagged: tag)), as: UTF8.self)
     }
 
@@ -45,7 +45,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of PrintableString.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for any other character.
-    public func printableString(tagged tag: ASN1Tag = .printableString) throws(ASN1DecodingError) -> String {
+    package func printableString(tagged tag: ASN1Tag = .printableString) throws(ASN1DecodingError) -> String {
         try ascii(relaxations.contains(.anyPrintableCharacter) ? .visible : .printable, tag)
     }
 
@@ -53,7 +53,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of NumericString.
     /// - Throws: The errors of ``printableString(tagged:)``.
-    public func numericString(tagged tag: ASN1Tag = .numericString) throws(ASN1DecodingError) -> String {
+    package func numericString(tagged tag: ASN1Tag = .numericString) throws(ASN1DecodingError) -> String {
         try ascii(.numeric, tag)
     }
 
@@ -61,7 +61,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of VisibleString.
     /// - Throws: The errors of ``printableString(tagged:)``.
-    public func visibleString(tagged tag: ASN1Tag = .visibleString) throws(ASN1DecodingError) -> String {
+    package func visibleString(tagged tag: ASN1Tag = .visibleString) throws(ASN1DecodingError) -> String {
         try ascii(.visible, tag)
     }
 
@@ -69,7 +69,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of BMPString.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates or an odd number of octets.
-    public func bmpString(tagged tag: ASN1Tag = .bmpString) throws(ASN1DecodingError) -> String {
+    package func bmpString(tagged tag: ASN1Tag = .bmpString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 2, tag)
     }
 
@@ -77,7 +77,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of UniversalString.
     /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for a number that is not a scalar value, or a number of octets that is not divisible by 4.
-    public func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
+    package func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 4, tag)
     }
 
@@ -87,14 +87,14 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of TeletexString.
     /// - Throws: `unexpected-tag`; `constructed-string`.
-    public func teletexString(tagged tag: ASN1Tag = .teletexString) throws(ASN1DecodingError) -> String {
+    package func teletexString(tagged tag: ASN1Tag = .teletexString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 1, tag)
     }
 
     /// Returns the text of a string of any of these types, by its tag.
     ///
     /// - Throws: `unexpected-tag` for every other type; `invalid-string`; `constructed-string`.
-    public func string() throws(ASN1DecodingError) -> String {
+    package func string() throws(ASN1DecodingError) -> String {
         switch tag.asPrimitive {
         case .utf8String: try utf8String()
         case .printableString: try printableString()

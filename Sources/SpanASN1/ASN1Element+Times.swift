@@ -4,7 +4,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of UTCTime.
     /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
-    public func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Instant {
+    package func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
         guard let year = time.digits(2),
@@ -19,7 +19,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of GeneralizedTime.
     /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
-    public func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Instant {
+    package func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
         guard let year = time.digits(4), let timestamp = time.read(year: year, hasFraction: true) else {
@@ -31,7 +31,7 @@ extension ASN1Element {
     /// Returns the time of RFC 5280's `Time`, which is a UTCTime or a GeneralizedTime.
     ///
     /// - Throws: `unexpected-tag`; `invalid-time`.
-    public func time() throws(ASN1DecodingError) -> Instant {
+    package func time() throws(ASN1DecodingError) -> Instant {
         tag == .generalizedTime ? try generalizedTime() : try utcTime()
     }
 }

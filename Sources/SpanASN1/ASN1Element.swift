@@ -1,14 +1,14 @@
 /// An ASN.1 element: its tag, and the position of its header and content in the borrowed bytes.
-@frozen
-public struct ASN1Element: ~Escapable, BitwiseCopyable {
+@usableFromInline
+package struct ASN1Element: ~Escapable, BitwiseCopyable {
     /// The bytes the element was read from, up to where it ends.
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline let start: Int
     @usableFromInline let baseOffset: Int
     /// The tag of the element.
-    public let tag: ASN1Tag
+    @usableFromInline package let tag: ASN1Tag
     /// The deviations from DER that the cursor of this element allows.
-    public let relaxations: ASN1Relaxations
+    @usableFromInline package let relaxations: ASN1Relaxations
     /// At most 5 octets of tag and 127 of length.
     @usableFromInline let shortHeaderCount: UInt8
 
@@ -29,35 +29,35 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     @inlinable var end: Int { bytes.count }
 
     /// The offset of the header from the start of the received input.
-    @inlinable public var offset: Int { baseOffset &+ start }
+    @inlinable package var offset: Int { baseOffset &+ start }
     /// The offset of the content from the start of the received input.
-    @inlinable public var contentOffset: Int { baseOffset &+ contentStart }
+    @inlinable package var contentOffset: Int { baseOffset &+ contentStart }
     /// The number of tag and length octets.
-    @inlinable public var headerCount: Int { Int(shortHeaderCount) }
+    @inlinable package var headerCount: Int { Int(shortHeaderCount) }
     /// The number of content octets.
-    @inlinable public var contentCount: Int { end &- contentStart }
+    @inlinable package var contentCount: Int { end &- contentStart }
     /// The header and the content as a range of offsets from the start of the received input.
-    @inlinable public var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }
+    @inlinable package var range: Range<Int> { baseOffset &+ start..<baseOffset &+ end }
     /// The content as a range of offsets from the start of the received input.
-    @inlinable public var contentRange: Range<Int> { baseOffset &+ contentStart..<baseOffset &+ end }
+    @inlinable package var contentRange: Range<Int> { baseOffset &+ contentStart..<baseOffset &+ end }
 
     /// The content octets.
     @inlinable
-    public var content: Span<UInt8> {
+    package var content: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(contentStart...) }
     }
 
     /// The octets of the header and the content, as received.
     @inlinable
-    public var encoded: Span<UInt8> {
+    package var encoded: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(start...) }
     }
 
     /// A cursor over the content of a constructed element, or over the DER inside an OCTET STRING.
     @inlinable
-    public var contents: ASN1Cursor {
+    package var contents: ASN1Cursor {
         @_lifetime(copy self)
         get { ASN1Cursor(bytes, position: contentStart, baseOffset: baseOffset, relaxations: relaxations) }
     }
@@ -68,7 +68,7 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     /// - Returns: The result of `body`.
     /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
-    public func decode<Result>(
+    package func decode<Result>(
         _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
         var cursor = contents
@@ -85,7 +85,7 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     /// - Returns: The result of `body`.
     /// - Throws: `unexpected-tag`; the error that `body` throws; `trailing-data` if `body` leaves elements unread.
     @inlinable
-    public func decode<Result>(
+    package func decode<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result
     ) throws(ASN1DecodingError) -> Result {
         guard self.tag == tag else { throw wrongTag(expected: tag) }
@@ -96,7 +96,7 @@ public struct ASN1Element: ~Escapable, BitwiseCopyable {
     ///
     /// - Parameter kind: The kind of fault.
     @inlinable
-    public func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {
+    package func error(_ kind: ASN1DecodingError.Kind) -> ASN1DecodingError {
         ASN1DecodingError(kind, offset: offset)
     }
 

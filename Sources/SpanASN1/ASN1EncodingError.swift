@@ -1,6 +1,5 @@
 /// The reason a value could not be encoded.
-@frozen
-public enum ASN1EncodingError: String, Error, Hashable, Sendable, CaseIterable {
+package enum ASN1EncodingError: String, Error, Hashable, Sendable, CaseIterable {
     /// The string has a character that its type does not allow.
     case invalidString = "invalid-string"
     /// The BIT STRING has more than 7 unused bits, or unused bits without an octet.
@@ -11,7 +10,7 @@ public enum ASN1EncodingError: String, Error, Hashable, Sendable, CaseIterable {
 
 extension ASN1EncodingError: CustomStringConvertible {
     /// A clause that says what is wrong.
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidString: "the string has a character that its type does not allow"
         case .invalidBitString: "the BIT STRING has more unused bits than its bytes allow"

@@ -1,16 +1,16 @@
 /// The limits on an input that is walked.
-@frozen
-public struct ASN1Limits: Hashable, Sendable {
+@usableFromInline
+package struct ASN1Limits: Hashable, Sendable {
     /// The maximum number of levels. The outermost element is on the first.
-    public var maximumDepth: Int
+    @usableFromInline package var maximumDepth: Int
     /// The maximum number of elements, including end-of-contents markers.
-    public var maximumElementCount: Int
+    @usableFromInline package var maximumElementCount: Int
     /// The maximum number of bytes.
-    public var maximumByteCount: Int
+    @usableFromInline package var maximumByteCount: Int
 
     /// Creates limits; by default 64 levels, 10,000,000 elements and 64 MiB.
     @inlinable
-    public init(
+    package init(
         maximumDepth: Int = 64, maximumElementCount: Int = 10_000_000, maximumByteCount: Int = 64 << 20
     ) {
         self.maximumDepth = maximumDepth

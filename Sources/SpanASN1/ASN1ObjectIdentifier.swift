@@ -30,9 +30,9 @@ extension ASN1ObjectIdentifier: CustomStringConvertible {
 }
 
 /// A RELATIVE-OID with arcs of any size, stored as its encoded content (X.690, 8.20).
-public struct ASN1RelativeOID: Hashable, Sendable {
+package struct ASN1RelativeOID: Hashable, Sendable {
     /// The content octets of its encoding.
-    public let content: [UInt8]
+    package let content: [UInt8]
 
     /// Creates a constant from an encoding that is known to be valid.
     package init(content: [UInt8]) {
@@ -41,13 +41,13 @@ public struct ASN1RelativeOID: Hashable, Sendable {
     }
 
     /// Creates a relative identifier from content octets; returns `nil` if they are not valid.
-    public init?(validating content: [UInt8]) {
+    package init?(validating content: [UInt8]) {
         guard ASN1Arcs.areValid(content.span) else { return nil }
         self.content = content
     }
 
     /// Creates a relative identifier from dotted decimal, such as `8571.3.2` or a single arc; returns `nil` for anything else.
-    public init?(_ dotted: String) {
+    package init?(_ dotted: String) {
         guard let content = ASN1Arcs.encode(dotted, joiningFirstTwo: false) else { return nil }
         self.content = content
     }
@@ -55,7 +55,7 @@ public struct ASN1RelativeOID: Hashable, Sendable {
 
 extension ASN1RelativeOID: CustomStringConvertible {
     /// The identifier in dotted decimal. An arc of more than 128 octets is in hexadecimal (`0x…`), which keeps the work linear.
-    public var description: String { ASN1Arcs.describe(content.span, splittingFirst: false) }
+    package var description: String { ASN1Arcs.describe(content.span, splittingFirst: false) }
 }
 
 extension ASN1Element {
@@ -63,7 +63,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of OBJECT IDENTIFIER.
     /// - Throws: `unexpected-tag`; `invalid-object-identifier` if the content is empty, ends inside an arc, or has an arc with a leading 0x80.
-    public func objectIdentifier(
+    package func objectIdentifier(
         tagged tag: ASN1Tag = .objectIdentifier
     ) throws(ASN1DecodingError) -> ASN1ObjectIdentifier {
         ASN1ObjectIdentifier(content: [UInt8](copying: try arcs(tag)))
@@ -75,7 +75,7 @@ extension ASN1Element {
     ///   - other: The identifier to compare.
     ///   - tag: The implicit tag that replaces that of OBJECT IDENTIFIER.
     /// - Throws: The errors of ``objectIdentifier(tagged:)``.
-    public func isObjectIdentifier(
+    package func isObjectIdentifier(
         _ other: ASN1ObjectIdentifier, tagged tag: ASN1Tag = .objectIdentifier
     ) throws(ASN1DecodingError) -> Bool {
         try require(tag)
@@ -89,7 +89,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of OBJECT IDENTIFIER.
     /// - Throws: The errors of ``objectIdentifier(tagged:)``.
-    public func validateObjectIdentifier(tagged tag: ASN1Tag = .objectIdentifier) throws(ASN1DecodingError) {
+    package func validateObjectIdentifier(tagged tag: ASN1Tag = .objectIdentifier) throws(ASN1DecodingError) {
         _ = try arcs(tag)
     }
 
@@ -97,7 +97,7 @@ extension ASN1Element {
     ///
     /// - Parameter tag: The implicit tag that replaces that of RELATIVE-OID.
     /// - Throws: The errors of ``objectIdentifier(tagged:)``.
-    public func relativeOID(tagged tag: ASN1Tag = .relativeOID) throws(ASN1DecodingError) -> ASN1RelativeOID {
+    package func relativeOID(tagged tag: ASN1Tag = .relativeOID) throws(ASN1DecodingError) -> ASN1RelativeOID {
         ASN1RelativeOID(content: [UInt8](copying: try arcs(tag)))
     }
 

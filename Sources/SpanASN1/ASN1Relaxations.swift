@@ -2,31 +2,31 @@
 ///
 /// You pass them to the first cursor, and every cursor and element made from it has the same. For indefinite lengths and constructed strings, see
 /// ``BERGate``.
-@frozen
-public struct ASN1Relaxations: OptionSet, Sendable {
-    public let rawValue: UInt16
+@usableFromInline
+package struct ASN1Relaxations: BitwiseCopyable, OptionSet, Sendable {
+    @usableFromInline package let rawValue: UInt16
 
     @inlinable
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Allows lengths with leading zeros, and lengths below 128 in the long form (BER; X.690, 10.1 forbids them in DER).
-    @inlinable public static var nonMinimalLengths: ASN1Relaxations { .init(rawValue: 1 << 0) }
+    @inlinable package static var nonMinimalLengths: ASN1Relaxations { .init(rawValue: 1 << 0) }
     /// Allows INTEGERs and ENUMERATEDs whose first nine bits are equal (X.690, 8.3.2 forbids them even in BER).
     ///
     /// The serial numbers and RSA keys of some certificates have them. The superfluous octets are discarded.
-    @inlinable public static var nonMinimalIntegers: ASN1Relaxations { .init(rawValue: 1 << 1) }
+    @inlinable package static var nonMinimalIntegers: ASN1Relaxations { .init(rawValue: 1 << 1) }
     /// Allows any octet except 0 for TRUE (BER; X.690, 11.1 requires 0xFF in DER).
-    @inlinable public static var nonCanonicalBooleans: ASN1Relaxations { .init(rawValue: 1 << 2) }
+    @inlinable package static var nonCanonicalBooleans: ASN1Relaxations { .init(rawValue: 1 << 2) }
     /// Allows unused bits of a BIT STRING that are not zero (BER; X.690, 11.2.1).
-    @inlinable public static var nonZeroUnusedBits: ASN1Relaxations { .init(rawValue: 1 << 3) }
+    @inlinable package static var nonZeroUnusedBits: ASN1Relaxations { .init(rawValue: 1 << 3) }
     /// Allows encoded DEFAULT values (BER; X.690, 11.5), such as `cA FALSE` in many certificates.
-    @inlinable public static var encodedDefaults: ASN1Relaxations { .init(rawValue: 1 << 4) }
+    @inlinable package static var encodedDefaults: ASN1Relaxations { .init(rawValue: 1 << 4) }
     /// Allows times without seconds, with an offset instead of `Z`, or with a fraction that ends in 0 or begins with a comma (BER; X.690, 11.7 and 11.8).
     ///
     /// A time without a time zone is still invalid, because it is not a point in time.
-    @inlinable public static var nonCanonicalTimes: ASN1Relaxations { .init(rawValue: 1 << 5) }
+    @inlinable package static var nonCanonicalTimes: ASN1Relaxations { .init(rawValue: 1 << 5) }
     /// Allows any printing ASCII character in a PrintableString (X.680, 41.4 forbids it in any encoding).
     ///
     /// Some certificates have `*`, `@`, `&` or `_` in one.
-    @inlinable public static var anyPrintableCharacter: ASN1Relaxations { .init(rawValue: 1 << 6) }
+    @inlinable package static var anyPrintableCharacter: ASN1Relaxations { .init(rawValue: 1 << 6) }
 }

@@ -1,11 +1,11 @@
 /// The tag of an element: its class, its form (primitive or constructed) and its number (X.690, 8.1.2).
 ///
 /// The largest supported number is 2²⁸ − 1, which has four octets in the high-tag-number form. A reader refuses larger numbers.
-@frozen
-public struct ASN1Tag: Hashable, Sendable {
+@usableFromInline
+package struct ASN1Tag: BitwiseCopyable, Hashable, Sendable {
     /// The four tag classes of X.680, 8.1.
-    @frozen
-    public enum Class: UInt8, Sendable {
+    @usableFromInline
+    package enum Class: UInt8, BitwiseCopyable, Sendable {
         /// The types that X.680 defines.
         case universal
         /// `[APPLICATION n]`: types of one application.
@@ -17,7 +17,7 @@ public struct ASN1Tag: Hashable, Sendable {
     }
 
     /// The class in bits 31–30, the form in bit 29, and the number in bits 27–0.
-    public let rawValue: UInt32
+    @usableFromInline package let rawValue: UInt32
 
     @inlinable
     init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -29,84 +29,84 @@ public struct ASN1Tag: Hashable, Sendable {
     }
 
     /// The largest tag number that this type can hold.
-    public static let maximumNumber: UInt32 = 0x0FFF_FFFF
+    package static let maximumNumber: UInt32 = 0x0FFF_FFFF
 
     /// Creates a tag. The number is taken modulo 2²⁸.
     @inlinable
-    public init(_ tagClass: Class, _ number: UInt32, constructed: Bool = false) {
+    package init(_ tagClass: Class, _ number: UInt32, constructed: Bool = false) {
         rawValue = UInt32(tagClass.rawValue) << 30 | (constructed ? 1 << 29 : 0) | (number & 0x0FFF_FFFF)
     }
 
     /// Returns the context-specific tag `[number]`, by default in constructed form, as for explicit tags and implicitly tagged structures.
     @inlinable
-    public static func context(_ number: UInt32, constructed: Bool = true) -> ASN1Tag {
+    package static func context(_ number: UInt32, constructed: Bool = true) -> ASN1Tag {
         ASN1Tag(.contextSpecific, number, constructed: constructed)
     }
 
     /// The class, in bits 8 and 7 of the first identifier octet.
-    @inlinable public var tagClass: Class { Class(rawValue: UInt8(rawValue >> 30)) ?? .universal }
+    @inlinable package var tagClass: Class { Class(rawValue: UInt8(rawValue >> 30)) ?? .universal }
     /// A Boolean value that indicates whether the content consists of elements.
-    @inlinable public var isConstructed: Bool { rawValue & (1 << 29) != 0 }
+    @inlinable package var isConstructed: Bool { rawValue & (1 << 29) != 0 }
     /// The tag number, below 2²⁸.
-    @inlinable public var number: UInt32 { rawValue & 0x0FFF_FFFF }
+    @inlinable package var number: UInt32 { rawValue & 0x0FFF_FFFF }
     /// A Boolean value that indicates whether the class is ``Class/universal``. The number is then that of a type of X.680.
-    @inlinable public var isUniversal: Bool { rawValue >> 30 == 0 }
+    @inlinable package var isUniversal: Bool { rawValue >> 30 == 0 }
 
     /// The tag with the same class and number in constructed form.
-    @inlinable public var asConstructed: ASN1Tag { ASN1Tag(rawValue: rawValue | 1 << 29) }
+    @inlinable package var asConstructed: ASN1Tag { ASN1Tag(rawValue: rawValue | 1 << 29) }
     /// The tag with the same class and number in primitive form.
-    @inlinable public var asPrimitive: ASN1Tag { ASN1Tag(rawValue: rawValue & ~(1 << 29)) }
+    @inlinable package var asPrimitive: ASN1Tag { ASN1Tag(rawValue: rawValue & ~(1 << 29)) }
 }
 
 extension ASN1Tag {
     /// The end of an indefinite length, tag 0 (X.690, 8.1.5). DER has no such element.
-    @inlinable public static var endOfContents: ASN1Tag { ASN1Tag(octet: 0x00) }
+    @inlinable package static var endOfContents: ASN1Tag { ASN1Tag(octet: 0x00) }
     /// BOOLEAN, tag 1.
-    @inlinable public static var boolean: ASN1Tag { ASN1Tag(octet: 0x01) }
+    @inlinable package static var boolean: ASN1Tag { ASN1Tag(octet: 0x01) }
     /// INTEGER, tag 2.
-    @inlinable public static var integer: ASN1Tag { ASN1Tag(octet: 0x02) }
+    @inlinable package static var integer: ASN1Tag { ASN1Tag(octet: 0x02) }
     /// BIT STRING, tag 3, primitive.
-    @inlinable public static var bitString: ASN1Tag { ASN1Tag(octet: 0x03) }
+    @inlinable package static var bitString: ASN1Tag { ASN1Tag(octet: 0x03) }
     /// OCTET STRING, tag 4, primitive.
-    @inlinable public static var octetString: ASN1Tag { ASN1Tag(octet: 0x04) }
+    @inlinable package static var octetString: ASN1Tag { ASN1Tag(octet: 0x04) }
     /// NULL, tag 5.
-    @inlinable public static var null: ASN1Tag { ASN1Tag(octet: 0x05) }
+    @inlinable package static var null: ASN1Tag { ASN1Tag(octet: 0x05) }
     /// OBJECT IDENTIFIER, tag 6.
-    @inlinable public static var objectIdentifier: ASN1Tag { ASN1Tag(octet: 0x06) }
+    @inlinable package static var objectIdentifier: ASN1Tag { ASN1Tag(octet: 0x06) }
     /// ENUMERATED, tag 10.
-    @inlinable public static var enumerated: ASN1Tag { ASN1Tag(octet: 0x0A) }
+    @inlinable package static var enumerated: ASN1Tag { ASN1Tag(octet: 0x0A) }
     /// UTF8String, tag 12, primitive.
-    @inlinable public static var utf8String: ASN1Tag { ASN1Tag(octet: 0x0C) }
+    @inlinable package static var utf8String: ASN1Tag { ASN1Tag(octet: 0x0C) }
     /// RELATIVE-OID, tag 13.
-    @inlinable public static var relativeOID: ASN1Tag { ASN1Tag(octet: 0x0D) }
+    @inlinable package static var relativeOID: ASN1Tag { ASN1Tag(octet: 0x0D) }
     /// SEQUENCE and SEQUENCE OF, tag 16, constructed.
-    @inlinable public static var sequence: ASN1Tag { ASN1Tag(octet: 0x30) }
+    @inlinable package static var sequence: ASN1Tag { ASN1Tag(octet: 0x30) }
     /// SET and SET OF, tag 17, constructed.
-    @inlinable public static var set: ASN1Tag { ASN1Tag(octet: 0x31) }
+    @inlinable package static var set: ASN1Tag { ASN1Tag(octet: 0x31) }
     /// NumericString, tag 18, primitive: digits and space.
-    @inlinable public static var numericString: ASN1Tag { ASN1Tag(octet: 0x12) }
+    @inlinable package static var numericString: ASN1Tag { ASN1Tag(octet: 0x12) }
     /// PrintableString, tag 19, primitive: letters, digits, space and `'()+,-./:=?`.
-    @inlinable public static var printableString: ASN1Tag { ASN1Tag(octet: 0x13) }
+    @inlinable package static var printableString: ASN1Tag { ASN1Tag(octet: 0x13) }
     /// TeletexString (T61String), tag 20, primitive.
-    @inlinable public static var teletexString: ASN1Tag { ASN1Tag(octet: 0x14) }
+    @inlinable package static var teletexString: ASN1Tag { ASN1Tag(octet: 0x14) }
     /// VideotexString, tag 21, primitive.
-    @inlinable public static var videotexString: ASN1Tag { ASN1Tag(octet: 0x15) }
+    @inlinable package static var videotexString: ASN1Tag { ASN1Tag(octet: 0x15) }
     /// IA5String, tag 22, primitive: ASCII.
-    @inlinable public static var ia5String: ASN1Tag { ASN1Tag(octet: 0x16) }
+    @inlinable package static var ia5String: ASN1Tag { ASN1Tag(octet: 0x16) }
     /// UTCTime, tag 23: a year of two digits.
-    @inlinable public static var utcTime: ASN1Tag { ASN1Tag(octet: 0x17) }
+    @inlinable package static var utcTime: ASN1Tag { ASN1Tag(octet: 0x17) }
     /// GeneralizedTime, tag 24: a year of four digits.
-    @inlinable public static var generalizedTime: ASN1Tag { ASN1Tag(octet: 0x18) }
+    @inlinable package static var generalizedTime: ASN1Tag { ASN1Tag(octet: 0x18) }
     /// GraphicString, tag 25, primitive.
-    @inlinable public static var graphicString: ASN1Tag { ASN1Tag(octet: 0x19) }
+    @inlinable package static var graphicString: ASN1Tag { ASN1Tag(octet: 0x19) }
     /// VisibleString (ISO646String), tag 26, primitive: printable ASCII and space.
-    @inlinable public static var visibleString: ASN1Tag { ASN1Tag(octet: 0x1A) }
+    @inlinable package static var visibleString: ASN1Tag { ASN1Tag(octet: 0x1A) }
     /// GeneralString, tag 27, primitive.
-    @inlinable public static var generalString: ASN1Tag { ASN1Tag(octet: 0x1B) }
+    @inlinable package static var generalString: ASN1Tag { ASN1Tag(octet: 0x1B) }
     /// UniversalString, tag 28, primitive: UTF-32, the high byte first.
-    @inlinable public static var universalString: ASN1Tag { ASN1Tag(octet: 0x1C) }
+    @inlinable package static var universalString: ASN1Tag { ASN1Tag(octet: 0x1C) }
     /// BMPString, tag 30, primitive: two bytes a character, the high byte first.
-    @inlinable public static var bmpString: ASN1Tag { ASN1Tag(octet: 0x1E) }
+    @inlinable package static var bmpString: ASN1Tag { ASN1Tag(octet: 0x1E) }
 }
 
 extension ASN1Tag: CustomStringConvertible {
@@ -121,7 +121,7 @@ extension ASN1Tag: CustomStringConvertible {
     ]
 
     /// The name of the type in X.680, such as `OCTET STRING`, or the tag in brackets, such as `[0]` or `[APPLICATION 3]`.
-    public var description: String {
+    @usableFromInline package var description: String {
         switch tagClass {
         case .universal: Self.names[number] ?? "[UNIVERSAL \(number)]"
         case .application: "[APPLICATION \(number)]"

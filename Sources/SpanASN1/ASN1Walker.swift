@@ -9,9 +9,9 @@
 ///     print(String(repeating: " ", count: element.depth), element.tag, "at", element.offset)
 /// }
 /// ```
-public struct ASN1Walker: ~Escapable {
+package struct ASN1Walker: ~Escapable {
     /// The encoding rules of X.690.
-    public enum Rules: Sendable {
+    package enum Rules: Sendable {
         /// DER: definite, minimal lengths.
         case der
         /// BER: any lengths, and indefinite lengths of constructed elements.
@@ -19,24 +19,24 @@ public struct ASN1Walker: ~Escapable {
     }
 
     /// A visited element. Offsets count from the start of the received input.
-    public struct Element: Hashable, Sendable {
+    package struct Element: Hashable, Sendable {
         /// The depth; 0 for an outermost element.
-        public let depth: Int
+        package let depth: Int
         /// The tag. It is `.endOfContents` for the marker that ends an indefinite length, whose depth is that of the content that it ends.
-        public let tag: ASN1Tag
+        package let tag: ASN1Tag
         /// The offset of the header.
-        public let offset: Int
+        package let offset: Int
         /// The offset of the content.
-        public let contentOffset: Int
+        package let contentOffset: Int
         /// The number of content octets; `nil` for an indefinite length.
-        public let contentCount: Int?
+        package let contentCount: Int?
 
         /// The number of tag and length octets.
-        public var headerCount: Int { contentOffset - offset }
+        package var headerCount: Int { contentOffset - offset }
         /// A Boolean value that indicates whether the length is indefinite. An end-of-contents marker then ends the content.
-        public var isIndefinite: Bool { contentCount == nil }
+        package var isIndefinite: Bool { contentCount == nil }
         /// The range of the content; `nil` for an indefinite length.
-        public var contentRange: Range<Int>? { contentCount.map { contentOffset..<contentOffset + $0 } }
+        package var contentRange: Range<Int>? { contentCount.map { contentOffset..<contentOffset + $0 } }
     }
 
     /// An element whose content is being visited.
@@ -65,7 +65,7 @@ public struct ASN1Walker: ~Escapable {
     ///   - rules: The encoding rules.
     ///   - limits: The limits on the input.
     @_lifetime(copy bytes)
-    public init(
+    package init(
         _ bytes: Span<UInt8>, baseOffset: Int = 0, rules: Rules = .der, limits: ASN1Limits = ASN1Limits()
     ) {
         self.bytes = bytes
@@ -78,7 +78,7 @@ public struct ASN1Walker: ~Escapable {
     ///
     /// - Throws: An error of the identifier and length octets, such as `truncated`, `non-minimal-length` or `indefinite-length`; `input-too-large`,
     ///   `nesting-too-deep` or `too-many-elements` if a limit is exceeded.
-    public mutating func next() throws(ASN1DecodingError) -> Element? {
+    package mutating func next() throws(ASN1DecodingError) -> Element? {
         guard bytes.count <= limits.maximumByteCount else { throw failure(.inputTooLarge, limits.maximumByteCount) }
         if let level = pending {
             levels.append(level)
@@ -135,7 +135,7 @@ public struct ASN1Walker: ~Escapable {
     ///   - count: The number of octets to skip first; 1 skips a BIT STRING's number of unused bits.
     /// - Returns: `false` if the element is not the one visited last, is constructed, or is shorter than `count`. Then nothing changes.
     @discardableResult
-    public mutating func enter(_ element: Element, skipping count: Int = 0) -> Bool {
+    package mutating func enter(_ element: Element, skipping count: Int = 0) -> Bool {
         guard !element.tag.isConstructed, let content = element.contentRange,
             content.upperBound == baseOffset + position,
             0...content.count ~= count, element.tag != .endOfContents
@@ -149,7 +149,7 @@ public struct ASN1Walker: ~Escapable {
     ///
     /// - Returns: `false` for an element of indefinite length, whose end is not known, or a primitive element. Then nothing changes.
     @discardableResult
-    public mutating func skipContent() -> Bool {
+    package mutating func skipContent() -> Bool {
         guard let level = pending, level.indefiniteStart < 0 else { return false }
         position = level.end
         pending = nil

@@ -2,7 +2,7 @@
 extension ASN1Writer {
     /// Writes an INTEGER.
     @inlinable
-    public mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
+    package mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
         append(tag.asPrimitive)
         // The sign bit and what differs from it.
         let bitCount = type(of: value).bitWidth - (value < 0 ? ~value : value).leadingZeroBitCount + 1
@@ -12,7 +12,7 @@ extension ASN1Writer {
     }
 
     /// Writes an INTEGER of any size from big-endian two's complement. Superfluous octets are discarded. Empty octets are the number 0.
-    public mutating func writeInteger(twosComplement octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
+    package mutating func writeInteger(twosComplement octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
         var first = 0
         while octets.count - first > 1, ASN1Element.isSuperfluous(octets[first], before: octets[first + 1]) {
             first += 1
@@ -23,7 +23,7 @@ extension ASN1Writer {
     }
 
     /// Writes a non-negative INTEGER of any size from its big-endian magnitude. Empty octets are the number 0.
-    public mutating func writeInteger(magnitude octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
+    package mutating func writeInteger(magnitude octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
         var first = 0
         while first < octets.count, octets[first] == 0 { first += 1 }
         let needsZero = first == octets.count || octets[first] >= 0x80
@@ -34,44 +34,44 @@ extension ASN1Writer {
     }
 
     /// Writes an ENUMERATED.
-    public mutating func writeEnumerated(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .enumerated) {
+    package mutating func writeEnumerated(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .enumerated) {
         writeInteger(value, tagged: tag)
     }
 
     /// Writes a BOOLEAN.
-    public mutating func writeBoolean(_ value: Bool, tagged tag: ASN1Tag = .boolean) {
+    package mutating func writeBoolean(_ value: Bool, tagged tag: ASN1Tag = .boolean) {
         append(tag.asPrimitive)
         append(length: 1)
         append(value ? 0xFF : 0x00)
     }
 
     /// Writes a NULL.
-    public mutating func writeNull(tagged tag: ASN1Tag = .null) {
+    package mutating func writeNull(tagged tag: ASN1Tag = .null) {
         append(tag.asPrimitive)
         append(length: 0)
     }
 
     /// Writes an OBJECT IDENTIFIER.
-    public mutating func writeObjectIdentifier(
+    package mutating func writeObjectIdentifier(
         _ identifier: ASN1ObjectIdentifier, tagged tag: ASN1Tag = .objectIdentifier
     ) {
         write(tag.asPrimitive, content: identifier.content.span)
     }
 
     /// Writes a RELATIVE-OID.
-    public mutating func writeRelativeOID(_ identifier: ASN1RelativeOID, tagged tag: ASN1Tag = .relativeOID) {
+    package mutating func writeRelativeOID(_ identifier: ASN1RelativeOID, tagged tag: ASN1Tag = .relativeOID) {
         write(tag.asPrimitive, content: identifier.content.span)
     }
 
     /// Writes an OCTET STRING.
-    public mutating func writeOctetString(_ octets: Span<UInt8>, tagged tag: ASN1Tag = .octetString) {
+    package mutating func writeOctetString(_ octets: Span<UInt8>, tagged tag: ASN1Tag = .octetString) {
         write(tag.asPrimitive, content: octets)
     }
 
     /// Writes an OCTET STRING whose content a closure writes.
     ///
     /// - Throws: The error that `body` throws.
-    public mutating func writeOctetString<Failure: Error>(
+    package mutating func writeOctetString<Failure: Error>(
         tagged tag: ASN1Tag = .octetString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try write(tag.asPrimitive, body)
@@ -80,7 +80,7 @@ extension ASN1Writer {
     /// Writes a BIT STRING. Unused bits are written as 0 (X.690, 11.2.1).
     ///
     /// - Throws: `invalid-bit-string` for more than 7 unused bits, or unused bits without an octet.
-    public mutating func writeBitString(
+    package mutating func writeBitString(
         _ octets: Span<UInt8>, unusedBitCount: Int = 0, tagged tag: ASN1Tag = .bitString
     ) throws(ASN1EncodingError) {
         guard 0...(octets.isEmpty ? 0 : 7) ~= unusedBitCount else { throw .invalidBitString }
@@ -95,7 +95,7 @@ extension ASN1Writer {
     /// Writes a BIT STRING of whole octets, which a closure writes.
     ///
     /// - Throws: The error that `body` throws.
-    public mutating func writeBitString<Failure: Error>(
+    package mutating func writeBitString<Failure: Error>(
         tagged tag: ASN1Tag = .bitString, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try write(tag.asPrimitive) { (writer) throws(Failure) in
@@ -107,7 +107,7 @@ extension ASN1Writer {
     // MARK: Strings
 
     /// Writes a UTF8String.
-    public mutating func writeUTF8String(_ text: String, tagged tag: ASN1Tag = .utf8String) {
+    package mutating func writeUTF8String(_ text: String, tagged tag: ASN1Tag = .utf8String) {
         append(tag.asPrimitive)
         append(length: text.utf8.count)
         append(text)
@@ -116,7 +116,7 @@ extension ASN1Writer {
     /// Writes a PrintableString, which has letters, digits, space and `'()+,-./:=?`.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writePrintableString(
+    package mutating func writePrintableString(
         _ text: String, tagged tag: ASN1Tag = .printableString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .printable, tag)
@@ -125,14 +125,14 @@ extension ASN1Writer {
     /// Writes an IA5String, which is ASCII including control characters.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
+    package mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
         try writeASCII(text, .ia5, tag)
     }
 
     /// Writes a NumericString, which has digits and space.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writeNumericString(
+    package mutating func writeNumericString(
         _ text: String, tagged tag: ASN1Tag = .numericString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .numeric, tag)
@@ -141,7 +141,7 @@ extension ASN1Writer {
     /// Writes a VisibleString, which has the printing characters of ASCII and space.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writeVisibleString(
+    package mutating func writeVisibleString(
         _ text: String, tagged tag: ASN1Tag = .visibleString
     ) throws(ASN1EncodingError) {
         try writeASCII(text, .visible, tag)
@@ -150,14 +150,14 @@ extension ASN1Writer {
     /// Writes a BMPString, which has characters below U+10000.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
+    package mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
         try writeScalars(text, width: 2, tag)
     }
 
     /// Writes a UniversalString, which has any Unicode characters, with four octets each.
     ///
     /// - Throws: Nothing.
-    public mutating func writeUniversalString(
+    package mutating func writeUniversalString(
         _ text: String, tagged tag: ASN1Tag = .universalString
     ) throws(ASN1EncodingError) {
         try writeScalars(text, width: 4, tag)
@@ -166,7 +166,7 @@ extension ASN1Writer {
     /// Writes a TeletexString as ISO 8859-1, which has characters below U+0100.
     ///
     /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    public mutating func writeTeletexString(
+    package mutating func writeTeletexString(
         _ text: String, tagged tag: ASN1Tag = .teletexString
     ) throws(ASN1EncodingError) {
         try writeScalars(text, width: 1, tag)
@@ -193,7 +193,7 @@ extension ASN1Writer {
     /// Writes a UTCTime, `YYMMDDHHMMSSZ`.
     ///
     /// - Throws: `invalid-time` for a year outside 1950–2049 (RFC 5280, 4.1.2.5.1), or for a fraction of a second.
-    public mutating func writeUTCTime(_ time: Instant, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
+    package mutating func writeUTCTime(_ time: Instant, tagged tag: ASN1Tag = .utcTime) throws(ASN1EncodingError) {
         let parts = time.components
         guard 1950...2049 ~= parts.year, parts.millisecond == 0 else { throw .invalidTime }
         append(tag.asPrimitive)
@@ -206,7 +206,7 @@ extension ASN1Writer {
     /// Writes a GeneralizedTime, `YYYYMMDDHHMMSS[.f…]Z`, with a fraction if there are milliseconds.
     ///
     /// - Throws: `invalid-time` for a year outside 0–9999.
-    public mutating func writeGeneralizedTime(
+    package mutating func writeGeneralizedTime(
         _ time: Instant, tagged tag: ASN1Tag = .generalizedTime
     ) throws(ASN1EncodingError) {
         let parts = time.components
@@ -230,7 +230,7 @@ extension ASN1Writer {
     /// Writes RFC 5280's `Time`: a UTCTime for the years 1950–2049, and a GeneralizedTime for all others (4.1.2.5).
     ///
     /// - Throws: `invalid-time` for a year outside 0–9999, or for a fraction of a second, which RFC 5280 does not allow.
-    public mutating func writeTime(_ time: Instant) throws(ASN1EncodingError) {
+    package mutating func writeTime(_ time: Instant) throws(ASN1EncodingError) {
         let parts = time.components
         guard parts.millisecond == 0 else { throw .invalidTime }
         1950...2049 ~= parts.year ? try writeUTCTime(time) : try writeGeneralizedTime(time)

@@ -12,7 +12,7 @@
 /// The length of an element is known only when its content is complete. The writer reserves one octet for it, which is enough for lengths below 128, and
 /// ``finish()`` makes room for all longer lengths in a single pass. The work is linear in the output at any depth. Only nested SET OFs need another pass over
 /// their content for each level (``writeSet(_:_:)``).
-public struct ASN1Writer: ~Copyable {
+package struct ASN1Writer: ~Copyable {
     /// An element that is still open, or whose length needs more than the octet kept for it.
     private struct Length {
         /// Where the octet is.
@@ -34,13 +34,13 @@ public struct ASN1Writer: ~Copyable {
     private var missingCount = 0
 
     /// Creates an empty writer. ``encode(_:)`` creates and finishes one.
-    public init() {}
+    package init() {}
 
     /// Returns the bytes that a closure writes.
     ///
     /// - Parameter body: A closure that writes with a writer.
     /// - Throws: The error that `body` throws.
-    public static func encode<Failure: Error>(
+    package static func encode<Failure: Error>(
         _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
         var writer = ASN1Writer()
@@ -49,7 +49,7 @@ public struct ASN1Writer: ~Copyable {
     }
 
     /// Returns the written bytes. Open elements are ended.
-    public consuming func finish() -> [UInt8] {
+    package consuming func finish() -> [UInt8] {
         endElements(above: 0)
         makeRoom(forLengthsFrom: 0)
         return bytes
@@ -58,19 +58,19 @@ public struct ASN1Writer: ~Copyable {
     // MARK: Elements
 
     /// Writes an element with a tag, which is used as it is, and a content.
-    public mutating func write(_ tag: ASN1Tag, content: Span<UInt8>) {
+    package mutating func write(_ tag: ASN1Tag, content: Span<UInt8>) {
         append(tag)
         append(length: content.count)
         append(content)
     }
 
     /// Writes an element from any input as it was received.
-    public mutating func write(_ element: ASN1Element) {
+    package mutating func write(_ element: ASN1Element) {
         append(element.encoded)
     }
 
     /// Writes encoded elements. They must be complete, which is not checked.
-    public mutating func write(encoded elements: Span<UInt8>) {
+    package mutating func write(encoded elements: Span<UInt8>) {
         append(elements)
     }
 
@@ -80,7 +80,7 @@ public struct ASN1Writer: ~Copyable {
     ///   - tag: The tag, which is used as it is.
     ///   - body: A closure that writes the content.
     /// - Throws: The error that `body` throws.
-    public mutating func write<Failure: Error>(
+    package mutating func write<Failure: Error>(
         _ tag: ASN1Tag, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try nest(tag, body) { _, _, _ in }
@@ -92,7 +92,7 @@ public struct ASN1Writer: ~Copyable {
     ///   - number: The number of the explicit tag.
     ///   - body: A closure that writes the content.
     /// - Throws: The error that `body` throws.
-    public mutating func writeExplicit<Failure: Error>(
+    package mutating func writeExplicit<Failure: Error>(
         _ number: UInt32, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try write(.context(number), body)
@@ -106,7 +106,7 @@ public struct ASN1Writer: ~Copyable {
     ///   - tag: The tag of the set.
     ///   - body: A closure that writes the elements in any order.
     /// - Throws: The error that `body` throws.
-    public mutating func writeSet<Failure: Error>(
+    package mutating func writeSet<Failure: Error>(
         _ tag: ASN1Tag = .set, _ body: (inout ASN1Writer) throws(Failure) -> Void
     ) throws(Failure) {
         try nest(tag, body) { writer, contentStart, firstLength in
@@ -120,7 +120,7 @@ public struct ASN1Writer: ~Copyable {
     /// Use it where closures cannot be nested, such as in code that follows an ``ASN1Walker``.
     ///
     /// - Parameter tag: The tag, which is used as it is.
-    public mutating func begin(_ tag: ASN1Tag) {
+    package mutating func begin(_ tag: ASN1Tag) {
         append(tag)
         open.append(lengths.count)
         lengths.append(Length(position: bytes.count, missingBefore: missingCount))
@@ -128,7 +128,7 @@ public struct ASN1Writer: ~Copyable {
     }
 
     /// Ends the element that was begun last. It does nothing if the current closure has begun none.
-    public mutating func end() {
+    package mutating func end() {
         guard open.count > floor, let index = open.popLast() else { return }
         let length = lengths[index]
         let count = bytes.count - length.position - 1 + missingCount - length.missingBefore

@@ -1,3 +1,5 @@
+import LargeMemory
+
 /// A converter of BER into the form that ``ASN1Cursor`` reads: definite lengths, and OCTET STRINGs in one piece.
 ///
 /// DER needs no conversion. Read the input as DER first, and convert it if that throws `indefinite-length` or `constructed-string`. The gate rewrites only the
@@ -5,11 +7,11 @@
 /// copies elements that you declare *opaque* byte for byte. Opaque elements must have definite lengths.
 ///
 /// Some receipts need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment. Streaming writers of CMS write many segments.
-public struct BERGate: Sendable {
+package struct BERGate: Sendable {
     /// The maximum depth of elements outside opaque elements.
-    public var maximumDepth: Int
+    package var maximumDepth: Int
     /// The maximum number of rewritten elements. Segments of a string and opaque elements do not count.
-    public var maximumElementCount: Int
+    package var maximumElementCount: Int
     /// Whether an element with this depth (0 for the outermost), this tag and this parent's tag is opaque.
     let isOpaque: @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool
 
@@ -20,7 +22,7 @@ public struct BERGate: Sendable {
     ///   - maximumElementCount: The maximum number of rewritten elements.
     ///   - isOpaque: A closure that returns whether an element is opaque, which is required for everything that was hashed or signed. Its parameters are the
     ///     depth of the element (0 for the outermost), its tag and the tag of its parent. By default, no element is opaque.
-    public init(
+    package init(
         maximumDepth: Int = 32, maximumElementCount: Int = 4096,
         isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }
     ) {
@@ -37,12 +39,12 @@ public struct BERGate: Sendable {
     /// - Returns: The element with definite lengths.
     /// - Throws: An error of the syntax, with an offset into `bytes`; `nesting-too-deep` or `too-many-elements` if a limit is exceeded; `indefinite-length`
     ///   for an opaque element; `trailing-data`.
-    public func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
+    package func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
         var measure = Measure()
         try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
 
         var output: [UInt8] = []
-        output.reserveCapacity(measure.outputCount)
+        output.reserveLargeCapacity(measure.outputCount)
         var counts = measure.counts[...]
         try walk(bytes) { (event) throws(ASN1DecodingError) in
             switch event {
@@ -65,7 +67,7 @@ public struct BERGate: Sendable {
     /// - Parameters:
     ///   - target: The offset in the converted form.
     ///   - bytes: The received BER.
-    public func receivedOffset(ofNormalized target: Int, in bytes: Span<UInt8>) -> Int {
+    package func receivedOffset(ofNormalized target: Int, in bytes: Span<UInt8>) -> Int {
         var measure = Measure()
         var counts: ArraySlice<Int> = []
         var position = 0

@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 extension ASN1Element {
     /// Returns a `Name` in the form of RFC 4514, with the last RDN first, such as `CN=Example,O=Example\, Inc.,C=US`.
@@ -9,7 +9,7 @@ extension ASN1Element {
     /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
     ///
     /// - Throws: An error of the syntax if the element is not a `Name`.
-    public func distinguishedName() throws(ASN1DecodingError) -> String {
+    package func distinguishedName() throws(ASN1DecodingError) -> String {
         var names: [String] = []
         try decode(.sequence) { (sets) throws(ASN1DecodingError) in
             try sets.readAll { (set) throws(ASN1DecodingError) in

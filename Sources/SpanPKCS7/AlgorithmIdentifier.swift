@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// An algorithm and its parameters.
 ///
@@ -7,17 +7,17 @@ public import SpanASN1
 ///   algorithm OBJECT IDENTIFIER,
 ///   parameters ANY DEFINED BY algorithm OPTIONAL }   -- RFC 5280, 4.1.1.2
 /// ```
-public struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
+package struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
     /// The whole structure.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The algorithm, an OBJECT IDENTIFIER.
-    public let algorithm: ASN1Element
+    package let algorithm: ASN1Element
     /// The parameters of the algorithm; `nil` if the field is missing, which is not the same as NULL.
-    public let parameters: ASN1Element?
+    package let parameters: ASN1Element?
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         try self.init(cursor.read(.sequence))
     }
 
@@ -34,10 +34,10 @@ public struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
     }
 
     /// Returns whether the algorithm has an identifier, with any parameters.
-    public func matches(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
+    package func matches(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
     /// A Boolean value that indicates whether the parameters are missing or NULL, as for RSA PKCS#1 v1.5 and digest algorithms (RFC 3370, 2 and 3.2).
-    public var hasNullOrAbsentParameters: Bool {
+    package var hasNullOrAbsentParameters: Bool {
         guard let parameters else { return true }
         return parameters.tag == .null && parameters.contentCount == 0
     }
@@ -45,7 +45,7 @@ public struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
 
 extension ASN1Element {
     /// Returns whether the element is a certain OBJECT IDENTIFIER. A malformed one is not.
-    public func matches(_ identifier: ASN1ObjectIdentifier) -> Bool {
+    package func matches(_ identifier: ASN1ObjectIdentifier) -> Bool {
         tag == .objectIdentifier && content.hasSameBytes(as: identifier.content.span)
     }
 }

@@ -1,19 +1,19 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The signed or unsigned attributes of a signer, as received.
 ///
 /// `SET SIZE (1..MAX) OF Attribute`, implicitly tagged (RFC 5652, 5.3).
-public struct AttributeSet: ~Escapable {
+package struct AttributeSet: ~Escapable {
     /// The whole set, with its implicit tag.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The number of attributes, which is at least one.
-    public let count: Int
+    package let count: Int
 
     /// Reads a SET OF Attribute with any constructed tag.
     ///
     /// - Throws: `missing-element` for an empty set; an error of the syntax.
     @_lifetime(copy element)
-    public init(_ element: ASN1Element) throws(ASN1DecodingError) {
+    package init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
         var attributes = ASN1Members<Attribute>(of: element)
         var count = 0
@@ -23,7 +23,7 @@ public struct AttributeSet: ~Escapable {
     }
 
     /// The attributes, in the order received.
-    public var attributes: ASN1Members<Attribute> {
+    package var attributes: ASN1Members<Attribute> {
         @_lifetime(copy self)
         get { ASN1Members(of: element) }
     }
@@ -35,7 +35,7 @@ public struct AttributeSet: ~Escapable {
     /// - Parameter type: The type of the attribute.
     /// - Throws: `duplicate-element` for a second attribute or a second value; `missing-element` for an attribute without a value.
     @_lifetime(copy self)
-    public func singleValue(of type: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> ASN1Element? {
+    package func singleValue(of type: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> ASN1Element? {
         var found: ASN1Element?
         var attributes = self.attributes
         while let attribute = try attributes.next() {
@@ -54,7 +54,7 @@ public struct AttributeSet: ~Escapable {
     /// Only the signer vouches for it.
     ///
     /// - Throws: The errors of ``singleValue(of:)``; `invalid-time`.
-    public func signingTime() throws(ASN1DecodingError) -> Instant? {
+    package func signingTime() throws(ASN1DecodingError) -> Instant? {
         guard let value = try singleValue(of: .signingTime) else { return nil }
         return try value.time()
     }
@@ -63,15 +63,15 @@ public struct AttributeSet: ~Escapable {
 /// An attribute of a signer.
 ///
 /// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }` (RFC 5652, 5.3)
-public struct Attribute: ~Escapable, ASN1Decodable {
+package struct Attribute: ~Escapable, ASN1Decodable {
     /// `attrType`, an OBJECT IDENTIFIER.
-    public let type: ASN1Element
+    package let type: ASN1Element
     /// `attrValues`, a SET.
-    public let values: ASN1Element
+    package let values: ASN1Element
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         type = try fields.read(.objectIdentifier)
         values = try fields.read(.set)

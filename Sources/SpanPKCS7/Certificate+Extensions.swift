@@ -1,19 +1,19 @@
-public import SpanASN1
+package import SpanASN1
 
 /// An extension of a certificate or of a revocation list.
 ///
 /// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }` (RFC 5280, 4.1)
-public struct CertificateExtension: ~Escapable, ASN1Decodable {
+package struct CertificateExtension: ~Escapable, ASN1Decodable {
     /// `extnID`, an OBJECT IDENTIFIER.
-    public let id: ASN1Element
+    package let id: ASN1Element
     /// A Boolean value that indicates whether software that does not know the extension must refuse the certificate.
-    public let isCritical: Bool
+    package let isCritical: Bool
     /// `extnValue`, an OCTET STRING whose content is DER.
-    public let value: ASN1Element
+    package let value: ASN1Element
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         id = try fields.read(.objectIdentifier)
         isCritical = try fields.readIfPresent(.boolean)?.boolean() ?? false
@@ -25,46 +25,46 @@ public struct CertificateExtension: ~Escapable, ASN1Decodable {
 /// The uses of a key that a certificate allows.
 ///
 /// `KeyUsage ::= BIT STRING` (RFC 5280, 4.2.1.3)
-public struct KeyUsage: OptionSet, Sendable {
+package struct KeyUsage: OptionSet, Sendable {
     /// Bit *n* of the BIT STRING is 1 << *n*.
-    public let rawValue: UInt16
-    public init(rawValue: UInt16) { self.rawValue = rawValue }
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// Signing data other than certificates and revocation lists.
-    public static let digitalSignature = KeyUsage(rawValue: 1 << 0)
+    package static let digitalSignature = KeyUsage(rawValue: 1 << 0)
     /// Signing data to which the signer is committed; formerly `nonRepudiation`.
-    public static let contentCommitment = KeyUsage(rawValue: 1 << 1)
+    package static let contentCommitment = KeyUsage(rawValue: 1 << 1)
     /// Encrypting keys.
-    public static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
+    package static let keyEncipherment = KeyUsage(rawValue: 1 << 2)
     /// Encrypting data directly.
-    public static let dataEncipherment = KeyUsage(rawValue: 1 << 3)
+    package static let dataEncipherment = KeyUsage(rawValue: 1 << 3)
     /// Key agreement.
-    public static let keyAgreement = KeyUsage(rawValue: 1 << 4)
+    package static let keyAgreement = KeyUsage(rawValue: 1 << 4)
     /// Signing certificates.
-    public static let keyCertSign = KeyUsage(rawValue: 1 << 5)
+    package static let keyCertSign = KeyUsage(rawValue: 1 << 5)
     /// Signing revocation lists.
-    public static let crlSign = KeyUsage(rawValue: 1 << 6)
+    package static let crlSign = KeyUsage(rawValue: 1 << 6)
     /// With ``keyAgreement``, encrypting only.
-    public static let encipherOnly = KeyUsage(rawValue: 1 << 7)
+    package static let encipherOnly = KeyUsage(rawValue: 1 << 7)
     /// With ``keyAgreement``, decrypting only.
-    public static let decipherOnly = KeyUsage(rawValue: 1 << 8)
+    package static let decipherOnly = KeyUsage(rawValue: 1 << 8)
 }
 
 /// The basic constraints of a certificate: whether its subject may issue certificates.
 ///
 /// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280, 4.2.1.9)
-public struct BasicConstraints: Hashable, Sendable {
+package struct BasicConstraints: Hashable, Sendable {
     /// A Boolean value that indicates whether the subject may issue certificates.
-    public let isAuthority: Bool
+    package let isAuthority: Bool
     /// The maximum number of intermediates that may follow; `nil` for any number.
-    public let pathLength: UInt64?
+    package let pathLength: UInt64?
 }
 
 extension Certificate {
     /// The extensions, in the order received.
     ///
     /// An extension may be repeated, which ``certificateExtension(_:)`` refuses.
-    public var extensions: ASN1Members<CertificateExtension> {
+    package var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
         get { ASN1Members(of: extensionList) }
     }
@@ -74,7 +74,7 @@ extension Certificate {
     /// - Parameter id: The identifier of the extension.
     /// - Throws: `duplicate-element` if the certificate has two (RFC 5280, 4.2).
     @_lifetime(copy self)
-    public func certificateExtension(
+    package func certificateExtension(
         _ id: ASN1ObjectIdentifier
     ) throws(ASN1DecodingError) -> CertificateExtension? {
         var found: CertificateExtension?
@@ -93,7 +93,7 @@ extension Certificate {
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     @_lifetime(copy self)
-    public func subjectKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
+    package func subjectKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.subjectKeyIdentifier) else { return nil }
         var content = found.value.contents
         let identifier = try content.read(.octetString)
@@ -105,7 +105,7 @@ extension Certificate {
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     @_lifetime(copy self)
-    public func authorityKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
+    package func authorityKeyIdentifier() throws(ASN1DecodingError) -> Span<UInt8>? {
         guard let found = try certificateExtension(.authorityKeyIdentifier) else { return nil }
         var content = found.value.contents
         var fields = try content.read(.sequence).contents
@@ -116,7 +116,7 @@ extension Certificate {
     /// Returns the basic constraints; `nil` if the certificate does not have them.
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
-    public func basicConstraints() throws(ASN1DecodingError) -> BasicConstraints? {
+    package func basicConstraints() throws(ASN1DecodingError) -> BasicConstraints? {
         guard let found = try certificateExtension(.basicConstraints) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in
             try content.read(.sequence) { (fields) throws(ASN1DecodingError) in
@@ -133,7 +133,7 @@ extension Certificate {
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; `missing-element` for an empty list; an error of the syntax of its value.
     @_lifetime(copy self)
-    public func extendedKeyUsage() throws(ASN1DecodingError) -> ASN1Members<ASN1Element>? {
+    package func extendedKeyUsage() throws(ASN1DecodingError) -> ASN1Members<ASN1Element>? {
         guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }
         var content = found.value.contents
         let list = try content.read(.sequence)
@@ -148,7 +148,7 @@ extension Certificate {
     ///
     /// - Parameter purpose: The purpose.
     /// - Throws: The errors of ``extendedKeyUsage()``.
-    public func hasPurpose(_ purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
+    package func hasPurpose(_ purpose: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> Bool {
         guard var purposes = try extendedKeyUsage() else { return false }
         while let stated = try purposes.next() {
             if try stated.isObjectIdentifier(purpose) { return true }
@@ -159,7 +159,7 @@ extension Certificate {
     /// Returns the key usages; `nil` if the certificate does not restrict them.
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
-    public func keyUsage() throws(ASN1DecodingError) -> KeyUsage? {
+    package func keyUsage() throws(ASN1DecodingError) -> KeyUsage? {
         guard let found = try certificateExtension(.keyUsage) else { return nil }
         return try found.value.decode { (content) throws(ASN1DecodingError) in
             let bits = try content.read(.bitString).bitString()

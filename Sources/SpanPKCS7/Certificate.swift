@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// An X.509 certificate, as views into the received bytes.
 ///
@@ -10,34 +10,34 @@ public import SpanASN1
 ///   issuerUniqueID [1] IMPLICIT BIT STRING OPTIONAL, subjectUniqueID [2] IMPLICIT BIT STRING OPTIONAL,
 ///   extensions [3] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 4.1
 /// ```
-public struct Certificate: ~Escapable {
+package struct Certificate: ~Escapable {
     /// The whole certificate. Its fingerprint is the digest of `element.encoded`.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The part that the issuer signed.
-    public let tbsCertificate: ASN1Element
+    package let tbsCertificate: ASN1Element
     /// The X.509 version: 1, 2 or 3.
-    public let version: Int
+    package let version: Int
     /// The serial number, an INTEGER of any size.
-    public let serialNumber: ASN1Element
+    package let serialNumber: ASN1Element
     /// The issuer's `Name`, a SEQUENCE.
-    public let issuer: ASN1Element
+    package let issuer: ASN1Element
     /// The `Validity`, a SEQUENCE. ``validity()`` reads it.
-    public let validityElement: ASN1Element
+    package let validityElement: ASN1Element
     /// The subject's `Name`, a SEQUENCE.
-    public let subject: ASN1Element
+    package let subject: ASN1Element
     /// The subject's public key.
-    public let subjectPublicKeyInfo: SubjectPublicKeyInfo
+    package let subjectPublicKeyInfo: SubjectPublicKeyInfo
     let extensionList: ASN1Element?
     /// The algorithm of the issuer's signature. The signed part names the same algorithm (RFC 5280, 4.1.1.2).
-    public let signatureAlgorithm: AlgorithmIdentifier
+    package let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
-    public let signatureValue: ASN1Element
+    package let signatureValue: ASN1Element
 
     /// Reads a whole DER input.
     ///
     /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
+    package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
         let element = try input.read(.sequence)
         try input.finish()
@@ -85,7 +85,7 @@ public struct Certificate: ~Escapable {
     /// `Validity ::= SEQUENCE { notBefore Time, notAfter Time }` (RFC 5280, 4.1.2.5)
     ///
     /// - Throws: `invalid-time`; `unexpected-value` if the end is before the start.
-    public func validity() throws(ASN1DecodingError) -> ClosedRange<Instant> {
+    package func validity() throws(ASN1DecodingError) -> ClosedRange<Instant> {
         try validityElement.decode { (fields) throws(ASN1DecodingError) in
             let notBefore = try fields.read().time()
             let last = try fields.read()
@@ -96,19 +96,19 @@ public struct Certificate: ~Escapable {
     }
 
     /// A Boolean value that indicates whether the issuer and the subject have the same name.
-    public var isSelfIssued: Bool { issuer.encoded.hasSameBytes(as: subject.encoded) }
+    package var isSelfIssued: Bool { issuer.encoded.hasSameBytes(as: subject.encoded) }
 }
 
 /// The public key of a certificate.
 ///
 /// `SubjectPublicKeyInfo ::= SEQUENCE { algorithm AlgorithmIdentifier, subjectPublicKey BIT STRING }` (RFC 5280, 4.1)
-public struct SubjectPublicKeyInfo: ~Escapable {
+package struct SubjectPublicKeyInfo: ~Escapable {
     /// The whole structure.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The algorithm of the key, with its parameters.
-    public let algorithm: AlgorithmIdentifier
+    package let algorithm: AlgorithmIdentifier
     /// The key in the form its algorithm defines, a BIT STRING of whole octets.
-    public let subjectPublicKey: ASN1Element
+    package let subjectPublicKey: ASN1Element
 
     @_lifetime(copy cursor)
     init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
@@ -127,7 +127,7 @@ public struct SubjectPublicKeyInfo: ~Escapable {
     /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
     ///
     /// - Throws: An error of the syntax if the key is not an `RSAPublicKey`.
-    public func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
+    package func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
         do throws(ASN1DecodingError) {
             // The first content octet of the BIT STRING counts its unused bits: none.
             let key = try subjectPublicKey.bitString()
@@ -156,11 +156,11 @@ public struct SubjectPublicKeyInfo: ~Escapable {
 }
 
 /// The sizes of an RSA key, which decide what it costs and whether it is valid.
-public struct RSAPublicKeyShape: Hashable, Sendable {
+package struct RSAPublicKeyShape: Hashable, Sendable {
     /// The size of the modulus, in bits.
-    public let modulusBitCount: Int
+    package let modulusBitCount: Int
     /// A Boolean value that indicates whether the modulus is odd, like every product of two large primes.
-    public let isModulusOdd: Bool
+    package let isModulusOdd: Bool
     /// The public exponent; `nil` if it does not fit in 64 bits.
-    public let exponent: UInt64?
+    package let exponent: UInt64?
 }

@@ -1,9 +1,9 @@
-public import SpanASN1
+package import SpanASN1
 
 /// A member of `certificates`: an X.509 certificate, or a certificate of another kind (RFC 5652, 10.2.2).
-public struct CertificateChoice: ~Escapable, ASN1Decodable {
+package struct CertificateChoice: ~Escapable, ASN1Decodable {
     /// The kinds of certificates. The raw values are the names in RFC 5652.
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// An X.509 certificate.
         case certificate
         /// A PKCS#6 extended certificate, obsolete.
@@ -17,13 +17,13 @@ public struct CertificateChoice: ~Escapable, ASN1Decodable {
     }
 
     /// The kind of certificate, by its tag.
-    public let kind: Kind
+    package let kind: Kind
     /// The whole member, as received.
-    public let element: ASN1Element
+    package let element: ASN1Element
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         element = try cursor.read()
         switch element.tag {
         case .sequence: kind = .certificate
@@ -39,7 +39,7 @@ public struct CertificateChoice: ~Escapable, ASN1Decodable {
     ///
     /// - Throws: The errors of ``Certificate/init(_:baseOffset:)``.
     @_lifetime(copy self)
-    public func certificate() throws(ASN1DecodingError) -> Certificate? {
+    package func certificate() throws(ASN1DecodingError) -> Certificate? {
         kind == .certificate ? try Certificate(element) : nil
     }
 }

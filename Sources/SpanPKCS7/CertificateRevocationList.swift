@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// A certificate revocation list, as views into the received bytes.
 ///
@@ -10,23 +10,23 @@ public import SpanASN1
 ///     userCertificate INTEGER, revocationDate Time, crlEntryExtensions Extensions OPTIONAL } OPTIONAL,
 ///   crlExtensions [0] EXPLICIT Extensions OPTIONAL }   -- RFC 5280, 5.1
 /// ```
-public struct CertificateRevocationList: ~Escapable {
+package struct CertificateRevocationList: ~Escapable {
     /// The whole list.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The part that the issuer signed.
-    public let tbsCertList: ASN1Element
+    package let tbsCertList: ASN1Element
     /// The version: 1 or 2.
-    public let version: Int
+    package let version: Int
     /// The issuer's `Name`, a SEQUENCE.
-    public let issuer: ASN1Element
+    package let issuer: ASN1Element
     /// The date the list was issued.
-    public let thisUpdate: Instant
+    package let thisUpdate: Instant
     /// The latest date of the next list; `nil` if there is none, although RFC 5280 requires one.
-    public let nextUpdate: Instant?
+    package let nextUpdate: Instant?
     /// The algorithm of the issuer's signature. The signed part names the same algorithm (RFC 5280, 5.1.1.2).
-    public let signatureAlgorithm: AlgorithmIdentifier
+    package let signatureAlgorithm: AlgorithmIdentifier
     /// The issuer's signature, a BIT STRING.
-    public let signatureValue: ASN1Element
+    package let signatureValue: ASN1Element
     private let entryList: ASN1Element?
     private let extensionList: ASN1Element?
 
@@ -34,7 +34,7 @@ public struct CertificateRevocationList: ~Escapable {
     ///
     /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
+    package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         var input = ASN1Cursor(bytes, baseOffset: baseOffset)
         let element = try input.read(.sequence)
         try input.finish()
@@ -71,29 +71,29 @@ public struct CertificateRevocationList: ~Escapable {
     }
 
     /// The revoked certificates. They are read one by one, because a list can have a million.
-    public var entries: ASN1Members<RevokedCertificate> {
+    package var entries: ASN1Members<RevokedCertificate> {
         @_lifetime(copy self)
         get { ASN1Members(of: entryList) }
     }
 
     /// The extensions of the list, in the order received.
-    public var extensions: ASN1Members<CertificateExtension> {
+    package var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
         get { ASN1Members(of: extensionList) }
     }
 }
 
 /// An entry of a revocation list: a certificate that its issuer revoked.
-public struct RevokedCertificate: ~Escapable, ASN1Decodable {
+package struct RevokedCertificate: ~Escapable, ASN1Decodable {
     /// The serial number of the certificate (`userCertificate`), an INTEGER of any size.
-    public let serialNumber: ASN1Element
+    package let serialNumber: ASN1Element
     /// The date from which the certificate is revoked.
-    public let revocationDate: Instant
+    package let revocationDate: Instant
     private let extensionList: ASN1Element?
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         var fields = try cursor.read(.sequence).contents
         serialNumber = try fields.read(.integer)
         _ = try serialNumber.integerBytes()
@@ -103,7 +103,7 @@ public struct RevokedCertificate: ~Escapable, ASN1Decodable {
     }
 
     /// The extensions of the entry, such as the reason, in the order received.
-    public var extensions: ASN1Members<CertificateExtension> {
+    package var extensions: ASN1Members<CertificateExtension> {
         @_lifetime(copy self)
         get { ASN1Members(of: extensionList) }
     }
@@ -112,9 +112,9 @@ public struct RevokedCertificate: ~Escapable, ASN1Decodable {
 /// A member of `crls`: a revocation list, or other revocation information.
 ///
 /// `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
-public struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
+package struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
     /// The kinds of revocation information. The raw values are the names in RFC 5652.
-    public enum Kind: String, Sendable {
+    package enum Kind: String, Sendable {
         /// An X.509 revocation list.
         case crl
         /// Another kind, which has an OBJECT IDENTIFIER, such as an OCSP response (RFC 5940).
@@ -122,13 +122,13 @@ public struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
     }
 
     /// The kind of revocation information, by its tag.
-    public let kind: Kind
+    package let kind: Kind
     /// The whole member, as received.
-    public let element: ASN1Element
+    package let element: ASN1Element
 
     /// Reads the structure at the position of a cursor.
     @_lifetime(copy cursor)
-    public init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
+    package init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError) {
         element = try cursor.read()
         switch element.tag {
         case .sequence: kind = .crl
@@ -141,7 +141,7 @@ public struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
     ///
     /// - Throws: The errors of ``CertificateRevocationList/init(_:baseOffset:)``.
     @_lifetime(copy self)
-    public func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
+    package func revocationList() throws(ASN1DecodingError) -> CertificateRevocationList? {
         kind == .crl ? try CertificateRevocationList(element) : nil
     }
 }

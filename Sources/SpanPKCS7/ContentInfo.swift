@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The outermost structure of every PKCS#7 and CMS message.
 ///
@@ -7,17 +7,17 @@ public import SpanASN1
 ///   contentType ContentType,                                -- OBJECT IDENTIFIER
 ///   content [0] EXPLICIT ANY DEFINED BY contentType OPTIONAL }   -- RFC 5652, 3; OPTIONAL: RFC 2315, 7
 /// ```
-public struct ContentInfo: ~Escapable {
+package struct ContentInfo: ~Escapable {
     /// The `contentType`, an OBJECT IDENTIFIER.
-    public let contentType: ASN1Element
+    package let contentType: ASN1Element
     /// The content, of any type; `nil` if it is missing, as RFC 2315 allows.
-    public let content: ASN1Element?
+    package let content: ASN1Element?
 
     /// Reads a whole DER input.
     ///
     /// - Throws: An error of the syntax; `trailing-data` for bytes after the structure.
     @_lifetime(copy bytes)
-    public init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
+    package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         do throws(ASN1DecodingError) {
             var input = ASN1Cursor(bytes, baseOffset: baseOffset)
             let structure = try input.read(.sequence)
@@ -42,14 +42,14 @@ public struct ContentInfo: ~Escapable {
     /// Returns whether the content has the type `signedData`.
     ///
     /// - Throws: `invalid-object-identifier` if the type is not a valid OBJECT IDENTIFIER.
-    public func isSignedData() throws(ASN1DecodingError) -> Bool {
+    package func isSignedData() throws(ASN1DecodingError) -> Bool {
         try contentType.isObjectIdentifier(.signedData)
     }
 }
 
 extension BERGate {
     /// The gate for PKCS#7 and CMS messages. Certificates, revocation lists and attributes are opaque, because they are signed as received.
-    public static let pkcs7 = BERGate { depth, tag, parent in
+    package static let pkcs7 = BERGate { depth, tag, parent in
         switch depth {
         // ContentInfo › [0] › SignedData › its fields
         case 0...3: false

@@ -1,10 +1,10 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The types of messages, and of the content of signed messages, that RFCs and vendors of signing tools define.
 ///
 /// This module reads the structure of ``SignedData`` only. It recognises the other types by name, and leaves their content undecoded (``ContentInfo/content``). The
 /// raw values are the names in the documents.
-public enum ContentType: String, Sendable, CaseIterable {
+package enum ContentType: String, Sendable, CaseIterable {
     // RFC 2315, 14 and RFC 5652
     /// Arbitrary bytes (RFC 5652, 4). The content of a receipt has this type.
     case data
@@ -50,19 +50,19 @@ public enum ContentType: String, Sendable, CaseIterable {
     case certificateTrustList = "szOID_CTL"
 
     /// Creates the type of an identifier; returns `nil` for an unknown identifier.
-    public init?(_ identifier: ASN1ObjectIdentifier) {
+    package init?(_ identifier: ASN1ObjectIdentifier) {
         guard let known = Self.allCases.first(where: { $0.objectIdentifier == identifier }) else { return nil }
         self = known
     }
 
     /// Creates the type of an OBJECT IDENTIFIER; returns `nil` for an unknown or malformed identifier, or another element.
-    public init?(_ element: ASN1Element) {
+    package init?(_ element: ASN1Element) {
         guard let known = Self.allCases.first(where: { element.matches($0.objectIdentifier) }) else { return nil }
         self = known
     }
 
     /// The identifier of the type.
-    public var objectIdentifier: ASN1ObjectIdentifier {
+    package var objectIdentifier: ASN1ObjectIdentifier {
         switch self {
         case .data: .data
         case .signedData: .signedData
@@ -102,5 +102,5 @@ public enum ContentType: String, Sendable, CaseIterable {
 
 extension ContentInfo {
     /// The type of the content; `nil` if it is not known.
-    public var type: ContentType? { ContentType(contentType) }
+    package var type: ContentType? { ContentType(contentType) }
 }

@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The parameters of RSASSA-PSS.
 ///
@@ -11,21 +11,21 @@ public import SpanASN1
 /// ```
 ///
 /// Default values may be encoded, because RFC 4055 does not require DER.
-public struct RSAPSSParameters: ~Escapable {
+package struct RSAPSSParameters: ~Escapable {
     /// The whole structure.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The digest algorithm; `nil` for the default, SHA-1.
-    public let hashAlgorithm: AlgorithmIdentifier?
+    package let hashAlgorithm: AlgorithmIdentifier?
     /// The digest algorithm of MGF1, the only mask generation function; `nil` for the default, SHA-1.
-    public let maskHashAlgorithm: AlgorithmIdentifier?
+    package let maskHashAlgorithm: AlgorithmIdentifier?
     /// The length of the salt in octets, which is not negative.
-    public let saltLength: Int
+    package let saltLength: Int
 
     /// Reads the parameters of an ``AlgorithmIdentifier`` for `id-RSASSA-PSS`.
     ///
     /// - Throws: `unexpected-value` for a mask generation function other than MGF1, a negative salt length, or a trailer field that is not 1.
     @_lifetime(copy element)
-    public init(_ element: ASN1Element) throws(ASN1DecodingError) {
+    package init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element
         guard element.tag == .sequence else { throw element.error(.unexpectedTag) }
         var fields = element.contents

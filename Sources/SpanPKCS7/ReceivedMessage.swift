@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// A message as it was received, with its DER.
 ///
@@ -6,18 +6,18 @@ public import SpanASN1
 /// let message = try ReceivedMessage(bytes)
 /// let signedData = try SignedData(ContentInfo(message.der.span))
 /// ```
-public struct ReceivedMessage: Sendable {
+package struct ReceivedMessage: Sendable {
     /// The bytes as received.
-    public let received: [UInt8]
+    package let received: [UInt8]
     /// The received bytes, or the DER to which `BERGate.pkcs7` converted received BER.
-    public let der: [UInt8]
+    package let der: [UInt8]
     private let isNormalized: Bool
 
     /// Creates a message from received DER or BER.
     ///
     /// - Parameter received: The received bytes.
     /// - Throws: An error of the syntax if the gate cannot convert the message. Other faults are found when the message is read.
-    public init(_ received: [UInt8]) throws(ASN1DecodingError) {
+    package init(_ received: [UInt8]) throws(ASN1DecodingError) {
         self.received = received
         isNormalized = Self.needsGate(received.span)
         der = isNormalized ? try BERGate.pkcs7.normalize(received.span) : received
@@ -26,7 +26,7 @@ public struct ReceivedMessage: Sendable {
     /// Returns the offset in ``received`` of a byte of ``der``. The errors of reading ``der`` have such offsets.
     ///
     /// - Parameter offset: The offset in ``der``.
-    public func receivedOffset(of offset: Int) -> Int {
+    package func receivedOffset(of offset: Int) -> Int {
         isNormalized ? BERGate.pkcs7.receivedOffset(ofNormalized: offset, in: received.span) : offset
     }
 

@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// A signed message, as views into the received bytes.
 ///
@@ -13,26 +13,26 @@ public import SpanASN1
 /// ```
 ///
 /// The initialiser reads the structure strictly and completely, including every certificate, every signer and every revocation list except its entries. It verifies nothing.
-public struct SignedData: ~Escapable {
+package struct SignedData: ~Escapable {
     /// The version, 1, 3, 4 or 5, which depends on the contents of the message (RFC 5652, 5.1).
-    public let version: Int
+    package let version: Int
     /// The type of the content, an OBJECT IDENTIFIER.
-    public let contentType: ASN1Element
+    package let contentType: ASN1Element
     /// The element in `eContent`; `nil` if the content is detached.
     ///
     /// It is an OCTET STRING, or any element in messages of RFC 2315 with other types.
-    public let content: ASN1Element?
+    package let content: ASN1Element?
     /// The number of certificates of all kinds in the message.
-    public let certificateCount: Int
+    package let certificateCount: Int
     /// The number of signers. A message that only carries certificates has none.
-    public let signerCount: Int
+    package let signerCount: Int
     private let digestAlgorithmSet: ASN1Element
     private let certificateSet: ASN1Element?
     private let crlSet: ASN1Element?
     /// The `signerInfos`, a SET.
-    public let signerSet: ASN1Element
+    package let signerSet: ASN1Element
     /// The deviations from RFC 5652 that were allowed when the message was read.
-    public let relaxations: PKCS7Relaxations
+    package let relaxations: PKCS7Relaxations
 
     /// Reads the content of a ``ContentInfo`` whose type is `signedData`.
     ///
@@ -45,7 +45,7 @@ public struct SignedData: ~Escapable {
     /// - Throws: The first error in the order of the fields, with the field and the index of the member of a set in its path. The code is `too-many-elements` if a
     ///   maximum is exceeded.
     @_lifetime(copy contentInfo)
-    public init(
+    package init(
         _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,
         maximumRevocationInfoCount: Int = 256, allowing relaxations: PKCS7Relaxations = []
     ) throws(ASN1DecodingError) {
@@ -164,38 +164,38 @@ public struct SignedData: ~Escapable {
 
 extension SignedData {
     /// The algorithms in `digestAlgorithms`. They may differ from those that the signers used, which are in ``SignerInfo/digestAlgorithm``.
-    public var digestAlgorithms: ASN1Members<AlgorithmIdentifier> {
+    package var digestAlgorithms: ASN1Members<AlgorithmIdentifier> {
         @_lifetime(copy self)
         get { ASN1Members(of: digestAlgorithmSet) }
     }
 
     /// The X.509 certificates, in the order received.
-    public var certificates: CertificateIterator {
+    package var certificates: CertificateIterator {
         @_lifetime(copy self)
         get { CertificateIterator(choices: certificateChoices) }
     }
 
     /// The certificates of every kind, in the order received.
-    public var certificateChoices: ASN1Members<CertificateChoice> {
+    package var certificateChoices: ASN1Members<CertificateChoice> {
         @_lifetime(copy self)
         get { ASN1Members(of: certificateSet) }
     }
 
     /// The certificate revocation lists and other revocation information, in the order received.
-    public var revocationInfos: ASN1Members<RevocationInfoChoice> {
+    package var revocationInfos: ASN1Members<RevocationInfoChoice> {
         @_lifetime(copy self)
         get { ASN1Members(of: crlSet) }
     }
 
     /// The signers, in the order received.
-    public var signerInfos: SignerInfoIterator {
+    package var signerInfos: SignerInfoIterator {
         @_lifetime(copy self)
         get { SignerInfoIterator(cursor: signerSet.contents, relaxations: relaxations) }
     }
 }
 
 /// An iterator over signers: `while let signer = try signers.next() { … }`.
-public struct SignerInfoIterator: ~Escapable {
+package struct SignerInfoIterator: ~Escapable {
     var cursor: ASN1Cursor
     let relaxations: PKCS7Relaxations
 
@@ -206,13 +206,13 @@ public struct SignerInfoIterator: ~Escapable {
     }
 
     @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> SignerInfo? {
+    package mutating func next() throws(ASN1DecodingError) -> SignerInfo? {
         cursor.isAtEnd ? nil : try SignerInfo(&cursor, allowing: relaxations)
     }
 }
 
 /// An iterator over X.509 certificates: `while let certificate = try certificates.next() { … }`.
-public struct CertificateIterator: ~Escapable {
+package struct CertificateIterator: ~Escapable {
     var choices: ASN1Members<CertificateChoice>
 
     @_lifetime(copy choices)
@@ -220,7 +220,7 @@ public struct CertificateIterator: ~Escapable {
 
     /// Returns the next X.509 certificate. Certificates of other kinds are skipped.
     @_lifetime(copy self)
-    public mutating func next() throws(ASN1DecodingError) -> Certificate? {
+    package mutating func next() throws(ASN1DecodingError) -> Certificate? {
         while let choice = try choices.next() {
             if choice.kind == .certificate { return try Certificate(choice.element) }
         }

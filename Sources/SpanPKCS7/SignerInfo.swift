@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// One signer of a message.
 ///
@@ -12,23 +12,23 @@ public import SpanASN1
 ///   signature OCTET STRING,
 ///   unsignedAttrs [1] IMPLICIT SET SIZE (1..MAX) OF Attribute OPTIONAL }   -- RFC 5652, 5.3
 /// ```
-public struct SignerInfo: ~Escapable {
+package struct SignerInfo: ~Escapable {
     /// The whole structure.
-    public let element: ASN1Element
+    package let element: ASN1Element
     /// The version: 1 with an issuer and serial number, 3 with a subject key identifier.
-    public let version: Int
+    package let version: Int
     /// The identifier of the signer's certificate.
-    public let signerIdentifier: SignerIdentifier
+    package let signerIdentifier: SignerIdentifier
     /// The digest algorithm for the content, and for the signed attributes if there are any.
-    public let digestAlgorithm: AlgorithmIdentifier
+    package let digestAlgorithm: AlgorithmIdentifier
     /// The attributes that are signed instead of the content, which include its digest; `nil` if the content is signed directly.
-    public let signedAttributes: AttributeSet?
+    package let signedAttributes: AttributeSet?
     /// The signature algorithm. It is often `rsaEncryption`, with the digest in ``digestAlgorithm``.
-    public let signatureAlgorithm: AlgorithmIdentifier
+    package let signatureAlgorithm: AlgorithmIdentifier
     /// The signature, an OCTET STRING.
-    public let signature: ASN1Element
+    package let signature: ASN1Element
     /// The attributes that are not signed, which anyone can add, such as countersignatures and timestamps.
-    public let unsignedAttributes: AttributeSet?
+    package let unsignedAttributes: AttributeSet?
 
     @_lifetime(copy cursor)
     init(_ cursor: inout ASN1Cursor, allowing relaxations: PKCS7Relaxations) throws(ASN1DecodingError) {
@@ -72,7 +72,7 @@ public struct SignerInfo: ~Escapable {
 }
 
 /// The identifier by which a signer names its certificate (RFC 5652, 5.3).
-public enum SignerIdentifier: ~Escapable {
+package enum SignerIdentifier: ~Escapable {
     /// The issuer's name and the serial number, as in receipts.
     case issuerAndSerialNumber(IssuerAndSerialNumber)
     /// The subject's key identifier, which is the content of the element.
@@ -82,7 +82,7 @@ public enum SignerIdentifier: ~Escapable {
     ///
     /// - Parameter certificate: The certificate.
     /// - Throws: An error of the syntax of the certificate's key identifier.
-    public func names(_ certificate: borrowing Certificate) throws(ASN1DecodingError) -> Bool {
+    package func names(_ certificate: borrowing Certificate) throws(ASN1DecodingError) -> Bool {
         switch self {
         case .issuerAndSerialNumber(let name):
             return name.serialNumber.content.hasSameBytes(as: certificate.serialNumber.content)
@@ -97,7 +97,7 @@ public enum SignerIdentifier: ~Escapable {
     ///
     /// - Parameter choice: The certificate.
     /// - Throws: An error of the syntax of the certificate.
-    public func names(_ choice: borrowing CertificateChoice) throws(ASN1DecodingError) -> Bool {
+    package func names(_ choice: borrowing CertificateChoice) throws(ASN1DecodingError) -> Bool {
         guard choice.kind == .certificate else { return false }
         guard case .issuerAndSerialNumber(let name) = self else { return try names(Certificate(choice.element)) }
         var parts = choice.element.contents
@@ -113,11 +113,11 @@ public enum SignerIdentifier: ~Escapable {
 /// The issuer and the serial number of a certificate.
 ///
 /// `IssuerAndSerialNumber ::= SEQUENCE { issuer Name, serialNumber INTEGER }` (RFC 5652, 10.2.4)
-public struct IssuerAndSerialNumber: ~Escapable {
+package struct IssuerAndSerialNumber: ~Escapable {
     /// The issuer's `Name`, a SEQUENCE.
-    public let issuer: ASN1Element
+    package let issuer: ASN1Element
     /// The serial number, an INTEGER of any size.
-    public let serialNumber: ASN1Element
+    package let serialNumber: ASN1Element
 
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {

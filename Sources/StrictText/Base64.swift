@@ -1,6 +1,8 @@
+import LargeMemory
+
 /// The reason a text could not be read as base64, and the place of the fault.
-package struct Base64Error: Error, Hashable, Sendable {
-    package enum Kind: Sendable {
+public struct Base64Error: Error, Hashable, Sendable {
+    public enum Kind: Sendable {
         /// The syntax does not allow a character.
         case invalidCharacter
         /// A text has `-` or `_` together with `+` or `/`; or a literal `+` together with spaces that stand for `+`.
@@ -15,11 +17,11 @@ package struct Base64Error: Error, Hashable, Sendable {
         case nonZeroTrailingBits
     }
 
-    package let kind: Kind
+    public let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
-    package let offset: Int
+    public let offset: Int
 
-    package init(_ kind: Kind, offset: Int) {
+    public init(_ kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
     }
@@ -36,48 +38,49 @@ package struct Base64Error: Error, Hashable, Sendable {
 /// - Spaces before the first and after the last character are whitespace.
 /// - If spaces were skipped without such a proof, the number of characters including padding must be a multiple of four, because a `+` among the spaces would change it.
 ///   Otherwise, padding can be omitted.
-package enum Base64 {
+public enum Base64 {
     /// The characters that a text may contain.
-    package struct Syntax: OptionSet, Sendable {
-        package let rawValue: UInt8
-        package init(rawValue: UInt8) { self.rawValue = rawValue }
+    public struct Syntax: OptionSet, Sendable {
+        public let rawValue: UInt8
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// `+` and `/` (RFC 4648, 4).
-        package static let standard = Syntax(rawValue: 1 << 0)
+        public static let standard = Syntax(rawValue: 1 << 0)
         /// `-` and `_` (RFC 4648, 5), but not together with `+` or `/`.
-        package static let urlSafe = Syntax(rawValue: 1 << 1)
-        package static let padded = Syntax(rawValue: 1 << 2)
-        package static let unpadded = Syntax(rawValue: 1 << 3)
+        public static let urlSafe = Syntax(rawValue: 1 << 1)
+        public static let padded = Syntax(rawValue: 1 << 2)
+        public static let unpadded = Syntax(rawValue: 1 << 3)
         /// Line breaks and tabs, and spaces around lines.
-        package static let whitespace = Syntax(rawValue: 1 << 4)
+        public static let whitespace = Syntax(rawValue: 1 << 4)
         /// Spaces instead of `+`.
-        package static let formDecoded = Syntax(rawValue: 1 << 5)
+        public static let formDecoded = Syntax(rawValue: 1 << 5)
         /// JSON's `\/` instead of `/`.
-        package static let escapedSlash = Syntax(rawValue: 1 << 6)
+        public static let escapedSlash = Syntax(rawValue: 1 << 6)
 
         /// All forms in which receipts were seen in transport from an app to a server.
-        package static let transported = Syntax(rawValue: 0x7F)
+        public static let transported = Syntax(rawValue: 0x7F)
         /// The body of a PEM file (RFC 7468, 2).
-        package static let pem: Syntax = [.standard, .padded, .whitespace]
+        public static let pem: Syntax = [.standard, .padded, .whitespace]
         /// The parts of a JWS (RFC 7515, 2).
-        package static let jws: Syntax = [.urlSafe, .unpadded]
+        public static let jws: Syntax = [.urlSafe, .unpadded]
         /// RFC 4648, section 4, without exceptions: the certificates of a JWS header (RFC 7515, 4.1.6).
-        package static let strict: Syntax = [.standard, .padded]
+        public static let strict: Syntax = [.standard, .padded]
     }
 
     /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets. The end of the text need not be known yet.
-    package struct Beginning: ~Copyable {
+    public struct Beginning: ~Copyable {
         /// The characters, of which the first `count` are decoded.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
         /// The number of decoded characters, which is a multiple of four.
-        package fileprivate(set) var characterCount = 0
+        public fileprivate(set) var characterCount = 0
         fileprivate var flags: UInt32 = 0
 
         /// - Parameter text: Characters that begin with the text, and may continue after it.
-        package init(of text: Span<UInt8>) {
+        public init(of text: Span<UInt8>) {
             // Three bytes of four characters at most; eight more because bytes are stored by eight.
-            bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 + 8)
+            // All that is not written is removed before anybody reads it.
+            bytes = unsafe [UInt8](unwrittenCount: text.count / 4 * 3 + 8)
             flags = decodeQuanta(text, &characterCount, into: &bytes, &count)
         }
     }
@@ -85,7 +88,7 @@ package enum Base64 {
     /// Decodes all of `text`.
     ///
     /// Time and memory are linear. An empty text has no bytes.
-    package static func decode(
+    public static func decode(
         _ text: Span<UInt8>, as syntax: Syntax = .transported
     ) throws(Base64Error) -> [UInt8] {
         var beginning = Beginning(of: text)
@@ -95,7 +98,7 @@ package enum Base64 {
     /// Decodes all of `text`.
     ///
     /// - Parameter beginning: The beginning of this text. It is empty afterwards.
-    package static func decode(
+    public static func decode(
         _ text: Span<UInt8>, after beginning: inout Beginning, as syntax: Syntax
     ) throws(Base64Error) -> [UInt8] {
         defer { beginning.bytes = [] }
@@ -345,14 +348,14 @@ extension Base64 {
 
 extension Base64 {
     /// Returns bytes as base64: standard with padding, or URL-safe without.
-    package static func encode(_ bytes: Span<UInt8>, urlSafe: Bool = false) -> String {
+    public static func encode(_ bytes: Span<UInt8>, urlSafe: Bool = false) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text, urlSafe: urlSafe)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends bytes as base64: standard with padding, or URL-safe without.
-    package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8], urlSafe: Bool = false) {
+    public static func append(_ bytes: Span<UInt8>, to text: inout [UInt8], urlSafe: Bool = false) {
         let alphabet = (urlSafe ? urlSafeAlphabet : alphabet).span.extracting(0..<64)
         text.append(addingCapacity: (bytes.count + 2) / 3 * 4) { output in
             var position = 0

@@ -1,10 +1,10 @@
-package import SpanASN1
+public import SpanASN1
 
 extension JSONCursor {
     /// Reads milliseconds since 1970. A fraction is discarded (Xcode writes `1697679936049.7297`).
     ///
     /// - Throws: `unexpected-value` for a number with an exponent.
-    package mutating func readInstant() throws(JSONError) -> Instant {
+    public mutating func readInstant() throws(JSONError) -> Instant {
         let number = try readNumber()
         if number.isInteger { return Instant(millisecondsSince1970: try number.int64()) }
         let raw = number.raw

@@ -2,30 +2,30 @@
 ///
 /// It accepts only what the RFC defines. It builds no tree, has no recursion whose depth the input decides, and also checks values that are skipped. All offsets are bytes from
 /// the start of the text.
-package struct JSONCursor: ~Escapable {
+public struct JSONCursor: ~Escapable {
     private let text: Span<UInt8>
     private var position: Int
 
     /// The position of the next character, in bytes from the start of the text.
-    package var offset: Int { position }
+    public var offset: Int { position }
 
     /// The maximum depth of arrays and objects in a value that is skipped.
-    package static let maximumDepth = 64
+    public static let maximumDepth = 64
 
     /// Creates a cursor at byte `start` of `text`.
     @_lifetime(copy text)
-    package init(_ text: Span<UInt8>, from start: Int = 0) {
+    public init(_ text: Span<UInt8>, from start: Int = 0) {
         self.text = text
         position = start
     }
 
     /// Moves to the end of a value that a copy of this cursor has read.
-    package mutating func move(to offset: Int) { position = offset }
+    public mutating func move(to offset: Int) { position = offset }
 
     /// Reads a whole text from byte `start`: one value, with whitespace around it.
     ///
     /// - Throws: The error that `body` throws; `trailing-data` if `body` leaves anything except whitespace unread.
-    package static func decode<Result>(
+    public static func decode<Result>(
         _ text: Span<UInt8>, from start: Int = 0,
         _ body: (inout JSONCursor) throws(JSONError) -> Result
     ) throws(JSONError) -> Result {
@@ -39,7 +39,7 @@ package struct JSONCursor: ~Escapable {
     // MARK: Values
 
     /// The type of the next value, by its first character.
-    package mutating func peekType() throws(JSONError) -> JSONType {
+    public mutating func peekType() throws(JSONError) -> JSONType {
         skipWhitespace()
         switch try current() {
         case UInt8(ascii: "{"): return .object
@@ -55,7 +55,7 @@ package struct JSONCursor: ~Escapable {
     /// Reads an object, and calls `body` with each name. `body` may read the value; otherwise the value is skipped.
     ///
     /// Repeated names are not detected.
-    package mutating func readObject(
+    public mutating func readObject(
         _ body: (inout JSONCursor, JSONString) throws(JSONError) -> Void
     ) throws(JSONError) {
         try begin(.object)
@@ -69,7 +69,7 @@ package struct JSONCursor: ~Escapable {
     /// Reads an object, and calls `body` with each member in `members`. `body` may read the value; otherwise the value is skipped.
     ///
     /// - Throws: `duplicate-member` at the second name of a repeated member in `members`.
-    package mutating func readObject<Member>(
+    public mutating func readObject<Member>(
         of members: JSONMembers<Member>, _ body: (inout JSONCursor, Member) throws(JSONError) -> Void
     ) throws(JSONError) {
         var seen: UInt64 = 0
@@ -82,7 +82,7 @@ package struct JSONCursor: ~Escapable {
     }
 
     /// Reads an array, and calls `body` before each element. `body` may read the element; otherwise the element is skipped.
-    package mutating func readArray(
+    public mutating func readArray(
         _ body: (inout JSONCursor) throws(JSONError) -> Void
     ) throws(JSONError) {
         try begin(.array)
@@ -92,18 +92,18 @@ package struct JSONCursor: ~Escapable {
 
     /// Reads a string, and checks that it is valid UTF-8 without control characters and lone surrogates.
     @_lifetime(copy self)
-    package mutating func readString() throws(JSONError) -> JSONString { try readString(afterPlain: 0) }
+    public mutating func readString() throws(JSONError) -> JSONString { try readString(afterPlain: 0) }
 
     /// Returns the text after the quotation mark with which the next value begins.
     @_lifetime(copy self)
-    package mutating func startOfString() throws(JSONError) -> Span<UInt8> {
+    public mutating func startOfString() throws(JSONError) -> Span<UInt8> {
         try expect(.string)
         return text.extracting((position + 1)...)
     }
 
     /// Reads a string like ``readString()``. The first `count` characters of ``startOfString()`` are known to stand for themselves.
     @_lifetime(copy self)
-    package mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
+    public mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)
         let start = position + 1
         var end = start + count
@@ -141,7 +141,7 @@ package struct JSONCursor: ~Escapable {
 
     /// Reads a number.
     @_lifetime(copy self)
-    package mutating func readNumber() throws(JSONError) -> JSONNumber {
+    public mutating func readNumber() throws(JSONError) -> JSONNumber {
         try expect(.number)
         let start = position
         let isInteger = try scanNumber()
@@ -149,9 +149,9 @@ package struct JSONCursor: ~Escapable {
     }
 
     /// Reads a number as an integer. See ``JSONNumber/int64()``.
-    package mutating func readInt64() throws(JSONError) -> Int64 { try readNumber().int64() }
+    public mutating func readInt64() throws(JSONError) -> Int64 { try readNumber().int64() }
 
-    package mutating func readBool() throws(JSONError) -> Bool {
+    public mutating func readBool() throws(JSONError) -> Bool {
         try expect(.boolean)
         let value = text[position] == UInt8(ascii: "t")
         try scanLiteral(value ? "true" : "false")
@@ -159,7 +159,7 @@ package struct JSONCursor: ~Escapable {
     }
 
     /// Reads `null` if it is the next value. Otherwise it reads nothing and returns `false`.
-    package mutating func readIfNull() throws(JSONError) -> Bool {
+    public mutating func readIfNull() throws(JSONError) -> Bool {
         guard try peekType() == .null else { return false }
         try scanLiteral("null")
         return true
@@ -170,7 +170,7 @@ package struct JSONCursor: ~Escapable {
     /// - Returns: The range of the value in the text.
     /// - Throws: `nesting-too-deep` beyond ``maximumDepth`` levels.
     @discardableResult
-    package mutating func skipValue() throws(JSONError) -> Range<Int> {
+    public mutating func skipValue() throws(JSONError) -> Range<Int> {
         skipWhitespace()
         let start = position
         // The containers that are open, the innermost in the lowest bit: 1 for an object.
@@ -306,7 +306,7 @@ package struct JSONCursor: ~Escapable {
 }
 
 /// The types of RFC 8259, section 3.
-package enum JSONType: Sendable {
+public enum JSONType: Sendable {
     case object, array, string, number, boolean, null
 }
 

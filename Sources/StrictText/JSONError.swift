@@ -1,7 +1,7 @@
 /// The reason a JSON text could not be read, and the place of the fault. Creating one allocates nothing.
-package struct JSONError: Error, Hashable, Sendable {
+public struct JSONError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
-    package enum Kind: String, Sendable, CaseIterable {
+    public enum Kind: String, Sendable, CaseIterable {
         // Syntax (RFC 8259)
         /// The text ends inside a value.
         case truncated
@@ -33,11 +33,11 @@ package struct JSONError: Error, Hashable, Sendable {
     }
 
     /// The kind of fault.
-    package let kind: Kind
+    public let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
-    package let offset: Int
+    public let offset: Int
 
-    package init(_ kind: Kind, offset: Int) {
+    public init(_ kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
     }
@@ -45,7 +45,7 @@ package struct JSONError: Error, Hashable, Sendable {
 
 extension JSONError.Kind {
     /// A clause that says what is wrong.
-    package var explanation: String {
+    public var explanation: String {
         switch self {
         case .truncated: "the JSON ends inside a value"
         case .unexpectedCharacter: "the JSON has a character that is not allowed at this position"

@@ -1,33 +1,33 @@
 import SpanASN1
 
 /// A string of a JSON text, which is checked but not decoded.
-package struct JSONString: ~Escapable {
+public struct JSONString: ~Escapable {
     /// The characters between the quotation marks, as received.
-    package let raw: Span<UInt8>
+    public let raw: Span<UInt8>
     /// The position of the opening quotation mark, in bytes from the start of the text.
-    package let offset: Int
-    package let hasEscapes: Bool
+    public let offset: Int
+    public let hasEscapes: Bool
 
     /// `raw` must have been checked.
     @_lifetime(copy raw)
-    package init(_ raw: Span<UInt8>, offset: Int, hasEscapes: Bool) {
+    public init(_ raw: Span<UInt8>, offset: Int, hasEscapes: Bool) {
         self.raw = raw
         self.offset = offset
         self.hasEscapes = hasEscapes
     }
 
     /// The range of the string with its quotation marks in the text.
-    package var range: Range<Int> { offset..<offset + raw.count + 2 }
+    public var range: Range<Int> { offset..<offset + raw.count + 2 }
 
     /// The string with its escapes decoded.
-    package var value: String {
+    public var value: String {
         // It was checked: what does not get out here has escapes.
         if !hasEscapes, let utf8 = try? UTF8Span(validating: raw) { return String(copying: utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The UTF-8 of the string with its escapes decoded.
-    package var bytes: [UInt8] {
+    public var bytes: [UInt8] {
         [UInt8](capacity: raw.count) { output in
             var position = 0
             while position < raw.count {
@@ -43,7 +43,7 @@ package struct JSONString: ~Escapable {
     }
 
     /// Returns the position in the text of a byte of ``bytes``.
-    package func offset(ofByte index: Int) -> Int {
+    public func offset(ofByte index: Int) -> Int {
         var position = 0
         var decoded = 0
         while position < raw.count {
@@ -55,7 +55,7 @@ package struct JSONString: ~Escapable {
         return offset + 1 + position
     }
 
-    package static func == (string: borrowing JSONString, other: String) -> Bool {
+    public static func == (string: borrowing JSONString, other: String) -> Bool {
         let other = other.utf8Span.span
         return string.hasEscapes ? string.bytes.span.hasSameBytes(as: other) : string.raw.hasSameBytes(as: other)
     }
@@ -117,13 +117,13 @@ struct JSONEscape {
 }
 
 /// A number of a JSON text.
-package struct JSONNumber: ~Escapable {
+public struct JSONNumber: ~Escapable {
     /// The number as received.
-    package let raw: Span<UInt8>
+    public let raw: Span<UInt8>
     /// The position of the number, in bytes from the start of the text.
-    package let offset: Int
+    public let offset: Int
     /// Whether it has neither a fraction nor an exponent.
-    package let isInteger: Bool
+    public let isInteger: Bool
 
     /// `raw` must have been checked.
     @_lifetime(copy raw)
@@ -136,7 +136,7 @@ package struct JSONNumber: ~Escapable {
     /// Returns the exact value of an integer.
     ///
     /// - Throws: `unexpected-value` for a number that is not written as an integer; `number-out-of-range`.
-    package func int64() throws(JSONError) -> Int64 {
+    public func int64() throws(JSONError) -> Int64 {
         guard isInteger else { throw JSONError(.unexpectedValue, offset: offset) }
         let isNegative = raw[0] == UInt8(ascii: "-")
         var value: Int64 = 0
@@ -154,7 +154,7 @@ package struct JSONNumber: ~Escapable {
     /// Returns the nearest double.
     ///
     /// - Throws: `number-out-of-range` for a number that is not finite as a double.
-    package func double() throws(JSONError) -> Double {
+    public func double() throws(JSONError) -> Double {
         guard let utf8 = try? UTF8Span(validating: raw), let value = Double(String(copying: utf8)), value.isFinite
         else {
             throw JSONError(.numberOutOfRange, offset: offset)
@@ -164,26 +164,38 @@ package struct JSONNumber: ~Escapable {
 }
 
 /// The names of the members that a decoder reads. None of them may be repeated in an object.
-package struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
+public struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
     private let members: [Member]
+    private let names: JSONNames
+
+    /// All cases of `Member`, by their raw values; at most 64.
+    public init() {
+        members = Array(Member.allCases)
+        names = JSONNames(members.map(\.rawValue))
+    }
+
+    public subscript(index: Int) -> Member { members[index] }
+
+    public func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
+
+    public func index(of name: borrowing JSONString) -> Int? { names.index(of: name) }
+}
+
+/// Names, to be found by their bytes.
+package struct JSONNames: Sendable {
     private let names: [[UInt8]]
-    /// Indices into `members`, sorted by the length of the name, and the start of each length in them.
+    /// Indices into `names`, sorted by the length of the name, and the start of each length in them.
     private let byLength: [Int]
     private let starts: [Int]
 
-    /// All cases of `Member`, by their raw values; at most 64.
-    package init() {
-        members = Array(Member.allCases)
-        precondition(members.count <= 64)
-        names = members.map { Array($0.rawValue.utf8) }
-        let lengths = names.map(\.count)
+    /// At most 64 names.
+    package init(_ names: [String]) {
+        precondition(names.count <= 64)
+        self.names = names.map { Array($0.utf8) }
+        let lengths = self.names.map(\.count)
         byLength = names.indices.sorted { lengths[$0] < lengths[$1] }
         starts = (0...(lengths.max() ?? 0) + 1).map { length in lengths.count { $0 < length } }
     }
-
-    package subscript(index: Int) -> Member { members[index] }
-
-    package func member(of name: borrowing JSONString) -> Member? { index(of: name).map { members[$0] } }
 
     package func index(of name: borrowing JSONString) -> Int? {
         if name.hasEscapes { return index(of: name.bytes.span) }

@@ -1,55 +1,58 @@
+import LargeMemory
+
 /// A writer of compact JSON (RFC 8259) into bytes, with keys in the order in which they are written.
 ///
 /// It escapes strings where the RFC requires it, and every ``HiddenCharacter``. The caller must end every object and array.
-package struct JSONWriter: ~Copyable {
-    @usableFromInline package internal(set) var bytes: [UInt8]
+public struct JSONWriter: ~Copyable {
+    @inlinable public var bytes: [UInt8] { written }
+    @usableFromInline var written: [UInt8]
     /// Whether a value precedes the next one.
     @usableFromInline var needsComma = false
 
-    package init(capacity: Int = 0) {
-        bytes = []
-        bytes.reserveCapacity(capacity)
+    public init(capacity: Int = 0) {
+        written = []
+        written.reserveLargeCapacity(capacity)
     }
 
     /// Removes the written bytes, and keeps their memory.
-    package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+    public mutating func removeAll() {
+        written.removeAll(keepingCapacity: true)
         needsComma = false
     }
 
     /// Ends the line after a complete value. Another value may follow.
-    package mutating func endLine() {
-        bytes.append(.lineFeed)
+    public mutating func endLine() {
+        written.append(.lineFeed)
         needsComma = false
     }
 
     // MARK: Containers
 
     @inlinable
-    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+    public mutating func beginObject() { begin(UInt8(ascii: "{")) }
     @inlinable
-    package mutating func endObject() { end(UInt8(ascii: "}")) }
+    public mutating func endObject() { end(UInt8(ascii: "}")) }
     @inlinable
-    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+    public mutating func beginArray() { begin(UInt8(ascii: "[")) }
     @inlinable
-    package mutating func endArray() { end(UInt8(ascii: "]")) }
+    public mutating func endArray() { end(UInt8(ascii: "]")) }
 
     @inlinable
     mutating func begin(_ byte: UInt8) {
         separate()
-        bytes.append(byte)
+        written.append(byte)
         needsComma = false
     }
 
     @inlinable
     mutating func end(_ byte: UInt8) {
-        bytes.append(byte)
+        written.append(byte)
         needsComma = true
     }
 
     @inlinable
     mutating func separate() {
-        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        if needsComma { written.append(UInt8(ascii: ",")) }
         needsComma = true
     }
 
@@ -57,38 +60,38 @@ package struct JSONWriter: ~Copyable {
 
     /// Writes the name of the next member, which must not need escapes.
     @inlinable
-    package mutating func name(_ name: StaticString) {
+    public mutating func name(_ name: StaticString) {
         separate()
         needsComma = false
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
         append(name)
-        bytes.append(.quotationMark)
-        bytes.append(UInt8(ascii: ":"))
+        written.append(.quotationMark)
+        written.append(UInt8(ascii: ":"))
     }
 
     /// Writes the name of the next member.
-    package mutating func name(utf8 name: Span<UInt8>) {
+    public mutating func name(utf8 name: Span<UInt8>) {
         string(utf8: name)
         needsComma = false
-        bytes.append(UInt8(ascii: ":"))
+        written.append(UInt8(ascii: ":"))
     }
 
     // MARK: Values
 
-    package mutating func string(_ value: String) { string(utf8: value.utf8Span.span) }
+    public mutating func string(_ value: String) { string(utf8: value.utf8Span.span) }
 
     /// Writes a string that needs no escapes.
-    package mutating func string(_ value: StaticString) {
+    public mutating func string(_ value: StaticString) {
         separate()
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
         append(value)
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
     }
 
     /// Writes a string from its UTF-8, which must be valid.
-    package mutating func string(utf8 value: Span<UInt8>) {
+    public mutating func string(utf8 value: Span<UInt8>) {
         separate()
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
         var start = 0
         while true {
             var end = value.endOfPlainASCII(from: start)
@@ -109,39 +112,39 @@ package struct JSONWriter: ~Copyable {
                 start = end + 1
             }
         }
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
     }
 
     /// Writes a string of ASCII that needs no escapes. `body` appends at most `capacity` characters.
-    package mutating func string(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+    public mutating func string(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
-        bytes.append(.quotationMark)
-        bytes.append(addingCapacity: capacity, initializingWith: body)
-        bytes.append(.quotationMark)
+        written.append(.quotationMark)
+        written.append(addingCapacity: capacity, initializingWith: body)
+        written.append(.quotationMark)
     }
 
-    package mutating func integer(_ value: Int64) {
+    public mutating func integer(_ value: Int64) {
         separate()
         appendDigits(of: value)
     }
 
-    package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
-    package mutating func null() { literal("null") }
+    public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+    public mutating func null() { literal("null") }
 
     /// Writes a value, or members without their commas, that is JSON.
-    package mutating func literal(_ value: StaticString) {
+    public mutating func literal(_ value: StaticString) {
         separate()
         append(value)
     }
 
     /// Writes a value that is JSON.
-    package mutating func raw(_ value: Span<UInt8>) {
+    public mutating func raw(_ value: Span<UInt8>) {
         separate()
         append(value)
     }
 
     /// Writes a value that is JSON without the whitespace between its tokens, and escapes hidden characters in its strings.
-    package mutating func compact(_ value: Span<UInt8>) {
+    public mutating func compact(_ value: Span<UInt8>) {
         separate()
         var isInString = false
         // What begins here goes into the output as it is.
@@ -195,17 +198,17 @@ package struct JSONWriter: ~Copyable {
 
     /// Writes a value, or members without the comma after the last, that is JSON. `body` appends at most `capacity` bytes.
     @inlinable
-    package mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
+    public mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
-        bytes.append(addingCapacity: capacity, initializingWith: body)
+        written.append(addingCapacity: capacity, initializingWith: body)
     }
 
     /// Writes a member whose name, with its quotation marks, and value are JSON. It stays on one line: a value with line breaks between its tokens loses the whitespace. Hidden
     /// characters in strings are escaped.
-    package mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
+    public mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()
         appendJSON(name)
-        bytes.append(UInt8(ascii: ":"))
+        written.append(UInt8(ascii: ":"))
         let lineBreak = value.firstIndex(from: 0) { $0 == .lineFeed || $0 == .carriageReturn }
         guard lineBreak < value.count else { return appendJSON(value) }
         needsComma = false
@@ -217,19 +220,19 @@ package struct JSONWriter: ~Copyable {
 
     /// Writes characters of a string without its quotation marks, or other text, without a comma before them.
     @inlinable
-    package mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
+    public mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { unsafe written.append(contentsOf: $0) }
     }
 
     /// Writes characters of a string without its quotation marks, or other text, without a comma before them.
     @inlinable
-    package mutating func append(_ text: Span<UInt8>) {
-        unsafe text.withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    public mutating func append(_ text: Span<UInt8>) {
+        unsafe text.withUnsafeBufferPointer { unsafe written.append(contentsOf: $0) }
     }
 
     /// Writes the decimal digits of a value, without a comma before them.
-    package mutating func appendDigits(of value: Int64) {
-        bytes.append(addingCapacity: 20) { output in
+    public mutating func appendDigits(of value: Int64) {
+        written.append(addingCapacity: 20) { output in
             var rest = value.magnitude
             repeat {
                 output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
@@ -262,7 +265,7 @@ package struct JSONWriter: ~Copyable {
         append("\\u")
         for shift: UInt16 in [12, 8, 4, 0] {
             let digit = UInt8(truncatingIfNeeded: codeUnit >> shift & 0xF)
-            bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            written.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
         }
     }
 }

@@ -7,19 +7,19 @@ import SpanASN1
 /// textualmsg = preeb *WSP eol *eolWSP base64text posteb
 /// posteb   = "-----END " label "-----"
 /// ```
-package struct PEMBlock {
+public struct PEMBlock {
     /// The first characters of every block.
-    package static let start = "-----BEGIN "
+    public static let start = "-----BEGIN "
 
     /// Where the label is, such as `CERTIFICATE` or `PKCS7`.
-    package let label: Range<Int>
+    public let label: Range<Int>
     /// Where the base64 is, with the line feeds around it.
-    package let body: Range<Int>
+    public let body: Range<Int>
     /// Where the text after the block begins.
-    package let end: Int
+    public let end: Int
 
     /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is explanatory (RFC 7468, 2).
-    package static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
+    public static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
         let start = start.utf8Span.span
         var position = position
         while position < text.count {
@@ -39,7 +39,7 @@ package struct PEMBlock {
     /// - Parameters:
     ///   - text: The text, of which no more is read than the block.
     ///   - start: Where the block begins.
-    package init(in text: Span<UInt8>, from start: Int) throws(PEMError) {
+    public init(in text: Span<UInt8>, from start: Int) throws(PEMError) {
         var position = start
         func pass(_ expected: Span<UInt8>, _ kind: PEMError.Kind = .malformed) throws(PEMError) {
             guard text.count - position >= expected.count,
@@ -77,9 +77,9 @@ package struct PEMBlock {
 }
 
 /// The reason a text is not PEM, and the place of the fault. Creating one allocates nothing.
-package struct PEMError: Error, Hashable, Sendable {
+public struct PEMError: Error, Hashable, Sendable {
     /// The kinds of faults.
-    package enum Kind: Sendable {
+    public enum Kind: Sendable {
         /// A line is not what a block has there.
         case malformed
         /// The block ends with another label than it began with.
@@ -89,11 +89,11 @@ package struct PEMError: Error, Hashable, Sendable {
     }
 
     /// The kind of fault.
-    package let kind: Kind
+    public let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
-    package let offset: Int
+    public let offset: Int
 
-    package init(_ kind: Kind, offset: Int) {
+    public init(_ kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
     }

@@ -4,20 +4,20 @@ import SpanASN1
 ///
 /// Swift compares and hashes strings by canonical equivalence (Unicode Standard Annex #15). That takes quadratic time on long runs of combining
 /// marks, which an attacker can send, and makes two identifiers equal that were signed as different bytes. Therefore the bytes of strings from outside are compared, hashed, sorted and used
-/// as keys, and never the strings. `scripts/check-strings` finds code that breaks this rule.
-package struct UTF8Bytes: Hashable, Sendable {
+/// as keys, and never the strings. `scripts/check/strings` finds code that breaks this rule.
+public struct UTF8Bytes: Hashable, Sendable {
     private let bytes: ArraySlice<UInt8>
 
-    package init(_ string: String) { bytes = Array(string.utf8)[...] }
+    public init(_ string: String) { bytes = Array(string.utf8)[...] }
 
     /// - Parameter bytes: Valid UTF-8.
-    package init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
     /// The string, which is made on each access.
-    package var string: String { String(decoding: bytes, as: UTF8.self) }
+    public var string: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension String {
     /// Byte-for-byte equality.
-    package func hasSameBytes(as other: String) -> Bool { utf8Span.span.hasSameBytes(as: other.utf8Span.span) }
+    public func hasSameBytes(as other: String) -> Bool { utf8Span.span.hasSameBytes(as: other.utf8Span.span) }
 }

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// `receipt decode`
@@ -43,9 +43,12 @@ struct DecodeCommand: Command {
         for input in inputs {
             guard let bytes = input.read(asJSON: format != .text, &console, &status) else { continue }
             let result = Result { () throws(VerificationError) in
-                // Only receipts have attributes.
-                format == .attributes && !TransactionReceiptInput.isTransactionReceipt(bytes.span)
-                    ? .receipt(try UnverifiedReceipt(decoding: bytes)) : try UnverifiedEvidence(decoding: bytes)
+                var received = ReceivedEvidence(bytes, VerificationLimits())
+                // Only receipts have attributes: a JWS is refused as one.
+                if format == .attributes, received.kind == .jws {
+                    received = ReceivedEvidence(bytes, as: .receipt, VerificationLimits())
+                }
+                return try UnverifiedEvidence(received, in: bytes.span)
             }
             status.formMaximum(ExitStatus(result))
             if isQuiet, case .success = result { continue }
@@ -57,7 +60,7 @@ struct DecodeCommand: Command {
             case (.attributes, .success(.receipt(let receipt))):
                 writer.attributes(of: receipt.receipt, file: input.name)
             case (.attributes, _), (.json, _):
-                writer.decoding(result, file: input.name, advice: { $0.commandAdvice(GivenOptions()) })
+                writer.decoding(result, from: .file(input.name), for: .user(of: .command))
             }
             console.print(utf8: writer.bytes)
             writer.removeAll()

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// `receipt entitlements`
@@ -13,15 +13,20 @@ struct EntitlementsCommand: Command {
                 help:
                     "Decide for this date, such as 2025-01-31T12:00:00Z; now without it. 2025-01-31 is its first moment in UTC."
             )
-        ] + VerifierOptions.options.filter { !$0.name.hasSameBytes(as: "--at") } + [
-            .init(
-                name: "--format", value: "text|json", help: "'json' prints one object with all items and all refusals."),
-            Style.wideOption,
-        ] + Style.options,
+        ] + VerifierOptions.options.filter { !$0.name.hasSameBytes(as: "--at") }
+            + VerifierOptions.decisionOptions + [
+                .init(
+                    name: "--format", value: "text|json",
+                    help: "'json' prints one object with all items and all refusals."),
+                Style.wideOption,
+            ] + Style.options,
         notes: """
             All evidence is taken together: receipts, transactions, renewal information, notifications and
             transaction receipts, in any order. Each transaction is one item. Its access is active, owned,
             consumable, not-yet, expired, revoked, upgraded, length-unknown or undetermined.
+
+            Transaction receipts and receipts before 2013 do not say what kind of product was bought: they are
+            undetermined unless --product-type says it.
 
             Evidence does not say whose it is: pass that of one customer.
 
@@ -44,48 +49,43 @@ struct EntitlementsCommand: Command {
         inputs = try arguments.inputs()
     }
 
-    /// An input that says nothing, and why.
-    private struct Refusal {
-        enum Reason {
-            case unreadable(SystemError)
-            case refused(VerificationError, [UInt8])
-        }
-
-        let input: FileInput
-        let reason: Reason
-    }
-
     func run(_ console: inout Console) -> ExitStatus {
         guard let verifier = verifierOptions.makeVerifier(&console) else { return .unusable }
-        var status = ExitStatus.passed
-        var evidence: [VerifiedEvidence] = []
-        var refusals: [Refusal] = []
+        var pieces: [Decision.Piece] = []
+        /// What the text shows a place in.
+        var refused: [(input: FileInput, error: VerificationError, bytes: [UInt8])] = []
         for input in inputs {
-            let bytes: [UInt8]
+            let outcome: Decision.Piece.Outcome
             do throws(SystemError) {
-                bytes = try input.read()
+                let bytes = try input.read()
+                outcome = .init(verifying: bytes, by: verifier)
+                switch outcome {
+                case .verified(let evidence):
+                    report(recordsWithoutPurchase: evidence.incompletePurchaseCount, in: input, &console)
+                case .refused(let error): refused.append((input, error, bytes))
+                case .unreadable: break
+                }
             } catch {
                 input.report(error, asJSON: false, &console)
-                refusals.append(Refusal(input: input, reason: .unreadable(error)))
-                status.formMaximum(.unusable)
-                continue
+                outcome = .unreadable(message: error.description)
             }
-            do throws(VerificationError) {
-                let verified = try verifier.verify(bytes)
-                report(recordsWithoutPurchase: verified.incompletePurchaseCount, in: input, &console)
-                evidence.append(verified)
-            } catch {
-                refusals.append(Refusal(input: input, reason: .refused(error, bytes)))
-                status.formMaximum(ExitStatus(amongOthers: error))
-            }
+            pieces.append(Decision.Piece(.file(input.name), outcome))
         }
-        let entitlements = Entitlements(evidence, at: date)
+        let decision = Decision(pieces, at: date, productTypes: verifierOptions.productTypes)
         if isJSON {
-            console.print(utf8: json(entitlements, refusals))
+            var writer = JSONWriter()
+            writer.decision(decision, for: verifierOptions.audience)
+            console.print(utf8: writer.bytes)
         } else {
-            print(entitlements, refusals, verifier, &console)
+            print(decision.entitlements, &console)
+            let report = TextReport(console.style, of: verifier, verifierOptions)
+            report.printUnchecked(to: &console)
+            for (input, error, bytes) in refused {
+                report.separate(&console)
+                report.print(error, of: input, bytes, to: &console)
+            }
         }
-        return status
+        return ExitStatus(decision)
     }
 
     private func report(recordsWithoutPurchase count: Int, in input: FileInput, _ console: inout Console) {
@@ -95,30 +95,7 @@ struct EntitlementsCommand: Command {
         )
     }
 
-    private func json(_ entitlements: Entitlements, _ refusals: [Refusal]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginEntitlements(entitlements)
-        writer.name("refused")
-        writer.beginArray()
-        for refusal in refusals {
-            writer.beginObject()
-            writer.name("file")
-            writer.string(refusal.input.name)
-            writer.name("error")
-            switch refusal.reason {
-            case .refused(let error, _): writer.error(error, advice: error.commandAdvice(verifierOptions.given))
-            case .unreadable(let error): writer.error(code: "unreadable-file", message: error.description)
-            }
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
-    }
-
-    private func print(
-        _ entitlements: Entitlements, _ refusals: [Refusal], _ verifier: AppStoreVerifier, _ console: inout Console
-    ) {
+    private func print(_ entitlements: Entitlements, _ console: inout Console) {
         let count = entitlements.items.count
         console.print("\(count) transaction\(count == 1 ? "" : "s") at \(entitlements.date)")
         let labels = entitlements.items.map { "  \($0.access.code)" }
@@ -131,22 +108,17 @@ struct EntitlementsCommand: Command {
                 console.print(line)
             }
         }
-        let report = TextReport(console.style, of: verifier, verifierOptions)
-        for case (let input, .refused(let error, let bytes)) in refusals.map({ ($0.input, $0.reason) }) {
-            report.separate(&console)
-            report.print(error, of: input, bytes, to: &console)
-        }
     }
 }
 
-extension VerifiedEvidence {
-    /// The number of records that are no purchase because they lack something.
-    fileprivate var incompletePurchaseCount: Int {
-        switch self {
-        case .receipt(let receipt): receipt.incompletePurchases.count
-        case .transaction: purchases.isEmpty ? 1 : 0
-        case .notification(let notification): notification.transactionInfo != nil && purchases.isEmpty ? 1 : 0
-        case .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt: 0
+extension ExitStatus {
+    fileprivate init(_ decision: Decision) {
+        self = decision.pieces.reduce(.passed) { status, piece in
+            switch piece.outcome {
+            case .verified: status
+            case .refused(let error): max(status, ExitStatus(amongOthers: error))
+            case .unreadable: .unusable
+            }
         }
     }
 }
@@ -167,6 +139,8 @@ extension Entitlements.Item {
         case .owned, .consumable, .lengthUnknown, .undetermined: break
         }
         words.append("transaction \(purchase.transactionID.printable)")
+        if let statedType { words.append("by --product-type \(statedType)") }
+        if let contradictedType { words.append("--product-type \(contradictedType) contradicts the evidence") }
         return words.joined(separator: ", ")
     }
 }

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 
 /// The exit status of the process. The worst of several counts.
 enum ExitStatus: Int32, Comparable {
@@ -32,7 +32,12 @@ enum ExitStatus: Int32, Comparable {
 
 extension ExitStatus {
     /// The status for an error. A host that cannot verify is not a refusal.
-    init(_ error: VerificationError) { self = error.stage == .verifier ? .unusable : .refused }
+    init(_ error: VerificationError) {
+        switch error.fault.party {
+        case .client, .forger, .library: self = .refused
+        case .configuration, .host: self = .unusable
+        }
+    }
 
     /// The status for an error of one input among many. What the options cannot check is then a refusal, too, and does not fail the work.
     init(amongOthers error: VerificationError) { self = error.isHostFault ? .unusable : .refused }

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
@@ -27,11 +27,11 @@ struct RootsCommand: Command {
             trusted by default, 2 if it has none of Apple's at all.
             """)
 
-    private let files: [CertificateFile]
+    private let files: [CertificateArgument]
     private let printsPEM: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
-        files = arguments.operands.map { CertificateFile(name: $0) }
+        files = arguments.operands.map { CertificateArgument(name: $0) }
         printsPEM = arguments["--pem"] != nil
         if printsPEM, !files.isEmpty { throw .conflictingOptions("--pem", "FILE") }
     }
@@ -56,7 +56,7 @@ struct RootsCommand: Command {
     }
 
     private func compare(
-        _ file: CertificateFile, _ trusted: [Root], _ console: inout Console
+        _ file: CertificateArgument, _ trusted: [Root], _ console: inout Console
     ) throws(CertificateFileError) -> ExitStatus {
         let (name, now) = (file.name.printable, Instant.now)
         let found = try file.trustAnchors().filter(\.isRoot).map { (root) throws(CertificateFileError) in
@@ -96,7 +96,7 @@ struct RootsCommand: Command {
                 subject = try certificate.subject.distinguishedName()
                 expirationDate = try certificate.validity().upperBound
             } catch {
-                throw CertificateFileError(file: file, reason: .malformedCertificate(error))
+                throw CertificateFileError(file: file, reason: .contents(.malformedCertificate(error)))
             }
         }
 

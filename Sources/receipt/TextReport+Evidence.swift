@@ -51,18 +51,6 @@ extension JWSPart {
     fileprivate var text: String { kind?.text ?? "transaction receipt" }
 }
 
-extension JWSPart.Kind {
-    fileprivate var text: String {
-        switch self {
-        case .transaction: "transaction"
-        case .renewalInfo: "renewal information"
-        case .appTransaction: "app transaction"
-        case .notification: "notification"
-        case .realtimeRequest: "real-time request"
-        }
-    }
-}
-
 extension JWSField.Value {
     fileprivate var text: String {
         switch self {

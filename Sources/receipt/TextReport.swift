@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import SignatureTrust
 import SpanASN1
 import StrictText
@@ -10,9 +10,9 @@ struct TextReport {
     let verification: Verification?
 
     struct Verification {
-        let checksBundleID: Bool
-        let checksEnvironment: Bool
-        let given: GivenOptions
+        /// What was not checked, in words.
+        let unchecked: [String]
+        let audience: Audience
         let verifier: AppStoreVerifier
 
         /// The app and the environment of evidence that was refused; empty if they are not known to be signed.
@@ -68,7 +68,7 @@ struct TextReport {
             place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
             subject: verification?.subject(of: bytes, refused: error) ?? [],
             // Where nothing is verified, what to do is for the caller to know.
-            advice: verification.map { error.commandAdvice($0.given) })
+            advice: verification.map { error.advice(for: $0.audience) })
         print(refusal, of: input, to: &console)
     }
 
@@ -141,21 +141,21 @@ struct TextReport {
     }
 
     func printLimits(to console: inout Console) {
-        guard let verification else { return }
-        let unchecked = [
-            verification.checksBundleID ? nil : "bundle id (--bundle-id)",
-            verification.checksEnvironment ? nil : "environment (--environment)",
-        ].compactMap(\.self)
+        guard verification != nil else { return }
         console.print()
-        if !unchecked.isEmpty {
-            let label = "Not checked:"
-            let lines = "\(unchecked.joined(separator: ", ")).".lines(
-                width: style.width, after: "  \(style(.yellow, label)) ", label.count + 3, indent: 2)
-            for line in lines { console.print(line) }
-        }
+        printUnchecked(to: &console)
         print(
             "It does not say what happened after it was signed (refunds, renewals), or who sent it.", .dim,
             to: &console)
+    }
+
+    /// Prints what was not checked, if anything was not.
+    func printUnchecked(to console: inout Console) {
+        guard let unchecked = verification?.unchecked, !unchecked.isEmpty else { return }
+        let label = "Not checked:"
+        let lines = "\(unchecked.joined(separator: ", ")).".lines(
+            width: style.width, after: "  \(style(.yellow, label)) ", label.count + 3, indent: 2)
+        for line in lines { console.print(line) }
     }
 
     /// The first 200 scalars, because a signed string can have any length.

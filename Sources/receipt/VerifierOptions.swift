@@ -1,130 +1,116 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import SignatureTrust
 import StrictText
 
 /// The options that verifying commands share: what to accept, and which certificates to trust.
 struct VerifierOptions {
-    static let options: [CommandSyntax.Option] = [
-        .init(
-            name: "--bundle-id", value: "ID", help: "Accept this app only. Without it, the bundle id is not checked."),
-        .init(
-            name: "--app-apple-id", value: "NUMBER",
-            help: "Accept a JWS of this app only. Without it, the Apple id is not checked."),
-        .init(
-            name: "--environment", value: "production|sandbox",
-            help: "Accept this environment; may be repeated. Without it, the environment is not checked.",
-            isRepeatable: true),
-        .init(
-            name: "--root", value: "FILE",
-            help:
-                "Trust the certificates in FILE (PEM or DER) instead of Apple's; may be repeated. An intermediate with Apple's marker counts for transaction receipts, which do not contain theirs.",
-            isRepeatable: true),
-        .init(
-            name: "--allow-rsa-1024", value: "",
-            help:
-                "Accept transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such keys are no longer safe."
-        ),
-        .init(
-            name: "--xcode-root", value: "FILE",
-            help: "Accept only what StoreKit Testing signed with the certificate in FILE."),
-        .init(
-            name: "--at", value: "creation|now|DATE",
-            help:
-                "Validate the certificates at the signing date ('creation', the default), 'now', or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
-        ),
-        .init(
-            name: "--distrust", value: "FILE|FINGERPRINT",
-            help:
-                "Refuse what a signer's or intermediate certificate signed: those in FILE (PEM or DER), or the one with this SHA-256 in hexadecimal; may be repeated.",
-            isRepeatable: true),
-    ]
+    static let options = options(areAboutDecisions: false)
+    /// The options about what purchases mean.
+    static let decisionOptions = options(areAboutDecisions: true)
 
-    private enum Trust {
-        case apple
-        case roots([String])
-        case storeKitTesting(String)
+    private static func options(areAboutDecisions: Bool) -> [CommandSyntax.Option] {
+        VerifierSetting.onCommandLine(of: .command).filter { $0.row.isAboutDecisions == areAboutDecisions }
+            .compactMap { setting in
+                setting.name(on: .command).map { name in
+                    CommandSyntax.Option(
+                        name: name, value: setting.flagValue,
+                        help: setting.flagHelp(.inspecting) + (setting.isRepeatable ? " May be repeated." : ""),
+                        isRepeatable: setting.isRepeatable)
+                }
+            }
     }
 
-    private let bundleID: String?
-    private let appAppleID: String?
-    private let environments: Set<AppStoreEnvironment>
-    private let trust: Trust
-    private let allowsRSA1024: Bool
-    private let validationDate: VerificationPolicy.ValidationDate
-    private let distrusted: [String]
-    /// What advice depends on.
-    let given: GivenOptions
+    private var settings = VerifierSettings(.inspecting)
+    /// The values that are read when the verifier is made.
+    private var files: [(setting: VerifierSetting, name: String)] = []
+    /// Whom advice is for: somebody who gave these options.
+    let audience: Audience
 
     /// - Parameter hasValidationDate: Whether `--at` is the validation date of the certificates.
     init(_ arguments: Arguments, hasValidationDate: Bool = true) throws(UsageError) {
-        bundleID = arguments["--bundle-id"]
-        environments = Set(arguments.all("--environment").compactMap(AppStoreEnvironment.init(rawValue:)))
-        appAppleID = try arguments["--app-apple-id"].map { text throws(UsageError) in
-            guard let id = Int64(text), id > 0 else {
-                throw .invalidValue(option: "--app-apple-id", value: text, expected: "a number", suggestion: nil)
+        for setting in VerifierSetting.onCommandLine(of: .command) {
+            guard let option = setting.name(on: .command), hasValidationDate || setting != .validationDate else {
+                continue
             }
-            return String(id)
+            for value in arguments.all(option) {
+                if setting.takesFiles, setting != .distrusted || Fingerprint(hex: value) == nil {
+                    files.append((setting, value))
+                    continue
+                }
+                do throws(SettingFault) {
+                    try settings.add(word: value, to: setting)
+                } catch {
+                    let words = setting.flagValue.split(separator: "|").map(String.init)
+                        .filter { !$0.contains(where: \.isUppercase) }
+                    throw .invalidValue(
+                        option: option, value: value, expected: error.expected,
+                        suggestion: nearest(to: value, in: words))
+                }
+            }
         }
-        allowsRSA1024 = arguments["--allow-rsa-1024"] != nil
-        let roots = arguments.all("--root")
-        if let file = arguments["--xcode-root"] {
-            guard roots.isEmpty else { throw .conflictingOptions("--xcode-root", "--root") }
-            guard environments.isEmpty else { throw .conflictingOptions("--xcode-root", "--environment") }
-            trust = .storeKitTesting(file)
-        } else {
-            trust = roots.isEmpty ? .apple : .roots(roots)
+        func isGiven(_ setting: VerifierSetting) -> Bool {
+            setting.name(on: .command).map { !arguments.all($0).isEmpty } ?? false
         }
-        switch hasValidationDate ? arguments["--at"] ?? "creation" : "creation" {
-        case "creation": validationDate = .signing
-        case "now": validationDate = .now
-        case let text:
-            validationDate = .date(try Instant(option: "--at", text, orOneOf: ["creation", "now"]))
+        if let (first, second) = VerifierSetting.conflict(where: isGiven), let first = first.name(on: .command),
+            let second = second.name(on: .command)
+        {
+            throw .conflictingOptions(first, second)
         }
-        distrusted = arguments.all("--distrust")
-        given = GivenOptions(
-            trust: arguments["--xcode-root"] != nil ? .storeKitTesting : roots.isEmpty ? .apple : .roots,
-            hasDate: validationDate != .signing)
+        audience = Audience(
+            .command, trust: isGiven(.storeKitTesting) ? .storeKitTesting : isGiven(.roots) ? .roots : .apple,
+            hasValidationDate: settings.verificationPolicy.validationDate != .signing)
     }
 
-    var checksBundleID: Bool { bundleID != nil }
-
-    var checksEnvironment: Bool {
-        if case .storeKitTesting = trust { true } else { !environments.isEmpty }
+    /// What the verifier does not check, in words, with the options that would.
+    var unchecked: [String] {
+        var all: [(what: String, setting: VerifierSetting)] = []
+        if !settings.has(.bundleIDs) { all.append(("bundle id", .bundleIDs)) }
+        if !files.contains(where: { $0.setting == .storeKitTesting }), !settings.has(.environments) {
+            all.append(("environment", .environments))
+        }
+        return all.map { "\($0.what) (\($0.setting.name(on: .command) ?? ""))" }
     }
+
+    /// What the app states of its products.
+    var productTypes: [String: StatedProductType] { settings.productTypes }
 
     /// Returns the verifier; `nil` if it cannot be made, which is reported.
     func makeVerifier(_ console: inout Console) -> AppStoreVerifier? {
         do throws(CertificateFileError) {
-            let trust: AppStoreTrust
-            switch self.trust {
-            case .apple: trust = .apple
-            case .roots(let files):
-                var anchors: [TrustAnchor] = []
-                var issuers: [TransactionReceiptIssuer] = []
-                for file in files {
-                    let certificates = try CertificateFile(name: file).trustAnchors()
-                    let marked = certificates.compactMap(\.transactionReceiptIssuer)
-                    issuers += marked
-                    // A file that has nothing else is no mistake.
-                    if marked.count < certificates.count { anchors += roots(certificates, in: file, &console) }
-                }
-                // Without any root, the verifier says so.
-                if anchors.isEmpty { anchors = issuers.compactMap { try? TrustAnchor(der: $0.der) } }
-                trust = issuers.isEmpty ? .roots(anchors) : .adding(issuers, to: .roots(anchors))
-            case .storeKitTesting(let file):
-                trust = .storeKitTesting(try CertificateFile(name: file).trustAnchors())
+            var settings = settings
+            var issuers: [TransactionReceiptIssuer] = []
+            for (setting, file) in files { issuers += try read(file, of: setting, into: &settings, &console) }
+            // Without any root, the verifier says so.
+            if files.contains(where: { $0.setting == .roots }), !settings.has(.roots) {
+                for issuer in issuers.compactMap({ try? TrustAnchor(der: $0.der) }) { settings.add(issuer, to: .roots) }
             }
-            var policy = policy
-            for name in distrusted { policy.distrusted.formUnion(try fingerprints(name, &console)) }
             do throws(VerificationError) {
-                return try AppStoreVerifier(policy: policy, trust: trust)
+                return try AppStoreVerifier(policy: settings.verificationPolicy, trust: settings.trust)
             } catch {
-                console.report("\(error.code): \(error). \(error.commandAdvice(given))")
+                console.report("\(error.code): \(error). \(error.advice(for: audience))")
             }
         } catch {
             console.report(error.description)
         }
         return nil
+    }
+
+    /// Reads a file, and returns the intermediates of transaction receipts in it.
+    private func read(
+        _ file: String, of setting: VerifierSetting, into settings: inout VerifierSettings, _ console: inout Console
+    ) throws(CertificateFileError) -> [TransactionReceiptIssuer] {
+        if setting == .distrusted {
+            for fingerprint in try fingerprints(file, &console) { settings.addDistrusted(fingerprint) }
+            return []
+        }
+        let certificates = try CertificateArgument(name: file).trustAnchors()
+        let issuers = setting == .roots ? certificates.compactMap(\.transactionReceiptIssuer) : []
+        for issuer in issuers { settings.add(issuer) }
+        // A file that has nothing else is no mistake.
+        guard certificates.count > issuers.count else { return issuers }
+        let anchors = setting == .roots ? roots(certificates, in: file, &console) : certificates
+        for anchor in anchors { settings.add(anchor, to: setting) }
+        return issuers
     }
 
     /// The roots in a file. A whole chain may stand there, since that is how chains are handed out; what is no root is left out, and told.
@@ -140,12 +126,11 @@ struct VerifierOptions {
         return roots
     }
 
-    /// The fingerprints that a value of `--distrust` names. Roots are left out, and told: no verifier compares them.
+    /// The fingerprints of the certificates in a file of `--distrust`. Roots are left out, and told: no verifier compares them.
     private func fingerprints(
         _ value: String, _ console: inout Console
     ) throws(CertificateFileError) -> [Fingerprint] {
-        if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
-        let certificates = try CertificateFile(name: value).trustAnchors()
+        let certificates = try CertificateArgument(name: value).trustAnchors()
         let others = certificates.filter { !$0.isRoot }
         guard !others.isEmpty else { throw CertificateFileError(file: value, reason: .onlyRoots) }
         if others.count < certificates.count {
@@ -163,20 +148,6 @@ struct VerifierOptions {
         }
         return fingerprints
     }
-
-    private var policy: VerificationPolicy {
-        let accepted: Set<AppStoreEnvironment> =
-            if case .storeKitTesting = trust {
-                [.xcode, .localTesting]
-            } else {
-                environments.isEmpty ? [.production, .sandbox] : environments
-            }
-        var policy = VerificationPolicy(
-            bundleIDs: bundleID.map { [$0] }, appAppleID: appAppleID, environments: accepted)
-        policy.validationDate = validationDate
-        policy.allowsRSA1024TransactionReceipts = allowsRSA1024
-        return policy
-    }
 }
 
 extension TextReport {
@@ -184,8 +155,7 @@ extension TextReport {
         self.init(
             style: style,
             verification: Verification(
-                checksBundleID: options.checksBundleID, checksEnvironment: options.checksEnvironment,
-                given: options.given, verifier: verifier))
+                unchecked: options.unchecked, audience: options.audience, verifier: verifier))
     }
 }
 

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import SignatureTrust
 import StrictText
 
@@ -49,7 +49,6 @@ struct VerifyCommand: Command {
     }
 
     private func report(_ verifier: AppStoreVerifier, _ console: inout Console) -> ExitStatus {
-        let given = verifierOptions.given
         let report = TextReport(console.style, of: verifier, verifierOptions)
         var writer = JSONWriter()
         var status = ExitStatus.passed
@@ -59,7 +58,7 @@ struct VerifyCommand: Command {
             status.formMaximum(ExitStatus(result))
             if isQuiet, case .success = result { continue }
             if format == .json {
-                writer.verdict(result, file: input.name, advice: { $0.commandAdvice(given) })
+                writer.verdict(result, from: .file(input.name), for: verifierOptions.audience)
                 console.print(utf8: writer.bytes)
                 writer.removeAll()
             } else {

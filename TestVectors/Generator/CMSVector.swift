@@ -133,10 +133,10 @@ struct CMSOptions: Codable, Hashable, Sendable {
     func verdict(on message: [UInt8], contents: (_ file: String) throws -> [UInt8]) throws -> CMSVerdict {
         let policy = try policy(contents: contents)
         let verifier: CMSVerifier
-        do throws(SignatureTrustError) {
+        do throws(CMSTrustError) {
             verifier = try CMSVerifier(policy: policy)
         } catch {
-            return .refused(code: error.kind.rawValue, stage: CMSVerdict.Stage.verifier.rawValue)
+            return .refused(code: error.kind.code, stage: CMSVerdict.Stage.verifier.rawValue)
         }
         do throws(CMSVerificationError) {
             _ = try verifier.verify(message, at: .date(CMSRecipe.date))

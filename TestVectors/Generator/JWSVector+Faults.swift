@@ -231,7 +231,16 @@ extension JWSVector {
             "quantity-2-to-the-63", .payload, "number-out-of-range", "One more than a signed number of 64 bits can be.",
             .parts(
                 JWSStep.recoding(1) { $0 = $0.replacing("\"quantity\":1", with: "\"quantity\":9223372036854775808") })),
-        refused("price-a-string", .payload, "unexpected-type", "Not a number.", .member("price", "1990")),
+        accepted(
+            "price-a-string", .transaction, why: "The price decides nothing: of another type, it is unknown.",
+            [.member("price", "1990")]),
+        accepted(
+            "offer-an-object", .transaction, why: "The offer decides nothing: of another type, it is unknown.",
+            [.member("offerType", .object([.init("kind", 1)]))]),
+        refused("quantity-a-string", .payload, "unexpected-type", "Not a number.", .member("quantity", "1")),
+        refused(
+            "ownership-a-number", .payload, "unexpected-type", "Whether the purchase is shared is decided by it.",
+            .member("inAppOwnershipType", 1)),
         refused(
             "payload-an-array", .payload, "unexpected-type", "Signed by a trusted signer, but no object.",
             .parts(JWSStep.recoding(1) { $0 = "[\($0)]" })),

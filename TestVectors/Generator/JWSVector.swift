@@ -70,8 +70,8 @@ enum JWSVerdict: Hashable {
 
     init(_ text: [UInt8], _ verifier: AppStoreVerifier) {
         do throws(VerificationError) {
-            self = .accepted(
-                kinds: try verifier.verifyJWS(String(decoding: text, as: UTF8.self)).signedParts.map(\.name))
+            let received = ReceivedEvidence(compactJWS: text.span)
+            self = .accepted(kinds: try verifier.verify(received, in: text.span).signedParts.map(\.name))
         } catch {
             self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
         }

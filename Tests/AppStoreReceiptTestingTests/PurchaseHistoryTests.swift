@@ -123,7 +123,7 @@ import Testing
     /// Without signatures, which take most of the time of the other tests.
     @Test func `receipts, transactions and renewal information agree in random histories`() {
         for seed in 1...200 as ClosedRange<UInt64> {
-            var generator = SeededOrder(seed: seed)
+            var generator = SeededGenerator(seed: seed)
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             history.cancelsUpgradedPeriodsInReceipts = false
             let plan = history.subscribe(to: "a", in: "group", for: .days(30), at: day(0))
@@ -479,18 +479,6 @@ import Testing
         #expect(try renewal(plan, at: day(30)).expirationIntent == .productUnavailable)
         let end = history.notifications(through: day(30)).last
         #expect(end?.type == .expired && end?.subtype == .productNotForSale && end?.signedDate == day(30))
-    }
-}
-
-/// SplitMix64, so that a seed names a history.
-private struct SeededOrder: RandomNumberGenerator {
-    var seed: UInt64
-
-    mutating func next() -> UInt64 {
-        seed &+= 0x9E37_79B9_7F4A_7C15
-        var value = (seed ^ (seed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }
 

@@ -11,7 +11,7 @@ import Testing
     /// What `receipt decode --format json` prints.
     private static func json(_ receipt: [UInt8]) throws -> [UInt8] {
         var writer = JSONWriter()
-        writer.decoding(.success(try UnverifiedEvidence(decoding: receipt)), file: "a file")
+        writer.decoding(.success(try UnverifiedEvidence(decoding: receipt)), from: .file("a file"))
         return writer.bytes
     }
 

@@ -359,9 +359,8 @@ extension AppStoreVerifier {
             .realtimeRequest(verifier.verifyRealtimeRequest(Array(request.utf8))),
         ]
         #expect(fromBytes == evidence)
-        #expect(try verifier.verifyJWS(Array(notification.utf8)) == verifier.verifyJWS(notification))
 
-        var count = UInt64(2 * evidence.count + 2)
+        var count = UInt64(2 * evidence.count)
         for (texts, expected) in zip(texts, evidence) {
             for text in texts {
                 #expect(try verifier.verify(text) == expected)
@@ -392,7 +391,6 @@ extension AppStoreVerifier {
             return error?.code
         }
         #expect(code { _ = try verifier.verifyReceipt(transaction) } == "unrecognized-form")
-        #expect(code { _ = try verifier.verifyJWS(receipt) } == "part-count")
         #expect(code { _ = try verifier.verifyTransaction(receipt) } == "part-count")
         #expect(code { _ = try verifier.verifyRenewalInfo(transaction) } == "missing-member")
     }

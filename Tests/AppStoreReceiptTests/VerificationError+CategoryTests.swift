@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import AppStoreReceipt
+@testable import SignatureTrust
 
 struct VerificationErrorCategoryTests {
     private func error(_ input: [UInt8], _ verifier: AppStoreVerifier) -> VerificationError? {
@@ -51,9 +52,9 @@ struct VerificationErrorCategoryTests {
     }
 
     @Test func `the host is at fault with three codes, and with no other`() throws {
-        for fault in HostFault.allCases { #expect(VerificationError(.host(fault)).isHostFault) }
+        let faults = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
         #expect(
-            HostFault.allCases.map(\.rawValue) == ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"])
+            faults.filter(\.isHostFault).map(\.code) == ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"])
         #expect(!VerificationError.configuration(.noAppAppleID).isHostFault)
         let unreadable = try JWSBuilder(payload: .raw("[]")).signed(by: Minted.ellipticAuthority)
         let error = try Minted.failure(unreadable)

@@ -4,7 +4,7 @@ import SpanASN1
 import TestSupport
 import Testing
 
-/// Our verdicts beside those of `openssl cms -verify`, which `scripts/generate-openssl-messages` recorded.
+/// Our verdicts beside those of `openssl cms -verify`, which `scripts/check/generate-openssl-messages` recorded.
 @Suite struct CMSOpenSSLTests {
     @Test func `there are forty messages of OpenSSL's at least, most of which are to be accepted`() {
         let verdicts = OpenSSLVectors.verdicts

@@ -24,10 +24,10 @@ import Testing
     }
 
     /// The kind of error with which a policy is refused, if it is.
-    private func refusal(_ change: (inout CMSPolicy) -> Void) -> SignatureTrustError.Kind? {
+    private func refusal(_ change: (inout CMSPolicy) -> Void) -> CMSTrustError.Kind? {
         var policy = policy
         change(&policy)
-        do throws(SignatureTrustError) {
+        do throws(CMSTrustError) {
             _ = try CMSVerifier(policy: policy)
             return nil
         } catch {
@@ -43,17 +43,17 @@ import Testing
         policy.algorithms.kinds = .ecdsa
         policy.anchors = [rsa] + policy.anchors
         let verifier = try CMSVerifier(policy: policy)
-        #expect(verifier.refusedAnchors.mapValues(\.kind) == [0: .unsupportedKey])
+        #expect(verifier.refusedAnchors.mapValues(\.kind) == [0: .signature(.unsupportedKey)])
         #expect(try CMSMessages.refusal(builder.encoded(), policy) == nil)
         policy.anchors = [rsa]
-        #expect(refusal { $0 = policy } == .unsupportedKey)
-        #expect(refusal { $0.anchors = [] } == .untrustedChain)
+        #expect(refusal { $0 = policy } == .signature(.unsupportedKey))
+        #expect(refusal { $0.anchors = [] } == .signature(.untrustedChain))
     }
 
     @Test func `certificates and revocation lists of the policy must be ones`() {
-        #expect(refusal { $0.additionalCertificates = [[0x30, 0x00]] } == .malformedCertificate)
-        #expect(refusal { $0.revocationLists = [[0x30, 0x00]] } == .malformedRevocationList)
-        #expect(refusal { $0.revocationLists = [authority.leaf.certificate] } == .malformedRevocationList)
+        #expect(refusal { $0.additionalCertificates = [[0x30, 0x00]] } == .signature(.malformedCertificate))
+        #expect(refusal { $0.revocationLists = [[0x30, 0x00]] } == .message(.malformedRevocationList))
+        #expect(refusal { $0.revocationLists = [authority.leaf.certificate] } == .message(.malformedRevocationList))
     }
 
     @Test func `a list that cannot be used is named by its place`() throws {
@@ -63,8 +63,8 @@ import Testing
         delta.extensions.append(.init(indicator, isCritical: true, .bytes([2, 1, 1])))
         var policy = policy
         policy.revocationLists = try [list, delta].map { try $0.issue(by: authority.intermediate) }
-        let error = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
-        #expect(error?.kind == .deltaRevocationList)
+        let error = #expect(throws: CMSTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(error?.kind == .message(.deltaRevocationList))
         #expect(error?.path == ASN1Path(.crls, index: 1))
     }
 
@@ -79,20 +79,22 @@ import Testing
         }
         func entry(_ added: Extension) -> Change { { $0.entries = [.init(serialNumber: [1], extensions: [added])] } }
         func reason(_ encoded: [UInt8]) -> Change { entry(Extension(identifier(21), .bytes(encoded))) }
-        let rows: [(SignatureTrustError.Kind?, Change)] = [
+        let rows: [(CMSTrustError.Kind?, Change)] = [
             (nil, { _ in }), (nil, { $0.extensions.append(Extension(unknown, .bytes([5, 0]))) }),
             // RFC 5280, 5.2 and 5.3
-            (.unsupportedRevocationList, { $0.extensions.append(critical) }),
-            (.unsupportedRevocationList, { $0.extensions.insert(critical, at: 0) }),
-            (.unsupportedRevocationList, entry(critical)),
+            (.message(.unsupportedRevocationList), { $0.extensions.append(critical) }),
+            (.message(.unsupportedRevocationList), { $0.extensions.insert(critical, at: 0) }),
+            (.message(.unsupportedRevocationList), entry(critical)),
             // RFC 5280, 5.3.1: removeFromCRL, and what is no reason at all.
-            (.malformedRevocationList, reason([0x0A, 1, 8])), (.malformedRevocationList, reason([2, 1, 1])),
+            (.message(.malformedRevocationList), reason([0x0A, 1, 8])),
+            (.message(.malformedRevocationList), reason([2, 1, 1])),
             (nil, reason([0x0A, 1, 1])), (nil, reason([0x0A, 1, 6])),
             // RFC 5280, 5.2.5
             (nil, scope([0x30, 3, 0x81, 1, 0xFF])), (nil, scope([0x30, 3, 0x81, 1, 0xFF], isCritical: false)),
-            (.malformedRevocationList, scope([0x30, 4, 0x81, 2, 0xFF])), (.malformedRevocationList, scope([5, 0])),
-            (.malformedRevocationList, scope([0x30, 3, 0x86, 1, 0xFF])),
-            (.malformedRevocationList, scope([5, 0], isCritical: false)),
+            (.message(.malformedRevocationList), scope([0x30, 4, 0x81, 2, 0xFF])),
+            (.message(.malformedRevocationList), scope([5, 0])),
+            (.message(.malformedRevocationList), scope([0x30, 3, 0x86, 1, 0xFF])),
+            (.message(.malformedRevocationList), scope([5, 0], isCritical: false)),
         ]
         for (index, (kind, change)) in rows.enumerated() {
             var list = RevocationListSpecification(validity: CMSMessages.date...CMSMessages.date)
@@ -197,8 +199,8 @@ import Testing
         #expect(try code(builder) { $0.algorithms.digests = [.sha256, .sha384] } == nil)
         #expect(try code(builder) { $0.algorithms.curves = .p384 } == "unsupported-key")
         #expect(try code(builder) { $0.algorithms.curves = [.p256, .p384] } == nil)
-        #expect(refusal { $0.algorithms.curves = .p256 } == .unsupportedKey)
-        #expect(refusal { $0.algorithms.kinds = [.rsaPKCS1, .rsaPSS] } == .unsupportedKey)
+        #expect(refusal { $0.algorithms.curves = .p256 } == .signature(.unsupportedKey))
+        #expect(refusal { $0.algorithms.kinds = [.rsaPKCS1, .rsaPSS] } == .signature(.unsupportedKey))
     }
 
     @Test func `only RSA keys of the policy's sizes may sign`() throws {
@@ -215,7 +217,7 @@ import Testing
             refusal {
                 $0.anchors = anchors
                 $0.algorithms.rsaKeySizes = 2049...4096
-            } == .weakKey)
+            } == .signature(.weakKey))
         #expect(
             try code(message) {
                 $0.anchors = anchors
@@ -287,9 +289,10 @@ import Testing
         let authority = try MintedChain.genuine.get()
         var policy = CMSPolicy(
             anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
-        #expect(try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .anchorNotSelfSigned])
+        #expect(
+            try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.kind) == [1: .signature(.anchorNotSelfSigned)])
         policy.anchors.removeFirst()
-        let refusal = #expect(throws: SignatureTrustError.self) { try CMSVerifier(policy: policy) }
-        #expect(refusal?.kind == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
+        let refusal = #expect(throws: CMSTrustError.self) { try CMSVerifier(policy: policy) }
+        #expect(refusal?.kind == .signature(.anchorNotSelfSigned) && refusal?.path == ASN1Path(.certificates, index: 0))
     }
 }

@@ -5,7 +5,7 @@ import SpanASN1
 import TestSupport
 import Testing
 
-/// The messages that `scripts/generate-openssl-messages` made with OpenSSL, and the verdict of `openssl cms -verify` on each.
+/// The messages that `scripts/check/generate-openssl-messages` made with OpenSSL, and the verdict of `openssl cms -verify` on each.
 enum OpenSSLVectors {
     static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: OpenSSLFiles.bytes(name)) }
 
@@ -83,8 +83,8 @@ enum OpenSSLVectors {
                 return message.signers.isEmpty ? "nobody" : "ok"
             } catch let error as CMSVerificationError {
                 return error.code
-            } catch let error as SignatureTrustError {
-                return error.kind.rawValue
+            } catch let error as CMSTrustError {
+                return error.kind.code
             }
         }
     }

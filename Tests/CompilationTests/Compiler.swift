@@ -5,6 +5,9 @@ import Testing
 enum Compiler {
     static let package = URL(filePath: #filePath).appending(path: "../../..").standardized
 
+    private static let packageName = String(
+        package.lastPathComponent.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+
     struct Outcome {
         let status: Int32
         /// `FILE:LINE:COLUMN: error: MESSAGE`, of the file that was compiled.
@@ -13,23 +16,30 @@ enum Compiler {
     }
 
     /// Compiles a file as a program. Lifetimes are checked when SIL is made, not by the type checker.
+    ///
+    /// A file that says `// In this package.` is compiled as a part of this package, which sees what users do not. SwiftPM names a package after its folder.
     static func compile(_ file: URL, _ options: [String] = []) throws -> Outcome {
-        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let modules = try #require(
-            [tests, CommandLine.arguments[0]].map {
-                URL(filePath: $0).deletingLastPathComponent().appending(path: "Modules")
-            }.first { FileManager.default.fileExists(atPath: $0.appending(path: "SpanASN1.swiftmodule").path) })
+        let isOfPackage = try String(contentsOf: file, encoding: .utf8).contains("// In this package.\n")
         let (status, output) = try run(
             [
-                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", modules.path, "-Xcc",
+                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", try modules().path, "-Xcc",
                 "-fmodule-map-file=\(package.path)/Sources/CLibcryptoShims/module.modulemap",
-            ] + options + [file.path])
+            ] + (isOfPackage ? ["-package-name", packageName] : []) + options + [file.path])
         let errors = output.split(separator: "\n").compactMap { line -> (Int, String)? in
             guard line.hasPrefix(file.path + ":"), let range = line.range(of: ": error: ") else { return nil }
             let number = line.dropFirst(file.path.count + 1).prefix { $0 != ":" }
             return Int(number).map { ($0, String(line[range.upperBound...])) }
         }
         return Outcome(status: status, errors: errors, output: output)
+    }
+
+    /// The folder of the modules that were built for these tests.
+    static func modules() throws -> URL {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return try #require(
+            [tests, CommandLine.arguments[0]].map {
+                URL(filePath: $0).deletingLastPathComponent().appending(path: "Modules")
+            }.first { FileManager.default.fileExists(atPath: $0.appending(path: "SpanASN1.swiftmodule").path) })
     }
 
     /// Runs a program, and returns its exit status and what it printed.

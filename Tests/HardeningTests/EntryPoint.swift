@@ -123,14 +123,14 @@ extension EntryPoint {
         var rows: [EntryPoint] = []
         for (form, input) in forms(of: receipt) {
             rows += [
-                EntryPoint("func verifyReceipt(_ receipt: [UInt8]", form, input) { input in
+                EntryPoint("func verifyReceipt(_ receipt: some EvidenceSource", form, input) { input in
                     { refusal { () throws(VerificationError) in try verifier.verifyReceipt(input) } }
                 },
-                EntryPoint("func verifyReceipt(_ receipt: Data", form, input) { input in
+                EntryPoint("func verifyReceipt(_ receipt: some EvidenceSource", form, input) { input in
                     let data = Data(input)
                     return { refusal { () throws(VerificationError) in try verifier.verifyReceipt(data) } }
                 },
-                EntryPoint("init(decoding input: [UInt8]", form, input) { input in
+                EntryPoint("init(decoding input: some EvidenceSource", form, input) { input in
                     {
                         refusal { () throws(VerificationError) in
                             try UnverifiedReceipt(decoding: input, limits: limits)
@@ -140,7 +140,8 @@ extension EntryPoint {
             ]
             if form != "binary" {
                 rows.append(
-                    EntryPoint("func verifyReceipt(_ receipt: String", form, input, takesString: true) { input in
+                    EntryPoint("func verifyReceipt(_ receipt: some EvidenceSource", form, input, takesString: true) {
+                        input in
                         let text = string(input)
                         return { refusal { () throws(VerificationError) in try verifier.verifyReceipt(text) } }
                     })
@@ -171,14 +172,14 @@ extension EntryPoint {
         ) throws -> [EntryPoint] {
             let verifier = try jwsVerifier(jws.count)
             return [
-                EntryPoint("func \(name)(_ jws: String)", "JWS", jws, takesString: true) { input in
+                EntryPoint("func \(name)(_ jws: some EvidenceSource)", "JWS", jws, takesString: true) { input in
                     let jws = string(input)
                     return { refusal { () throws(VerificationError) in try text(verifier)(jws) } }
                 },
-                EntryPoint("func \(name)(_ jws: [UInt8])", "JWS", jws) { jws in
+                EntryPoint("func \(name)(_ jws: some EvidenceSource)", "JWS", jws) { jws in
                     { refusal { () throws(VerificationError) in try bytes(verifier)(jws) } }
                 },
-                EntryPoint("func \(name)(_ jws: Data)", "JWS", jws) { input in
+                EntryPoint("func \(name)(_ jws: some EvidenceSource)", "JWS", jws) { input in
                     let jws = Data(input)
                     return { refusal { () throws(VerificationError) in try data(verifier)(jws) } }
                 },
@@ -208,9 +209,6 @@ extension EntryPoint {
                 jws(.notification(.test, bundleID: "com.example.app", transaction: string(transaction))),
                 text: Verifier.verifyNotification, bytes: Verifier.verifyNotification,
                 data: Verifier.verifyNotification)
-            + rows(
-                "verifyJWS", transaction.padded(to: transaction.count + 1000), text: Verifier.verifyJWS,
-                bytes: Verifier.verifyJWS, data: Verifier.verifyJWS)
     }
 
     // MARK: Transaction receipts
@@ -227,20 +225,23 @@ extension EntryPoint {
         return [("property list", list), ("base64", base64.padded(to: maximumTextByteCount(list.count)))].flatMap {
             (form, input) in
             [
-                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: [UInt8]", form, input) { input in
+                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: some EvidenceSource", form, input) {
+                    input in
                     { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(input) } }
                 },
                 EntryPoint(
-                    "func verifyTransactionReceipt(_ transactionReceipt: String", form, input, takesString: true
+                    "func verifyTransactionReceipt(_ transactionReceipt: some EvidenceSource", form, input,
+                    takesString: true
                 ) { input in
                     let text = string(input)
                     return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(text) } }
                 },
-                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: Data", form, input) { input in
+                EntryPoint("func verifyTransactionReceipt(_ transactionReceipt: some EvidenceSource", form, input) {
+                    input in
                     let data = Data(input)
                     return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(data) } }
                 },
-                EntryPoint("init(decoding input: [UInt8]", form, input) { input in
+                EntryPoint("init(decoding input: some EvidenceSource", form, input) { input in
                     {
                         refusal { () throws(VerificationError) in
                             try UnverifiedTransactionReceipt(decoding: input, limits: limits)
@@ -281,10 +282,10 @@ extension EntryPoint {
 
     private static func all(_ verifier: AppStoreVerifier, _ form: String, _ input: [UInt8]) -> [EntryPoint] {
         var rows = [
-            EntryPoint("func verify(_ evidence: [UInt8]", form, input) { input in
+            EntryPoint("func verify(_ evidence: some EvidenceSource", form, input) { input in
                 { refusal { () throws(VerificationError) in try verifier.verify(input) } }
             },
-            EntryPoint("func verify(_ evidence: Data", form, input) { input in
+            EntryPoint("func verify(_ evidence: some EvidenceSource", form, input) { input in
                 let data = Data(input)
                 return { refusal { () throws(VerificationError) in try verifier.verify(data) } }
             },
@@ -308,13 +309,13 @@ extension EntryPoint {
                     return refusal(await results.first { _ in true })
                 }
             },
-            EntryPoint("func verifyAll<Pieces>(_ pieces: Pieces, concurrency:", form, input) { input in
+            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, concurrency:", form, input) { input in
                 { refusal(await verifier.verifyAll(stream(of: input), concurrency: 1).first { _ in true }?.result) }
             },
         ]
         if form != "binary" {
             rows.append(
-                EntryPoint("func verify(_ evidence: String", form, input, takesString: true) { input in
+                EntryPoint("func verify(_ evidence: some EvidenceSource", form, input, takesString: true) { input in
                     let text = string(input)
                     return { refusal { () throws(VerificationError) in try verifier.verify(text) } }
                 })

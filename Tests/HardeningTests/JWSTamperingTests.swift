@@ -5,7 +5,7 @@ import Testing
 
 /// Every small change to a JWS, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has: nothing
 /// in it may be changed.
-@Suite struct JWSTamperingTests {
+@Suite(.tamperingTable) struct JWSTamperingTests {
     final class Sample {
         let text: [UInt8]
         private let warm: AppStoreVerifier
@@ -48,7 +48,7 @@ import Testing
             text[offset] ^= 1 << bit
             #expect(try !sample.isVerified(text, "bit \(bit) of byte \(offset)"), "bit \(bit) of byte \(offset)")
         }
-        TamperingRow("JWS: bit \(bit) of each byte flipped", count: sample.text.count).print()
+        TamperingRow("JWS: each bit flipped", count: sample.text.count).record()
     }
 
     @Test func `a truncated JWS is refused`() throws {
@@ -56,7 +56,7 @@ import Testing
         for count in sample.text.indices {
             #expect(try !sample.isVerified(Array(sample.text.prefix(count)), "\(count) bytes"), "\(count) bytes")
         }
-        TamperingRow("JWS: truncated after each byte", count: sample.text.count).print()
+        TamperingRow("JWS: truncated after each byte", count: sample.text.count).record()
     }
 
     @Test func `a byte removed anywhere is refused`() throws {
@@ -66,7 +66,7 @@ import Testing
             text.remove(at: offset)
             #expect(try !sample.isVerified(text, "byte \(offset) removed"), "byte \(offset)")
         }
-        TamperingRow("JWS: each byte removed", count: sample.text.count).print()
+        TamperingRow("JWS: each byte removed", count: sample.text.count).record()
     }
 
     @Test func `a byte inserted where parts begin or end is refused, but for whitespace around all`() throws {
@@ -85,6 +85,6 @@ import Testing
                 row.harmless["whitespace around it", default: 0] += 1
             }
         }
-        row.print()
+        row.record()
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-/// Verifies while allocations of libcrypto fail. `Tests/OutOfMemoryTrial` is the process in which they do; `scripts/out-of-memory-table` tries all of them.
+/// Verifies while allocations of libcrypto fail. `Tests/OutOfMemoryTrial` is the process in which they do; `scripts/measure/out-of-memory-table` tries all of them.
 @Suite struct OutOfMemoryTests {
     /// What is verified, and the step between the allocations that are tried. A configuration has 13,000, a known signer's JWS 120.
     private static let subjects: [(name: String, step: Int)] = [

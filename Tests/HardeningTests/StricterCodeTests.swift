@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import CMSTrust
 import FuzzSupport
 import SignatureTrust
 import SpanASN1
@@ -10,6 +11,7 @@ import Testing
     @Test func `every code of a refused message is explained, shared with libcrypto, or of an option`() {
         var codes = ASN1DecodingError.Kind.allCases.map(\.rawValue)
         codes += SignatureTrustError.Kind.allCases.map(\.rawValue)
+        codes += CMSFault.allCases.map(\.rawValue)
         codes += DateFault.allCases.map(\.rawValue)
         codes += PolicyViolation.allCases.map(\.rawValue)
         // What only a JWS or a transaction receipt is refused for, which libcrypto does not read.
@@ -25,7 +27,7 @@ import Testing
         ]
         #expect(ofTransactionReceipts.isSubset(of: codes))
         codes.removeAll(where: ofTransactionReceipts.contains)
-        let ofTheHost = Set(HostFault.allCases.map(\.rawValue))
+        let ofTheHost = Set(SignatureTrustError.Kind.allCases.filter(\.isHostFault).map(\.rawValue))
         let listed = StricterCode.reasons.flatMap(\.codes) + StricterCode.shared + StricterCode.optional
         #expect(Set(listed).count == listed.count, "a code has two places")
         #expect(Set(codes).subtracting(ofTheHost).subtracting(listed) == [])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every small change to a transaction receipt, warm and cold: what is signed, its signature and its certificate, and the property list around them.
-@Suite struct TransactionTamperingTests {
+@Suite(.tamperingTable) struct TransactionTamperingTests {
     final class Sample {
         let builder = TransactionReceiptBuilder(
             bundleID: "com.example.app", productID: "pro", transactionID: "10000000000001")
@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: LongTests.parts(0..<8))
     func `a flipped bit of what is signed, of the signature or of the certificate is refused`(bit: Int) throws {
         let sample = try Sample()
-        var row = TamperingRow("transaction receipt: bit \(bit) of each byte of the decoded values flipped")
+        var row = TamperingRow("transaction receipt: each bit of the decoded values flipped")
         for offset in 0..<sample.info.count + sample.blob.count {
             var (info, blob) = (sample.info, sample.blob)
             if offset < info.count { info[offset] ^= 1 << bit } else { blob[offset - info.count] ^= 1 << bit }
@@ -57,7 +57,7 @@ import Testing
             guard try sample.isVerified(list, "bit \(bit) of byte \(offset)") else { continue }
             Issue.record("bit \(bit) of byte \(offset) makes no difference")
         }
-        row.print()
+        row.record()
     }
 
     @Test(arguments: LongTests.parts(0..<8))
@@ -65,7 +65,7 @@ import Testing
         let sample = try Sample()
         let text = String(decoding: sample.list, as: UTF8.self)
         let unsigned = try #require(text.firstRange(of: "\t\"pod\"")).lowerBound.utf16Offset(in: text)
-        var row = TamperingRow("transaction receipt: bit \(bit) of each byte of the list flipped")
+        var row = TamperingRow("transaction receipt: each bit of the list flipped")
         for offset in sample.list.indices {
             var list = sample.list
             list[offset] ^= 1 << bit
@@ -75,7 +75,7 @@ import Testing
             #expect(isSpace || offset >= unsigned, "bit \(bit) of byte \(offset)")
             row.harmless[isSpace ? "whitespace" : "values that are not signed", default: 0] += 1
         }
-        row.print()
+        row.record()
     }
 
     @Test func `a truncated transaction receipt is refused`() throws {
@@ -91,7 +91,7 @@ import Testing
                 #expect(try !sample.isVerified(Array(whole.prefix(count)), "\(count) bytes"), "\(count) bytes")
             }
         }
-        row.print()
+        row.record()
     }
 
     @Test func `a truncated signature, and truncated contents, are refused`() throws {
@@ -104,6 +104,6 @@ import Testing
             row.count += 1
             #expect(try !sample.isVerified(list, "\(count) bytes"), "\(count) bytes")
         }
-        row.print()
+        row.record()
     }
 }

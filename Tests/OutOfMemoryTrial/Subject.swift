@@ -11,11 +11,11 @@ struct Refusal {
 
     init(_ error: VerificationError) {
         code = error.code
-        isOfHost = HostFault(rawValue: error.code) != nil
+        isOfHost = error.isHostFault
     }
 
-    init(_ kind: SignatureTrustError.Kind) {
-        code = kind.rawValue
+    init(_ kind: CMSTrustError.Kind) {
+        code = kind.code
         isOfHost = kind.isHostFault
     }
 
@@ -104,7 +104,7 @@ enum Subject: String, CaseIterable {
     }
 
     private static func configuration(for policy: CMSPolicy) -> Refusal? {
-        do throws(SignatureTrustError) {
+        do throws(CMSTrustError) {
             _ = try CMSVerifier(policy: policy)
             return nil
         } catch {

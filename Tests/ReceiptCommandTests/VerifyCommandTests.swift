@@ -127,7 +127,7 @@ import Testing
         #expect(lines.first == "REFUSED  \(file): invalid-time")
         #expect(lines.dropFirst().first?.hasPrefix("  a date or time is malformed or does not exist: \"") == true)
         #expect(lines.dropFirst(2).first?.hasSuffix(", in payload › in_app[0] › 1712 cancellation date") == true)
-        #expect(lines.last?.contains("Keep the receipt") == true)
+        #expect(lines.last?.contains("Keep the evidence") == true)
     }
 
     @Test(arguments: ["creation", "now", "2025-06-15T12:00:00Z"])

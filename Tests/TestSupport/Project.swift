@@ -14,7 +14,7 @@ package enum Project {
     }
 }
 
-/// The messages that `scripts/generate-openssl-messages` made with OpenSSL.
+/// The messages that `scripts/check/generate-openssl-messages` made with OpenSSL.
 package enum OpenSSLFiles {
     package static let directory = Project.url("TestVectors/pkcs7/openssl")
 

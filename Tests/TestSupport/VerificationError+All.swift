@@ -15,18 +15,19 @@ extension VerificationError {
         reasons += HeaderFault.allCases.map { .header($0, offset: 0) }
         reasons += JSONError.Kind.allCases.map { .headerSyntax(JSONError($0, offset: 0)) }
         reasons += JSONError.Kind.allCases.map { .members(JSONError($0, offset: 0)) }
+        reasons.append(.members(JSONError(.missingMember, offset: 0), expected: .transaction))
         for place in [PropertyListPlace.propertyList, .payload] {
             reasons += PropertyListError.Kind.allCases.map { .propertyList(PropertyListError($0, offset: 0), place) }
         }
         reasons += SignatureBlobFault.allCases.map { .signatureBlob($0, offset: 0) }
         for form in [SignedForm.receipt, .jws, .transactionReceipt] {
-            reasons += faults.map { .signature($0, form) }
-            reasons += faults.map { .chain($0, form) }
+            reasons += faults.filter { !$0.kind.isHostFault }.map { .signature($0, form) }
+            reasons += faults.filter { !$0.kind.isHostFault }.map { .chain($0, form) }
         }
         reasons += DateFault.allCases.map { .date($0, offset: nil) }
         reasons += PolicyViolation.allCases.map { .policy($0, found: nil, expected: nil) }
         reasons += ConfigurationFault.allCases.map { .configuration($0, found: nil) }
-        reasons += HostFault.allCases.map { .host($0) }
+        reasons += SignatureTrustError.Kind.allCases.filter(\.isHostFault).map { .host($0) }
         return reasons.map { VerificationError($0) }
     }
 }

@@ -1,10 +1,11 @@
 import AppStoreReceipt
 package import AppStoreReceiptTesting
+import SeededRandom
 
 extension ReceiptBuilder {
     /// A receipt as Apple writes one for an app with subscriptions: all attributes, in DER's order, some 400 bytes a purchase.
     package static func typical(purchases count: Int) -> ReceiptBuilder {
-        var generator = SplitMix64(state: UInt64(count))
+        var generator = SeededGenerator(seed: UInt64(count))
         return ReceiptBuilder(
             bundleID: "com.example.app",
             purchases: (0..<count).map { .typical($0, using: &generator) })
@@ -42,19 +43,4 @@ extension ReceiptBuilder.Purchase {
     private static let productNames = [
         "monthly", "yearly", "pro.monthly", "pro.yearly", "coins.100", "coins.1000", "unlock.everything", "season.2",
     ]
-}
-
-/// The same numbers in every run (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-package struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    package init(state: UInt64) { self.state = state }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
-        return word ^ word >> 31
-    }
 }

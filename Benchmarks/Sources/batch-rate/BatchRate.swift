@@ -1,12 +1,15 @@
 import Foundation
 
-/// The rate of `receipt batch` beside that of as many processes as there are processors, which verify the same receipts and do nothing else.
+/// The rate of `receipt batch` beside that of as many processes as there are processors, which verify the same receipts and do nothing else, or read and write the same, too.
 @main
 enum BatchRate {
     static func main() {
         do {
             let words = CommandLine.arguments.dropFirst()
-            if words.first == Part.word { return try Part(words.dropFirst()).run() }
+            if words.first == Part.word {
+                var part = try Part(words.dropFirst())
+                return try part.run()
+            }
             try compare(Options(words))
         } catch {
             FileHandle.standardError.write(Data("\(error)\n\(Options.usage)\n".utf8))
@@ -16,9 +19,9 @@ enum BatchRate {
 
     private static func compare(_ options: Options) throws {
         print(
-            "| purchases | output | rows/s of the batch | of its parts | ratio: median, all | batch: rows per second of a processor | ratio: median, all |"
+            "| purchases | output | rows/s of the batch | of processes that verify | ratio: median, all | batch: rows per second of a processor | ratio: median, all | of processes that read, verify and write | ratio: median, all |"
         )
-        print("| ---: | --- | ---: | ---: | --- | ---: | --- |")
+        print("| ---: | --- | ---: | ---: | --- | ---: | --- | ---: | --- |")
         for purchases in options.purchases {
             let fixture = try Fixture(purchases: purchases, seconds: options.seconds)
             // The first run of each brings the files into memory.
@@ -41,6 +44,8 @@ enum BatchRate {
             ratios(pairs.map { $0.batch.rowsPerSecond / $0.parts.rowsPerSecond }),
             String(Int(median(pairs.map(\.batch.rowsPerProcessorSecond)))),
             ratios(pairs.map { $0.batch.rowsPerProcessorSecond / $0.parts.rowsPerProcessorSecond }),
+            String(Int(median(pairs.map(\.wholeParts.rowsPerSecond)))),
+            ratios(pairs.map { $0.batch.rowsPerSecond / $0.wholeParts.rowsPerSecond }),
         ]
         print("| \(columns.joined(separator: " | ")) |")
     }

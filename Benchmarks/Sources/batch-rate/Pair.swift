@@ -3,7 +3,10 @@ import Foundation
 /// The rates of the batch and of its parts, one right after the other.
 struct Pair {
     let batch: Rate
+    /// Of processes that only verify.
     let parts: Rate
+    /// Of processes that also read the lines and write.
+    let wholeParts: Rate
 
     init(_ fixture: Fixture, _ output: Output, _ options: Options, batchFirst: Bool) throws {
         func file(_ name: String) -> String {
@@ -15,18 +18,26 @@ struct Pair {
                 of: fixture.lineCount,
                 [(options.receipt, words + (output == .brief ? ["--brief"] : []) + [fixture.lines], file("batch"))])
         }
-        func partsRate() throws -> Rate {
-            let count = fixture.lineCount / options.jobs
-            let words = [Part.word, fixture.root, fixture.receipts, String(count), output.rawValue]
+        func partsRate(_ work: Part.Work) throws -> Rate {
+            let each = fixture.lineCount / options.jobs
+            let (input, count) =
+                work == .verifies ? (fixture.receipts, each) : (fixture.lines, options.jobs)
             return try Self.rate(
-                of: count * options.jobs,
-                (0..<options.jobs).map { (CommandLine.arguments[0], words, file("part\($0)")) })
+                of: work == .verifies ? each * options.jobs : fixture.lineCount,
+                (0..<options.jobs).map { index in
+                    let words = [
+                        Part.word, fixture.root, work.rawValue, input, String(index), String(count), output.rawValue,
+                    ]
+                    return (CommandLine.arguments[0], words, file("part\(index)"))
+                })
         }
         if batchFirst {
             batch = try batchRate()
-            parts = try partsRate()
+            parts = try partsRate(.verifies)
+            wholeParts = try partsRate(.readsAndWrites)
         } else {
-            parts = try partsRate()
+            wholeParts = try partsRate(.readsAndWrites)
+            parts = try partsRate(.verifies)
             batch = try batchRate()
         }
     }

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import TypicalReceipts
-import SpanPKCS7
 
 /// The receipts with one number of purchases, and what each task does with them.
 final class Workload {
@@ -25,15 +24,8 @@ final class Workload {
         request = Array(#"{"receipt-data":"\#(base64)","password":"0123456789abcdef0123456789abcdef"}"#.utf8)
         builder.purchaseAttributeOrder = .shuffled(seed: 1)
         shuffled = try builder.signed(by: fixture.authority)
-        signature = try Self.signature(of: receipt)
-    }
-
-    private static func signature(of receipt: [UInt8]) throws -> [UInt8] {
-        let message = try SignedData(ContentInfo(receipt.span))
-        var signers = message.signerInfos
-        guard let signer = try signers.next() else { throw BenchmarkError.baseline }
-        let octets = signer.signature.content
-        return octets.indices.map { octets[$0] }
+        // That of the receipt, too: RSA signatures of PKCS #1 version 1.5 have no random part.
+        signature = try fixture.authority.leaf.key.sign(payload, digest: .sha256)
     }
 
     /// The inputs of the next calls; for a cold verification each has a chain of its own.

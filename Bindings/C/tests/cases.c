@@ -84,6 +84,8 @@ static void callers_errors(void) {
     check(asr_options_add_roots(options, "-----BEGIN CERTIFICATE-----\n", 28) == ASR_USAGE);
     check(asr_options_add_roots(options, NULL, 0) == ASR_USAGE);
     check(asr_options_set_clock(options, ASR_DATE_SIGNING) == ASR_USAGE);
+    check(asr_options_set_binding(options, "cobol") == ASR_USAGE);
+    check(asr_options_set_binding(options, NULL) == ASR_USAGE);
     asr_verifier_free(verifier);
     asr_options_free(options);
     asr_options_free(NULL);
@@ -106,24 +108,9 @@ static const bad_setting bad_settings[] = {
 enum { bad_setting_count = sizeof bad_settings / sizeof bad_settings[0] };
 
 static asr_status set(asr_options *options, const bad_setting *row, const char *value) {
-    static const struct {
-        const char *option;
-        asr_status (*text)(asr_options *, const char *);
-        asr_status (*bytes)(asr_options *, const void *, size_t);
-    } setters[] = {
-        {"bundle_id", asr_options_add_bundle_id, NULL},
-        {"environments", asr_options_add_environment, NULL},
-        {"app_apple_id", asr_options_set_app_apple_id, NULL},
-        {"distrusted", asr_options_add_distrusted, NULL},
-        {"roots", NULL, asr_options_add_roots},
-        {"transaction_receipt_issuers", NULL, asr_options_add_transaction_receipt_issuers},
-    };
-    for (size_t i = 0; i < sizeof setters / sizeof setters[0]; i++) {
-        if (strcmp(setters[i].option, row->option)) continue;
-        return setters[i].text ? setters[i].text(options, value) : setters[i].bytes(options, value, value ? strlen(value) : 0);
-    }
-    check(!strcmp(row->option, "maximum_age"));
-    return asr_options_set_maximum_age(options, row->number);
+    if (!strcmp(row->option, "maximum_age")) return asr_options_set_maximum_age(options, row->number);
+    /* NULL without bytes is an empty text. */
+    return asr_options_set(options, row->option, value, value ? strlen(value) : 1);
 }
 
 /* The table of bad settings, whose statuses the program ignores, and what only C can say. None makes a verifier. */
@@ -133,8 +120,8 @@ static void settings_fail_closed(void) {
     for (int i = 0; i < bad_setting_count; i++) {
         const bad_setting *row = &bad_settings[i];
         asr_options *options = asr_options_new();
-        if (strcmp(row->option, "environments")) check(asr_options_add_environment(options, "production") == ASR_VERIFIED);
         for (int j = 0; j < row->count; j++) set(options, row, row->texts[j]);
+        if (row->count == 0) asr_options_set_nothing(options, row->option);
         asr_status status = asr_verifier_new(options, &verifier, NULL, NULL, &error);
         if (verifier || status != row->status || strcmp(error.code, row->code)) {
             fprintf(stderr, "%s: status %d, code %s\n", row->name, (int)status, error.code);
@@ -146,16 +133,41 @@ static void settings_fail_closed(void) {
 #define closed(setting) \
     do { \
         asr_options *options = asr_options_new(); \
-        check(asr_options_add_environment(options, "production") == ASR_VERIFIED); \
         check((setting) == ASR_USAGE); \
         check(asr_verifier_new(options, &verifier, NULL, NULL, &error) == ASR_USAGE && !verifier && !strcmp(error.code, "usage")); \
         asr_options_free(options); \
     } while (0)
     closed(asr_options_add_bundle_id(options, "\xff"));
+    closed(asr_options_set(options, "bundle_id", "a\0b", 3));
+    closed(asr_options_set(options, "bundle-id", "a", 1));
+    closed(asr_options_set(options, NULL, "a", 1));
+    closed(asr_options_set(options, "storekit_testing", "1", 1));
+    closed(asr_options_set(options, "validation_date", "1738324800000", 13));
+    closed(asr_options_set_nothing(options, "validation_date"));
+    closed(asr_options_set_nothing(options, NULL));
     closed(asr_options_set_maximum_age(options, INT64_MIN));
     closed(asr_options_set_clock(options, ASR_DATE_SIGNING));
     closed(asr_options_add_roots(options, NULL, 1));
     closed(asr_options_add_roots(options, "0", SIZE_MAX));
+}
+
+/* What grants products takes production, unless the options say otherwise. */
+static void production_is_the_default(void) {
+    const struct { const char *environment, *evidence; asr_status status; } rows[] = {
+        {NULL, "receipt", ASR_VERIFIED}, {NULL, "receipt of the sandbox", ASR_REFUSED},
+        {"sandbox", "receipt", ASR_REFUSED}, {"sandbox", "receipt of the sandbox", ASR_VERIFIED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const test_case *c = case_named(rows[i].evidence);
+        asr_options *options = asr_options_new();
+        asr_verifier *verifier;
+        check(asr_options_add_roots(options, c->roots[0].bytes, c->roots[0].length) == ASR_VERIFIED);
+        if (rows[i].environment) check(asr_options_add_environment(options, rows[i].environment) == ASR_VERIFIED);
+        check(asr_verifier_new(options, &verifier, NULL, NULL, NULL) == ASR_VERIFIED);
+        check(asr_verify(verifier, c->evidence[0].bytes, c->evidence[0].length, ASR_JSON_NONE, NULL, NULL, NULL) == rows[i].status);
+        asr_verifier_free(verifier);
+        asr_options_free(options);
+    }
 }
 
 static void a_limit_on_pieces(void) {
@@ -219,6 +231,7 @@ int main(void) {
     check(!failures);
     callers_errors();
     settings_fail_closed();
+    production_is_the_default();
     a_limit_on_pieces();
     roots_in_pem();
     shared_and_counts();

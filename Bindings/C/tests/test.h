@@ -15,7 +15,7 @@
 typedef struct { const unsigned char *bytes; size_t length; } file;
 
 typedef struct {
-    const char *name, *call, *bundle_ids[4], *environments[4], *app_apple_id, *distrusted[4], *code, *category, *json;
+    const char *name, *call, *bundle_ids[4], *environments[4], *app_apple_id, *distrusted[4], *product_types[4], *code, *category, *json;
     uint32_t flags;
     int32_t storekit_testing, allows_rsa_1024;
     int64_t maximum_age, validation_date, clock, date;
@@ -35,6 +35,10 @@ static inline asr_options *options_of(const test_case *c) {
     for (int i = 0; c->bundle_ids[i]; i++) check(asr_options_add_bundle_id(options, c->bundle_ids[i]) == ASR_VERIFIED);
     for (int i = 0; c->environments[i]; i++) check(asr_options_add_environment(options, c->environments[i]) == ASR_VERIFIED);
     for (int i = 0; c->distrusted[i]; i++) check(asr_options_add_distrusted(options, c->distrusted[i]) == ASR_VERIFIED);
+    for (int i = 0; c->product_types[i]; i++)
+        check(asr_options_set(options, "product_types", c->product_types[i], strlen(c->product_types[i])) == ASR_VERIFIED);
+    /* Without this, production would be accepted. */
+    if (!c->environments[0]) check(asr_options_set_nothing(options, "environments") == ASR_VERIFIED);
     for (int i = 0; c->roots[i].bytes; i++)
         check(asr_options_add_roots(options, c->roots[i].bytes, c->roots[i].length) == ASR_VERIFIED);
     for (int i = 0; c->issuers[i].bytes; i++)

@@ -33,12 +33,12 @@ public final class CasesTest {
     /** A case of cases.json, as Gson reads it. */
     record Case(
         String name, String call, String json, Choices options, List<String> evidence, long date, boolean latestReceiptInfo,
-        Expectation expect) {}
+        Expectation expect, Map<String, String> jsonOf) {}
 
     record Choices(
         String[] bundleId, String[] environments, String appAppleId, List<String> roots, List<String> transactionReceiptIssuers,
         boolean storekitTesting, String[] distrusted, Long maximumAge, String validationDate, @SerializedName("allows_rsa_1024") boolean allowsRsa1024,
-        Long clock) {
+        Long clock, String[] productTypes) {
 
         Options options() {
             Options options = new Options().environments(Objects.requireNonNullElse(environments, new String[0]));
@@ -55,6 +55,7 @@ public final class CasesTest {
             }
             if (allowsRsa1024) options.allowsRsa1024();
             if (clock != null) options.clock(Instant.ofEpochMilli(clock));
+            if (productTypes != null) options.productTypes(productTypes);
             return options;
         }
     }
@@ -121,7 +122,7 @@ public final class CasesTest {
         same(expected.status, error == null ? status : error.status(), test.name);
         same(expected.code, error == null ? "" : error.code(), test.name);
         same(expected.category, error == null ? "" : error.category(), test.name);
-        same(expected.json, json, test.name);
+        same(test.jsonOf == null ? expected.json : test.jsonOf.getOrDefault("java", expected.json), json, test.name);
     }
 
     /** A row of settings.json. */
@@ -177,6 +178,10 @@ public final class CasesTest {
             case "distrusted" -> {
                 options.distrusted(values.toArray(String[]::new));
                 yield "distrusted";
+            }
+            case "product_types" -> {
+                options.productTypes(values.toArray(String[]::new));
+                yield "productTypes";
             }
             case "roots" -> {
                 options.roots(values.stream().map(value -> bytes((String) value)).toArray(byte[][]::new));

@@ -26,17 +26,9 @@ _outputs = [ctypes.POINTER(_pointer), ctypes.POINTER(_size), ctypes.POINTER(_Err
 _signatures: dict[str, tuple[Any, list[Any]]] = {
     "options_new": (_pointer, []),
     "options_free": (None, [_pointer]),
-    "options_add_bundle_id": (_status, [_pointer, _text]),
-    "options_add_environment": (_status, [_pointer, _text]),
-    "options_set_app_apple_id": (_status, [_pointer, _text]),
-    "options_add_roots": (_status, [_pointer, _text, _size]),
-    "options_add_transaction_receipt_issuers": (_status, [_pointer, _text, _size]),
-    "options_set_storekit_testing": (_status, [_pointer, ctypes.c_int32]),
-    "options_add_distrusted": (_status, [_pointer, _text]),
-    "options_set_maximum_age": (_status, [_pointer, ctypes.c_int64]),
-    "options_set_validation_date": (_status, [_pointer, ctypes.c_int64]),
-    "options_set_allows_rsa_1024": (_status, [_pointer, ctypes.c_int32]),
-    "options_set_clock": (_status, [_pointer, ctypes.c_int64]),
+    "options_set": (_status, [_pointer, _text, _text, _size]),
+    "options_set_nothing": (_status, [_pointer, _text]),
+    "options_set_binding": (_status, [_pointer, _text]),
     "verifier_new": (_status, [_pointer, ctypes.POINTER(_pointer), *_outputs]),
     "verifier_free": (None, [_pointer]),
     "verify": (_status, [_pointer, _text, _size, ctypes.c_uint32, *_outputs]),
@@ -273,93 +265,132 @@ def _usage(name: str) -> VerificationError:
     return VerificationError(_USAGE, "usage", "host", None, f"the option {name} cannot be read")
 
 
+def _text_value(element: Any) -> bytes:
+    if not isinstance(element, str):
+        raise TypeError
+    return element.encode(errors="surrogatepass")
+
+
+def _integer_or_text(element: Any) -> bytes:
+    return _text_value(str(element) if isinstance(element, int) and not isinstance(element, bool) else element)
+
+
+def _file(element: Any) -> bytes:
+    if not isinstance(element, (bytes, bytearray, memoryview)):
+        raise TypeError
+    return bytes(element)
+
+
+def _flag(element: Any) -> bytes:
+    return {True: b"true", False: b"false"}[element] if isinstance(element, bool) else _text_value(None)
+
+
+def _seconds(element: Any) -> bytes:
+    return str(element // timedelta(seconds=1)).encode()
+
+
+def _any_date(element: Any) -> bytes:
+    return b"now" if element == "now" else _fixed_date(element)
+
+
+def _fixed_date(element: Any) -> bytes:
+    if not isinstance(element, datetime):
+        raise TypeError
+    return b"%dms" % _milliseconds(element)
+
+
+_lists: dict[str, Any] = {"texts": _text_value, "certificates": _file}
+_scalars: dict[str, Any] = {
+    "text": _integer_or_text, "flag": _flag, "seconds": _seconds, "date": _any_date, "fixed_date": _fixed_date}
+
+
 class _Options:
     """The options of the library. What is present but empty, or of another type, is an error: it could mean every app, or any age."""
 
     def __init__(self) -> None:
         self.pointer = _lib.asr_options_new()
+        _lib.asr_options_set_binding(self.pointer, b"python")
 
     def free(self) -> None:
         _lib.asr_options_free(self.pointer)
 
-    def _set(self, name: str, function: str, *arguments: Any) -> None:
-        if getattr(_lib, f"asr_options_{function}")(self.pointer, *arguments) != _VERIFIED:
-            raise _usage(name)
-
-    def texts(self, name: str, function: str, value: Any, if_empty: list[str] | None = None) -> None:
+    def set(self, name: str, kind: str, value: Any) -> None:
         if value is _absent:
             return
-        for element in self._list(name, value, str, if_empty):
-            # A text for C ends at its first NUL. What would follow must not be lost.
-            if not isinstance(element, str) or "\0" in element:
-                raise _usage(name)
-            self._set(name, function, element.encode(errors="surrogatepass"))
-
-    def files(self, name: str, function: str, value: Any) -> None:
-        if value is _absent:
-            return
-        for element in self._list(name, value, (bytes, bytearray, memoryview)):
-            if not isinstance(element, (bytes, bytearray, memoryview)):
-                raise _usage(name)
-            file = bytes(element)
-            self._set(name, function, file, len(file))
-
-    def flag(self, name: str, value: Any) -> None:
-        if not isinstance(value, bool):
+        try:
+            if kind in _lists:
+                one = isinstance(value, (str, bytes, bytearray, memoryview))
+                values = [_lists[kind](element) for element in ([value] if one else value)]
+            else:
+                values = [_scalars[kind](value)]
+        except TypeError:
+            raise _usage(name) from None
+        results = [_lib.asr_options_set(self.pointer, name.encode(), element, len(element)) for element in values]
+        if any(results or [_lib.asr_options_set_nothing(self.pointer, name.encode())]):
             raise _usage(name)
-        self._set(name, f"set_{name}", value)
-
-    def number(self, name: str, value: Any, number: Any, *types: type) -> None:
-        if value is _absent:
-            return
-        if not isinstance(value, types) or isinstance(value, str) and value != "now":
-            raise _usage(name)
-        self._set(name, f"set_{name}", number(value))
-
-    @staticmethod
-    def _list(name: str, value: Any, type_: Any, if_empty: list[str] | None = None) -> list[Any]:
-        if isinstance(value, type_):
-            return [value]
-        if not isinstance(value, Iterable):
-            raise _usage(name)
-        values = list(value) or if_empty
-        if values is None:
-            raise _usage(name)
-        return values
 
 
 class Verifier:
     """Verifies evidence. Make one when the program starts; all threads and forked processes may use it. Copies share it; it cannot be pickled."""
 
+    # BEGIN GENERATED by generate-bindings
     def __init__(
-        self, bundle_id: str | Iterable[str] = _absent, environments: str | Iterable[str] = ("production",), *,
-        app_apple_id: str | int = _absent, roots: bytes | Iterable[bytes] = _absent,
-        transaction_receipt_issuers: bytes | Iterable[bytes] = _absent, storekit_testing: bool = False,
-        distrusted: str | Iterable[str] = _absent, maximum_age: timedelta = _absent,
-        validation_date: datetime | Literal["now"] = _absent, allows_rsa_1024: bool = False, clock: datetime = _absent,
+        self,
+        bundle_id: str | Iterable[str] = _absent,
+        environments: str | Iterable[str] = _absent, *,
+        app_apple_id: str | int = _absent,
+        roots: bytes | Iterable[bytes] = _absent,
+        transaction_receipt_issuers: bytes | Iterable[bytes] = _absent,
+        storekit_testing: bool = False,
+        distrusted: str | Iterable[str] = _absent,
+        maximum_age: timedelta = _absent,
+        validation_date: datetime | Literal["now"] = _absent,
+        allows_rsa_1024: bool = False,
+        clock: datetime = _absent,
+        product_types: str | Iterable[str] = _absent,
     ) -> None:
-        """Without a bundle id, the app is not checked. ``roots`` are certificates in DER or PEM that are trusted instead of Apple's.
+        """Leave out what is not set: ``None`` and an empty list are errors.
 
-        Leave out what is not set: ``None`` and an empty list are errors.
+        - ``bundle_id``: Accepts this app only. Without it, the bundle id is not checked: compare it in the contents before you grant
+          anything.
+        - ``environments``: Accepts this environment. It is ``production``, ``sandbox``, ``xcode`` or ``local-testing``. Without it, production is
+          accepted, or what Xcode signed with StoreKit Testing.
+        - ``app_apple_id``: Accepts a JWS of the app with this Apple id only. Notifications and real-time requests have it. Without it, the
+          Apple id is not checked.
+        - ``roots``: Trusts self-signed root certificates, in DER or PEM, instead of Apple's.
+        - ``transaction_receipt_issuers``: Trusts intermediate certificates, in DER or PEM, for transaction receipts of iOS 3 to 6, which do
+          not contain theirs.
+        - ``storekit_testing``: Accepts only what StoreKit Testing in Xcode signed. The roots are its certificates.
+        - ``distrusted``: Refuses what a signer's or intermediate certificate signed. It is the SHA-256 of the certificate in hexadecimal.
+        - ``maximum_age``: Refuses evidence that was signed longer ago than this, or is from the future. Without it, any age is accepted.
+        - ``validation_date``: Validates the certificates at this date. Without it, they are validated at the date the evidence was signed.
+        - ``allows_rsa_1024``: Accepts transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such
+          keys are no longer safe.
+        - ``clock``: Stops the verifier's clock at this date, for tests.
+        - ``product_types``: Takes the type of a product from here if the evidence does not say it. It is ``ID=consumable``,
+          ``ID=non-consumable``, ``ID=auto-renewable``, or ``ID=non-renewing:90`` for 90 days.
         """
+        self._make([
+            ("bundle_id", "texts", bundle_id),
+            ("environments", "texts", environments),
+            ("app_apple_id", "text", app_apple_id),
+            ("roots", "certificates", roots),
+            ("transaction_receipt_issuers", "certificates", transaction_receipt_issuers),
+            ("storekit_testing", "flag", storekit_testing),
+            ("distrusted", "texts", distrusted),
+            ("maximum_age", "seconds", maximum_age),
+            ("validation_date", "date", validation_date),
+            ("allows_rsa_1024", "flag", allows_rsa_1024),
+            ("clock", "fixed_date", clock),
+            ("product_types", "texts", product_types),
+        ])
+    # END GENERATED
+
+    def _make(self, settings: list[tuple[str, str, Any]]) -> None:
         options = _Options()
         try:
-            # The library has an error for an empty id, and for no environment.
-            options.texts("bundle_id", "add_bundle_id", bundle_id, if_empty=[""])
-            options.texts("environments", "add_environment", environments, if_empty=[])
-            if isinstance(app_apple_id, int) and not isinstance(app_apple_id, bool):
-                app_apple_id = str(app_apple_id)
-            if app_apple_id is not _absent and not isinstance(app_apple_id, str):
-                raise _usage("app_apple_id")
-            options.texts("app_apple_id", "set_app_apple_id", app_apple_id)
-            options.files("roots", "add_roots", roots)
-            options.files("transaction_receipt_issuers", "add_transaction_receipt_issuers", transaction_receipt_issuers)
-            options.flag("storekit_testing", storekit_testing)
-            options.texts("distrusted", "add_distrusted", distrusted)
-            options.number("maximum_age", maximum_age, lambda age: age // timedelta(seconds=1), timedelta)
-            options.number("validation_date", validation_date, _milliseconds, datetime, str)
-            options.flag("allows_rsa_1024", allows_rsa_1024)
-            options.number("clock", clock, _milliseconds, datetime)
+            for setting in settings:
+                options.set(*setting)
             pointer = _pointer()
             error = _error(_call(_lib.asr_verifier_new, options.pointer, ctypes.byref(pointer)))
         finally:

@@ -63,7 +63,7 @@ class Cases(unittest.TestCase):
     def test_every_shared_case_has_its_result(self):
         for each in CASES:
             with self.subTest(each["name"]):
-                self.check(each, each["expect"])
+                self.check(each, {**each["expect"], "json": each.get("json_of", {}).get("python", each["expect"]["json"])})
 
     def check(self, case, expect):
         status, error, text = 0, None, None
@@ -131,7 +131,7 @@ class Values(unittest.TestCase):
 
     def test_no_bad_setting_makes_a_verifier(self):
         rows = [(row["option"], self.value(row), row["expect"]["status"], row["expect"]["code"]) for row in BAD_SETTINGS]
-        for name in ("bundle_id", "distrusted", "roots", "transaction_receipt_issuers"):
+        for name in ("bundle_id", "distrusted", "product_types", "roots", "transaction_receipt_issuers"):
             empty = (3, "no-bundle-id") if name == "bundle_id" else (4, "usage")
             rows += [(name, value, *empty) for value in (iter([]), (), {}, set(), (each for each in []))]
             rows += [(name, value, 4, "usage") for value in (0, 10**9, True, 1.5, object(), [1], [[]], [["a"]])]

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 _ROWS, _BYTES = 1000, 1 << 26
 """The verdicts that are in memory at once: so many, or so much text and one more."""
 
-_HOST_FAULTS = ("algorithm-unavailable", "out-of-memory", "libcrypto-failure")
-"""The codes that say nothing about the evidence. Every other one is a verdict, and a row."""
-
 _text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 
 # The years 1 to 9999, which Python can express: another date would be an exception where the rows are collected. In seconds since 1970.
@@ -50,14 +47,16 @@ def _as_read(fields: dict[str, pa.DataType]) -> pa.DataType:
 
 
 _JSON = pa.schema({
-    "verified": _flag,
-    "error": _struct({"code": _text, "category": _text}),
-    "kind": _text,
-    "receipt": _struct({
-        "receipt_type": _text, "environment": _text, "bundle_id": _text, "receipt_creation_date": _text,
-        "in_app": pa.list_(_as_read(_PURCHASE)),
+    "verdict": _struct({
+        "verified": _flag,
+        "error": _struct({"code": _text, "category": _text}),
+        "kind": _text,
+        "receipt": _struct({
+            "receipt_type": _text, "environment": _text, "bundle_id": _text, "receipt_creation_date": _text,
+            "in_app": pa.list_(_as_read(_PURCHASE)),
+        }),
     }),
-    "items": pa.list_(_as_read(_ENTITLEMENT)),
+    "entitlements": _struct({"items": pa.list_(_as_read(_ENTITLEMENT))}),
 })
 
 _ENVIRONMENTS = {
@@ -93,22 +92,19 @@ def verdicts(
 
 
 def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
-    """The verdict as JSON, in the form of a receipt's."""
+    """The verdict as JSON, in the form of a receipt's, and what the evidence entitles to."""
     text = verifier.verdict_json(evidence)
     if text.startswith('{"verified":false'):
         # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it again elsewhere.
-        if '"category":"host"' in text and json.loads(text)["error"]["code"] in _HOST_FAULTS:
+        if '"at_fault":"host"' in text:
             raise RuntimeError(text)
-        return text
+        return f'{{"verdict":{text}}}'
     start = text.find('},"') + 2
     if not text.startswith('"receipt":', start):
         text = _in_form_of_receipt(json.loads(text, parse_int=_integer))
-    return text if at is None else f'{text[:-1]},"items":{_items(verifier, evidence, at)}}}'
-
-
-def _items(verifier: Verifier, evidence: bytes, at: datetime) -> str:
-    entitlements = json.loads(verifier.entitlements(evidence, at).json)
-    return json.dumps(entitlements["items"])
+    if at is None:
+        return f'{{"verdict":{text}}}'
+    return f'{{"verdict":{text},"entitlements":{verifier.entitlements(evidence, at).json}}}'
 
 
 def _integer(digits: str) -> int | None:
@@ -172,22 +168,22 @@ def _read(lines: list[str]) -> pa.Table:
 
 
 def _output(others: pa.RecordBatch, table: pa.Table) -> pa.RecordBatch:
-    def column(name: str) -> pa.Array:
-        chunks = table.column(name).chunks
-        return chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+    def column(*names: str) -> pa.Array:
+        chunks = table.column(names[0]).chunks
+        return pc.struct_field(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks), names[1:])
 
-    verified, error, receipt = column("verified"), column("error"), column("receipt")
+    verified, error, receipt = (column("verdict", name) for name in ("verified", "error", "receipt"))
     named = pc.struct_field(receipt, "environment")
     columns = {
         "verified": verified,
         "code": pc.struct_field(error, "code"),
         "category": pc.struct_field(error, "category"),
-        "kind": pc.coalesce(column("kind"), pc.if_else(verified, "receipt", None)),
+        "kind": pc.coalesce(column("verdict", "kind"), pc.if_else(verified, "receipt", None)),
         "environment": pc.coalesce(named, _environments(pc.struct_field(receipt, "receipt_type"))),
         "bundle_id": pc.struct_field(receipt, "bundle_id"),
         "signed_date": _typed(pc.struct_field(receipt, "receipt_creation_date"), _time),
         "purchases": _purchases(pc.struct_field(receipt, "in_app")),
-        "entitlements": _list(column("items"), _ENTITLEMENT),
+        "entitlements": _list(column("entitlements", "items"), _ENTITLEMENT),
     }
     return pa.RecordBatch.from_arrays(
         [*others.columns, *columns.values()], names=[*others.schema.names, *columns])

@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 
 extension AppStoreServerClient {
     /// Asks for a page of the notifications that Apple has sent (Get Notification History).

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 
 extension AppStoreServerClient {
     /// The number of pages after which an answer counts as endless: two million items.

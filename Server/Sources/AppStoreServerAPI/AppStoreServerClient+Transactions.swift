@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 
 extension AppStoreServerClient {
     /// Asks for one transaction (Get Transaction Info).

@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 
 /// A client of the App Store Server API for one app in one environment.
 ///
@@ -57,7 +57,7 @@ public final class AppStoreServerClient: Sendable {
         switch environment {
         case .production: host = "https://api.storekit.apple.com"
         case .sandbox: host = "https://api.storekit-sandbox.apple.com"
-        case .xcode, .localTesting: throw AppStoreServerError(.invalidArgument(.environment))
+        default: throw AppStoreServerError(.invalidArgument(.environment))
         }
         let acceptsApp = verifier.policy.bundleIDs?.contains { $0.hasSameBytes(as: credentials.bundleID) } ?? true
         guard acceptsApp, verifier.policy.environments.contains(environment) else {

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 
 /// Who asks: a key of the App Store Server API, and the app it asks about.
 ///

@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 
 /// The reason a question to the App Store has no answer.
 ///

@@ -1,14 +1,13 @@
-import CLedgerCrypto
-import ServerText
-import SpanASN1
+import LibcryptoHandles
+@_spi(Surfaces) import SpanPKCS7
+import StrictText
 
 /// A private key of the App Store Server API: the file `SubscriptionKey_KEYID.p8` from App Store Connect.
 ///
 /// It is thread-safe. No description of it contains anything of the key.
 ///
 /// Source: Apple, "Creating API keys to authorize API requests".
-@safe
-public final class AppStoreServerKey: @unchecked Sendable, CustomStringConvertible {
+public final class AppStoreServerKey: Sendable, CustomStringConvertible {
     /// The reasons a file is no such key.
     public enum Fault: String, Sendable, CaseIterable {
         /// The text is not exactly one PEM block (RFC 7468).
@@ -23,7 +22,7 @@ public final class AppStoreServerKey: @unchecked Sendable, CustomStringConvertib
         case notP256 = "not-p256"
     }
 
-    private let key: OpaquePointer
+    private let key: PrivateKey
 
     public var description: String { "a private key" }
 
@@ -33,20 +32,13 @@ public final class AppStoreServerKey: @unchecked Sendable, CustomStringConvertib
     /// - Throws: ``AppStoreServerError/Reason-swift.enum/unusableKey(_:)``.
     public init(p8: [UInt8]) throws(AppStoreServerError) {
         var der = try Self.contents(of: p8)
-        defer { unsafe OPENSSL_cleanse(&der, der.count) }
-        let key = unsafe der.withUnsafeBufferPointer { der -> OpaquePointer? in
-            var position = der.baseAddress
-            guard let info = unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, &position, der.count) else { return nil }
-            defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
-            guard unsafe position == der.baseAddress.map({ unsafe $0 + der.count }) else { return nil }
-            return unsafe EVP_PKCS82PKEY(info)
+        do throws(LibcryptoError) {
+            key = try PrivateKey(erasingPKCS8: &der)
+        } catch {
+            throw Self.error(.notPKCS8)
         }
-        guard let key = unsafe key else { throw Self.error(.notPKCS8) }
-        unsafe self.key = key
-        guard unsafe Self.isOnP256(key) else { throw Self.error(.notP256) }
+        guard key.publicKey.kind == .ec(.p256) else { throw Self.error(.notP256) }
     }
-
-    deinit { unsafe EVP_PKEY_free(key) }
 
     private static func error(_ fault: Fault) -> AppStoreServerError { AppStoreServerError(.unusableKey(fault)) }
 
@@ -72,43 +64,11 @@ public final class AppStoreServerKey: @unchecked Sendable, CustomStringConvertib
         return block.body
     }
 
-    @unsafe
-    private static func isOnP256(_ key: OpaquePointer) -> Bool {
-        var name = [CChar](repeating: 0, count: 32)
-        var count = 0
-        guard unsafe EVP_PKEY_get_id(key) == EVP_PKEY_EC,
-            unsafe EVP_PKEY_get_group_name(key, &name, name.count, &count) == 1
-        else { return false }
-        return name[..<count].map { UInt8(bitPattern: $0) }.elementsEqual("prime256v1".utf8)
-    }
-
     /// Returns an ES256 signature: r and s, with 32 bytes each (RFC 7518, 3.4).
     func signature(of bytes: [UInt8]) throws(AppStoreServerError) -> [UInt8] {
-        guard let context = unsafe EVP_MD_CTX_new() else { throw AppStoreServerError(.signingFailed) }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        var encoded = [UInt8](repeating: 0, count: 80)
-        var count = encoded.count
-        guard unsafe EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
-            unsafe EVP_DigestSign(context, &encoded, &count, bytes, bytes.count) == 1
-        else { throw AppStoreServerError(.signingFailed) }
-        return try Self.fixedLength(Array(encoded[..<count]))
-    }
-
-    /// Changes the form of libcrypto (`ECDSA-Sig-Value`, RFC 3279, 2.2.3) into that of JWS.
-    private static func fixedLength(_ encoded: [UInt8]) throws(AppStoreServerError) -> [UInt8] {
-        do throws(ASN1DecodingError) {
-            return try ASN1Cursor.decode(encoded.span) { (input) throws(ASN1DecodingError) in
-                try input.read(.sequence) { (fields) throws(ASN1DecodingError) in
-                    var signature: [UInt8] = []
-                    for _ in 0..<2 {
-                        let integer = try fields.read(.integer)
-                        let number = [UInt8](copying: try integer.unsignedIntegerBytes())
-                        guard number.count <= 32 else { throw integer.error(.integerOutOfRange) }
-                        signature += [UInt8](repeating: 0, count: 32 - number.count) + number
-                    }
-                    return signature
-                }
-            }
+        do {
+            let encoded = try key.sign(DigestAlgorithm.sha256.digest(of: bytes.span), scheme: .ecdsa)
+            return try ECDSASignatureValue.fixedLength(encoded.span)
         } catch {
             throw AppStoreServerError(.signingFailed)
         }

@@ -1,6 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-import ServerText
+import StrictText
 
 extension FakeAppStore {
     /// Answers a request to the App Store Server API as Apple does, or with the fault that is next.

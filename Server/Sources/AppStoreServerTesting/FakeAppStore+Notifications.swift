@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
-import ServerText
+import StrictText
 
 /// Takes notifications: a `signedPayload` each. Returns what became of it, such as ``SendAttemptResult/success``.
 public typealias NotificationReceiver = @Sendable (_ signedPayload: String) -> SendAttemptResult

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
-import ServerText
+import StrictText
 
 // What is asked about transactions and customers.
 

@@ -1,7 +1,7 @@
 public import AppStoreReceipt
 public import AppStoreReceiptTesting
 public import AppStoreServerAPI
-import ServerText
+import StrictText
 import Synchronization
 
 /// An App Store to test against: the App Store Server API of one app in one environment, over purchases that a test makes.

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
-import ServerText
+import StrictText
 
 /// The paths under `/fake/`, by which tests in any language make purchases, move the clock and order faults. Each takes a JSON object and answers with one.
 struct FakeControl: Sendable {

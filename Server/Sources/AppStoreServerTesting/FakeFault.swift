@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// What can go wrong with an answer. The raw values are the names for `POST /fake/fault`.
 public enum FakeFault: String, Sendable, CaseIterable {
     /// 429 with `Retry-After` in milliseconds since 1970, as Apple sends it: in a minute.
@@ -64,21 +66,6 @@ public enum FakeFault: String, Sendable, CaseIterable {
     case clockSlow = "clock-slow"
 }
 
-/// SplitMix64: the same numbers for the same seed, everywhere.
-struct FaultGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-}
-
 /// Which faults come when.
 struct FaultPlan {
     private struct Ordered {
@@ -88,14 +75,14 @@ struct FaultPlan {
     }
 
     private var ordered: [Ordered] = []
-    private var random: (generator: FaultGenerator, percent: Int, faults: [FakeFault])?
+    private var random: (generator: SeededGenerator, percent: Int, faults: [FakeFault])?
 
     mutating func add(_ fault: FakeFault, _ endpoint: FakeAppStore.Endpoint?, count: Int) {
         ordered.append(Ordered(fault: fault, endpoint: endpoint, count: count))
     }
 
     mutating func addRandom(seed: UInt64, percent: Int, _ faults: [FakeFault]) {
-        random = (FaultGenerator(seed: seed), percent, faults)
+        random = (SeededGenerator(seed: seed), percent, faults)
     }
 
     /// Returns the fault of the next request.

@@ -1,5 +1,5 @@
 import AppStoreReceiptTesting
-import ServerText
+import StrictText
 
 /// A request to the fake App Store.
 public struct FakeRequest: Sendable {

@@ -5,7 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
-import ServerText
+import StrictText
 
 /// Reads requests from a connection, one after the other.
 struct HTTPReader {

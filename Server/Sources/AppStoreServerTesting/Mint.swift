@@ -59,6 +59,7 @@ extension AppStoreEnvironment {
         case .sandbox: "Sandbox"
         case .xcode: "Xcode"
         case .localTesting: "LocalTesting"
+        @unknown default: rawValue
         }
     }
 }

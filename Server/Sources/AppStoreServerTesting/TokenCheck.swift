@@ -1,32 +1,25 @@
 import AppStoreReceipt
-import CLedgerCrypto
-import ServerText
-import SpanASN1
+import LibcryptoHandles
+@_spi(Surfaces) import SpanPKCS7
+import StrictText
 
 /// Checks bearer tokens as Apple documents them: ES256, `kid`, `iss`, `aud`, `bid`, and an expiry at most 60 minutes after `iat`, or after now without it.
 ///
 /// Source: Apple, "Generating JSON Web Tokens for API requests".
-@safe
-final class TokenCheck: @unchecked Sendable {
+final class TokenCheck: Sendable {
     private let keyID: String
     private let issuerID: String
     private let bundleID: String
-    private let publicKey: OpaquePointer
+    private let publicKey: PublicKey
 
     /// - Parameter publicKey: A `SubjectPublicKeyInfo`.
     init?(keyID: String, issuerID: String, bundleID: String, publicKey: [UInt8]) {
         self.keyID = keyID
         self.issuerID = issuerID
         self.bundleID = bundleID
-        let key = unsafe publicKey.withUnsafeBufferPointer { bytes -> OpaquePointer? in
-            var position = bytes.baseAddress
-            return unsafe d2i_PUBKEY(nil, &position, bytes.count)
-        }
-        guard let key = unsafe key else { return nil }
-        unsafe self.publicKey = key
+        guard let key = try? PublicKey(subjectPublicKeyInfo: publicKey.span) else { return nil }
+        self.publicKey = key
     }
-
-    deinit { unsafe EVP_PKEY_free(publicKey) }
 
     private static let scheme = "Bearer "
     private static let maximumLifetime = Duration.seconds(3600)
@@ -68,16 +61,14 @@ final class TokenCheck: @unchecked Sendable {
 
     /// - Parameter signature: r and s, with 32 bytes each (RFC 7518, 3.4).
     private func isSignature(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
-        guard signature.count == 64, let context = unsafe EVP_MD_CTX_new() else { return false }
-        defer { unsafe EVP_MD_CTX_free(context) }
-        let encoded = ASN1Writer.encode { writer in
-            writer.write(.sequence) { writer in
-                writer.writeInteger(magnitude: signature.span.extracting(..<32))
-                writer.writeInteger(magnitude: signature.span.extracting(32...))
-            }
+        guard signature.count == 64 else { return false }
+        let encoded = ECDSASignatureValue.encoded(fixedLength: signature.span)
+        do throws(LibcryptoError) {
+            let digest = try DigestAlgorithm.sha256.digest(of: bytes.span)
+            return try publicKey.verify(signature: encoded.span, digest: digest, scheme: .ecdsa)
+        } catch {
+            return false
         }
-        return unsafe EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, publicKey) == 1
-            && EVP_DigestVerify(context, encoded, encoded.count, bytes, bytes.count) == 1
     }
 }
 

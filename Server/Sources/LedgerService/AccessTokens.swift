@@ -1,4 +1,5 @@
 package import HTTPService
+import LibcryptoHandles
 import PurchaseLedger
 import Synchronization
 
@@ -26,7 +27,7 @@ package final class AccessTokens: Sendable {
 
     private let file: String
     /// The scopes by the SHA-256 of their token. Digests are compared, so that the time of a comparison tells nothing of a token.
-    private let scopes: Mutex<[SHA256Digest: Set<TokenScope>]>
+    private let scopes: Mutex<[DigestValue: Set<TokenScope>]>
 
     package init(file: String) throws(ConfigurationError) {
         self.file = file
@@ -50,7 +51,12 @@ package final class AccessTokens: Sendable {
         if let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
             zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 })
         {
-            let digest = try SHA256Digest(of: Array(header.dropFirst(scheme.count)))
+            let digest: DigestValue
+            do throws(LibcryptoError) {
+                digest = try DigestAlgorithm.sha256.digest(of: header.span.extracting(droppingFirst: scheme.count))
+            } catch {
+                throw LedgerError(error)
+            }
             allowed = scopes.withLock { $0[digest] }
         }
         guard let allowed else {
@@ -64,14 +70,14 @@ package final class AccessTokens: Sendable {
             status: 403, errorCode: "forbidden", message: "the token does not have the scope '\(scope.rawValue)'")
     }
 
-    private static func read(_ file: String) throws(ConfigurationError) -> [SHA256Digest: Set<TokenScope>] {
+    private static func read(_ file: String) throws(ConfigurationError) -> [DigestValue: Set<TokenScope>] {
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try System.readFile(file, maximumByteCount: 1 << 20)
         } catch {
             throw ConfigurationError("\(file): \(error)")
         }
-        var tokens: [SHA256Digest: Set<TokenScope>] = [:]
+        var tokens: [DigestValue: Set<TokenScope>] = [:]
         let lines = bytes.split(omittingEmptySubsequences: false) { $0 == UInt8(ascii: "\n") }
         for (number, line) in lines.enumerated() {
             let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
@@ -95,7 +101,10 @@ package final class AccessTokens: Sendable {
                     scopes.insert(scope)
                 }
             }
-            guard let digest = try? SHA256Digest(of: Array(token)) else {
+            let digest: DigestValue
+            do throws(LibcryptoError) {
+                digest = try DigestAlgorithm.sha256.digest(of: token.span)
+            } catch {
                 throw ConfigurationError("this host cannot compute SHA-256")
             }
             guard tokens.updateValue(scopes, forKey: digest) == nil else {

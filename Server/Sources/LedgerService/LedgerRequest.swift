@@ -1,6 +1,6 @@
 import AppStoreReceipt
 import HTTPService
-import ServerText
+import StrictText
 
 /// `{"account":"…","evidence":"…","account_token":"…","idempotency_key":"…"}`
 struct RedeemRequest {
@@ -28,6 +28,11 @@ struct RedeemRequest {
             }
             return AppAccountToken(text)
         }
+    }
+
+    /// The account of a request; `nil` if it cannot be read, which its answer says.
+    @Sendable static func account(of request: Request) -> String? {
+        try? RedeemRequest(request.body.span).account
     }
 
     /// Whether a text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562, 4).
@@ -116,16 +121,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
     }
 }
 
-/// The reason a request cannot be read.
-struct RequestFault: Error {
-    private let message: String
-    private let code: StaticString
-
-    init(_ message: String, code: StaticString = "invalid-request") {
-        self.message = message
-        self.code = code
-    }
-
+extension RequestFault {
     static let environment = RequestFault("'environment' must be 'production' or 'sandbox'")
 
     fileprivate static func noString(_ member: some RawRepresentable<String>) -> RequestFault {
@@ -138,6 +134,4 @@ struct RequestFault: Error {
         let known = Member.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return RequestFault("the body has an unknown member; there are \(known)")
     }
-
-    var response: Response { Response(status: 400, errorCode: code, message: message) }
 }

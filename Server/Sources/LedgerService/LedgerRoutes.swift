@@ -1,7 +1,7 @@
 package import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
-import ServerText
+import StrictText
 import Synchronization
 
 /// The routes of the ledger.
@@ -23,7 +23,7 @@ package struct LedgerRoutes: Sendable {
 
     package var routes: [Route] {
         [
-            guarded(.redeem, "POST", "/v1/redeem", redeem),
+            guarded(.redeem, "POST", "/v1/redeem", redeem, owner: RedeemRequest.account(of:)),
             guarded(.read, "GET", "/v1/accounts/{id}/entitlements", entitlements, queryItems: ["at", "environment"]),
             guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
             guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),
@@ -31,7 +31,7 @@ package struct LedgerRoutes: Sendable {
             guarded(.events, "POST", "/v1/events/{id}/send", sendAgain),
             // No token: the signature says that it is Apple's.
             Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
-                answer { try record(request) }
+                try answer { try record(request) }
             },
         ]
     }
@@ -40,37 +40,38 @@ package struct LedgerRoutes: Sendable {
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
-        _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = []
+        _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = [],
+        owner: @escaping @Sendable (Request) -> String? = { $0.parameters.first }
     ) -> Route {
         // Who has no token takes no place of those who have one.
         let refusal = { @Sendable (request: Request) -> Response? in
             do throws(LedgerError) {
                 return try tokens.refusal(of: request.header("Authorization"), scope: scope)
             } catch {
-                return response(error)
+                report(error)
+                return error.response
             }
         }
         return Route(
             .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
-            refusal: refusal
+            refusal: refusal, owner: owner
         ) { request in
-            answer { try handler(request) }
+            try answer { try handler(request) }
         }
     }
 
-    /// The answer, or that of an error.
-    private func answer(_ body: () throws -> Response) -> Response {
+    /// Writes what failed in the ledger to the log. The client is told only that it failed.
+    private func answer(_ body: () throws -> Response) throws -> Response {
         do {
             return try body()
-        } catch let error as VerificationError {
-            return Response(status: error.category.httpStatus, body: Array(error.json.utf8), code: error.code)
         } catch let error as LedgerError {
-            return response(error)
-        } catch let error as RequestFault {
-            return error.response
-        } catch {
-            return Response(status: 500, errorCode: "store-failed", message: "the request could not be answered")
+            report(error)
+            throw error
         }
+    }
+
+    private func report(_ error: LedgerError) {
+        if error.isOfLedger { log.write("ledger", error) }
     }
 
     // MARK: Evidence
@@ -100,7 +101,11 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func record(_ request: Request) throws -> Response {
-        guard case .notification(let notification) = try verifier.verify(request.body) else {
+        let notification: VerifiedNotification
+        do throws(VerificationError) {
+            notification = try verifier.verifyNotification(request.body)
+        } catch {
+            guard error.isOfOtherKind else { throw error }
             return Response(
                 status: 400, errorCode: "not-a-notification", message: "the body must be {\"signedPayload\":\"…\"}")
         }
@@ -113,9 +118,7 @@ package struct LedgerRoutes: Sendable {
     private func entitlements(_ request: Request) throws -> Response {
         var date = clock()
         if let text = request.queryItem("at") {
-            guard let asked = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else {
-                throw RequestFault("'at' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
-            }
+            guard let asked = Instant(specified: text) else { throw RequestFault.noDate("at") }
             date = asked
         }
         var environment = AppStoreEnvironment.production
@@ -179,25 +182,6 @@ package struct LedgerRoutes: Sendable {
         try ledger.sendAgain(eventID: request.parameters[0], at: clock())
         return Response(status: 202, body: Array(#"{"status":"pending"}"#.utf8))
     }
-
-    // MARK: Errors
-
-    private func response(_ error: LedgerError) -> Response {
-        switch error.code {
-        case .storeUnavailable:
-            log.write("ledger", error)
-            return .busy("store-unavailable", "the ledger cannot record it at the moment; send the request again")
-        case .storeFailed, .newerSchema, .invalidLocation, .deliveryFailed, .deadLetter:
-            log.write("ledger", error)
-            return Response(status: 500, errorCode: "store-failed", message: "the ledger failed; its log says why")
-        case .invalidText: return Response(status: 400, errorCode: "invalid-text", message: error.detail)
-        case .idempotencyKeyReused:
-            return Response(
-                status: 409, errorCode: "idempotency-key-reused",
-                message: "the key belongs to a request of the account for other transactions")
-        case .notFound: return Response(status: 404, errorCode: "not-found", message: "no such \(error.detail)")
-        }
-    }
 }
 
 /// Counts purchases that another account owns, though the app bought them for the account that brought them.
@@ -247,5 +231,12 @@ extension JSONWriter {
         name("environment")
         if let environment = outcome.environment { string(environment.rawValue) } else { null() }
         endObject()
+    }
+}
+
+extension VerificationError {
+    /// Whether the evidence is a JWS of another kind than the method verifies, or no JWS.
+    fileprivate var isOfOtherKind: Bool {
+        part == nil && (stage == .payload && expected != nil || code.utf8.elementsEqual("part-count".utf8))
     }
 }

@@ -44,10 +44,10 @@ package struct LedgerService: Sendable {
 
     /// Returns the ledger that options name; `nil` without `--ledger`.
     ///
-    /// - Parameter endOfNonRenewing: Returns the end of a non-renewing subscription, if its length is known.
+    /// - Parameter productTypes: The types of products, for purchases whose evidence does not say the type.
     package init?(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
-        _ endOfNonRenewing: @escaping @Sendable (Purchase) -> Instant?, _ log: ServiceLog
+        _ productTypes: [String: StatedProductType], _ log: ServiceLog
     ) throws(ConfigurationError) {
         guard let location = values["--ledger"] else {
             for option in ["--token-file", "--product-id", "--webhook", "--webhook-secret-file"]
@@ -63,7 +63,7 @@ package struct LedgerService: Sendable {
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
         if !products.isEmpty { policy.productIDs = products }
-        policy.endOfNonRenewing = endOfNonRenewing
+        policy.productTypes = productTypes
         do throws(LedgerError) {
             ledger = try PurchaseLedger(location, policy: policy)
         } catch {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
-import ServerText
+import LibcryptoHandles
+import StrictText
 import SpanASN1
 
 /// What is recorded of an answer.
@@ -9,9 +10,9 @@ private struct RecordedAnswer: Codable {
 }
 
 /// A request with an idempotency key.
-struct AnsweredRequest {
-    private let account: String
-    private let key: String
+struct AnsweredRequest: Sendable {
+    let account: String
+    let key: String
     /// What the request asks for. Evidence that was signed anew for the same transactions asks for the same.
     private let digest: String
 
@@ -27,7 +28,9 @@ struct AnsweredRequest {
         }
         // Apple orders a receipt by its bytes: one date more moves a purchase.
         text += transactions.sorted { $0.lexicographicallyPrecedes($1) }.joined()
-        digest = try SHA256.hexadecimal(of: text)
+        digest = try LedgerError.onHost { () throws(LibcryptoError) in
+            try DigestAlgorithm.sha256.digest(of: text.span).hexadecimal
+        }
     }
 
     /// What the tables have about the key.
@@ -38,10 +41,15 @@ struct AnsweredRequest {
         case anotherRequest
     }
 
-    func find(_ connection: any SQLConnection) throws(LedgerError) -> Record {
-        let rows = try connection.run(
+    /// Asks for the record.
+    var question: SQLStatement {
+        SQLStatement(
             "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
             [.text(account), .text(key)])
+    }
+
+    /// Reads the answer to ``question``.
+    func record(_ rows: [SQLRow]) throws(LedgerError) -> Record {
         guard let row = rows.first else { return .none }
         guard try row.text(0).hasSameBytes(as: digest) else { return .anotherRequest }
         let answer: RecordedAnswer = try StoredJSON.decode(row.text(1))
@@ -57,10 +65,9 @@ struct AnsweredRequest {
             redemption.outcomes.allSatisfy({ $0.outcome == .granted || $0.outcome == .alreadyYours })
         else { return }
         let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
-        let rows = try connection.run(
-            "INSERT INTO answers VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING RETURNING account",
+        // If the same request is answered by another thread, this row is a conflict, and that answer the one to give.
+        try connection.write(
+            "INSERT INTO answers VALUES ($1, $2, $3, $4, $5)",
             [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(answer)), SQLValue(now)])
-        // The same request is answered by another thread, whose answer is the one to give.
-        if rows.isEmpty { throw .conflict }
     }
 }

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 import SpanASN1
 
 /// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one owner.
@@ -10,9 +10,10 @@ struct Family {
     var claimedAt: Instant?
 }
 
-/// The families of some purchases, locked until the end of the transaction.
+/// The families of what some requests bring, locked until the end of the transaction, with what the tables have about them.
 struct Families {
     private var byID: [Int64: Family] = [:]
+    private var contents: [Int64: FamilyContents] = [:]
     private var identifiers: [TransactionKey: Int64] = [:]
     /// Keys that are not in the tables yet.
     private var newKeys: [TransactionKey] = []
@@ -20,55 +21,99 @@ struct Families {
 
     /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a purchase, makes those that are missing, and joins those that turn out to be one.
     ///
-    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the name of the account that asks, families by their
+    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the accounts that ask, families by their
     /// number, new identifiers by their bytes, then accounts.
     ///
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
-    init(
-        of purchases: [PurchaseKeys], _ renewals: [SubscriptionRenewal], _ connection: any SQLConnection,
-        at now: Instant
-    ) throws(LedgerError) {
+    init(of requests: [BroughtEvidence], _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
         self.connection = connection
-        var found = Set(purchases.flatMap(\.all))
-        for renewal in renewals { found.formUnion(try connection.transactions(of: renewal, besides: found)) }
-        let keys = found.sorted()
-        for key in keys {
-            let rows = try connection.run(
-                "SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-                key.columns)
-            if let row = rows.first { identifiers[key] = try row.integer(0) }
+        var found: Set<TransactionKey> = []
+        for request in requests {
+            let known = request.keys
+            found.formUnion(known)
+            for renewal in request.renewals {
+                found.formUnion(try connection.transactions(of: renewal, besides: known))
+            }
         }
-        for id in Set(identifiers.values).sorted() { byID[id] = try lock(id) }
-        for group in groups(keys, purchases) { try unite(group, at: now) }
-        for key in newKeys.sorted() { try insert(key) }
+        let keys = found.sorted()
+        try find(keys)
+        try lock(Set(identifiers.values).sorted())
+        let groups = groups(keys, requests.flatMap { $0.purchases.compactMap(\.keys) })
+        var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
+        for group in groups { try unite(group, &new, at: now) }
+        try insert(newKeys.sorted())
     }
 
-    var all: [Family] { byID.values.sorted { $0.id < $1.id } }
+    /// The families of what one of the requests brings.
+    func of(_ request: BroughtEvidence) -> [(Family, FamilyContents)] {
+        var keys = Array(request.keys)
+        for renewal in request.renewals {
+            let id = UTF8Bytes(renewal.originalTransactionID)
+            keys += identifiers.keys.filter { $0.environment == renewal.environment && $0.transactionID == id }
+        }
+        return Set(keys.compactMap { identifiers[$0] }).sorted().compactMap { id in
+            byID[id].map { ($0, contents[id] ?? FamilyContents()) }
+        }
+    }
 
     subscript(key: TransactionKey) -> Family? { identifiers[key].flatMap { byID[$0] } }
 
     /// Records that the family of a transaction has others, which were not asked for.
-    mutating func add(_ keys: [TransactionKey], to family: Int64) {
+    mutating func add(_ keys: some Sequence<TransactionKey>, to family: Int64) {
         for key in keys { identifiers[key] = family }
     }
 
     /// Makes an account the owner of a family.
     mutating func claim(_ id: Int64, for account: String, at now: Instant) throws(LedgerError) {
         byID[id] = Family(id: id, account: account, claimedAt: now)
-        try connection.run(
+        try connection.write(
             "UPDATE families SET account = $2, claimed_at = $3 WHERE id = $1",
             [.integer(id), .text(account), SQLValue(now)])
     }
 
     // MARK: Implementation
 
-    private func lock(_ id: Int64) throws(LedgerError) -> Family {
-        let rows = try connection.run(
-            "SELECT account, claimed_at FROM families WHERE id = $1" + connection.dialect.rowLock, [.integer(id)])
-        // It was joined with another one after its identifiers were read.
-        guard let row = rows.first else { throw .conflict }
-        let account = try row.optionalText(0)
-        return Family(id: id, account: account, claimedAt: account == nil ? nil : try row.date(1))
+    private struct App: Hashable {
+        let environment: AppStoreEnvironment
+        let bundleID: UTF8Bytes
+    }
+
+    private mutating func find(_ keys: [TransactionKey]) throws(LedgerError) {
+        let apps = Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
+        let questions = apps.map { app, keys in
+            SQLQuestion(
+                """
+                SELECT transaction_id, family_id FROM identifiers
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = \(connection.dialect.oneOf("$3"))
+                """, [.text(app.environment.rawValue), .text(app.bundleID.string)],
+                oneOf: keys.map { .text($0.transactionID.string) }, connection.dialect)
+        }
+        for (app, rows) in zip(apps.keys, try connection.run(questions)) {
+            for row in rows {
+                let key = TransactionKey(
+                    environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(0)))
+                identifiers[key] = try row.integer(1)
+            }
+        }
+        if connection.isSnapshot, keys.contains(where: { identifiers[$0] == nil }) { throw .write }
+    }
+
+    /// Locks families, and reads what the tables have about them.
+    private mutating func lock(_ ids: [Int64]) throws(LedgerError) {
+        let dialect = connection.dialect
+        let lock = SQLQuestion(
+            "SELECT id, account, claimed_at FROM families WHERE id = \(dialect.oneOf("$1")) ORDER BY id"
+                + dialect.rowLock, oneOf: ids.map(SQLValue.integer), dialect)
+        let answers = try connection.run([lock] + FamilyContents.questions(ids, dialect))
+        for row in answers[0] {
+            let account = try row.optionalText(1)
+            let family = Family(
+                id: try row.integer(0), account: account, claimedAt: account == nil ? nil : try row.date(2))
+            byID[family.id] = family
+        }
+        // One was joined with another after its identifiers were read.
+        guard byID.count == ids.count else { throw .conflict }
+        contents = try FamilyContents.contents(of: ids, answers.dropFirst())
     }
 
     /// Returns the keys that belong together: those of one purchase, and those that are in one family already.
@@ -97,42 +142,51 @@ struct Families {
         return groups.sorted { $0.key < $1.key }.map { $0.value.map { keys[$0] } }
     }
 
-    /// Puts keys into one family.
-    private mutating func unite(_ keys: [TransactionKey], at now: Instant) throws(LedgerError) {
+    /// Puts keys into one family, which is the next of `new` if none of them has one.
+    private mutating func unite(
+        _ keys: [TransactionKey], _ new: inout ArraySlice<Family>, at now: Instant
+    ) throws(LedgerError) {
         let families = Set(keys.compactMap { identifiers[$0] }).compactMap { byID[$0] }.sorted {
             ($0.claimedAt ?? .distantFuture, $0.id) < ($1.claimedAt ?? .distantFuture, $1.id)
         }
-        let family = if let first = families.first { first } else { try make() }
+        guard let family = families.first ?? new.popFirst() else { return }
         for other in families.dropFirst() { try join(other, into: family, at: now) }
         newKeys += keys.filter { identifiers[$0] == nil }
         for key in keys { identifiers[key] = family.id }
     }
 
-    private mutating func make() throws(LedgerError) -> Family {
-        guard let row = try connection.run("INSERT INTO families (account) VALUES (NULL) RETURNING id").first else {
-            throw LedgerError(.storeFailed, "no number for a new family")
+    private mutating func make(_ count: Int) throws(LedgerError) -> [Family] {
+        let statement = SQLStatement("INSERT INTO families (account) VALUES (NULL) RETURNING id")
+        var families: [Family] = []
+        for rows in try connection.run(Array(repeating: statement, count: count)) {
+            guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
+            let family = Family(id: try row.integer(0))
+            byID[family.id] = family
+            families.append(family)
         }
-        let family = Family(id: try row.integer(0))
-        byID[family.id] = family
-        return family
+        return families
     }
 
-    private func insert(_ key: TransactionKey) throws(LedgerError) {
-        guard let family = identifiers[key] else { return }
+    private func insert(_ keys: [TransactionKey]) throws(LedgerError) {
         let rows = try connection.run(
-            "INSERT INTO identifiers VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING family_id",
-            key.columns + [.integer(family)])
-        if rows.isEmpty { throw .conflict }
+            keys.map { key in
+                SQLStatement(
+                    "INSERT INTO identifiers VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING family_id",
+                    key.columns + [identifiers[key].map(SQLValue.integer) ?? .null])
+            })
+        guard rows.allSatisfy({ !$0.isEmpty }) else { throw .conflict }
     }
 
     /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
-        try connection.run(
+        try connection.write(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
-        try connection.run("DELETE FROM families WHERE id = $1", [.integer(other.id)])
+        try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
+        contents[family.id, default: FamilyContents()].formUnion(
+            contents.removeValue(forKey: other.id) ?? FamilyContents())
         if let from = other.account, let to = family.account, !from.hasSameBytes(as: to) {
-            try connection.run(
+            try connection.write(
                 """
                 INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                 VALUES ($1, $2, $3, $4, $5)

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import SpanASN1
 
 /// A purchase, and who signed it.
@@ -25,42 +25,18 @@ struct FamilyEvidence {
     /// The most rows about one transaction. Apple signs a new content when something happens to the transaction, so that few have more than three.
     static let maximumVariantCount = 64
 
-    private var variants: [TransactionKey: [(number: Int64, purchase: Purchase)]] = [:]
-    private(set) var renewals: [SubscriptionRenewal] = []
-    private let connection: any SQLConnection
+    /// Something that Apple signed about a transaction, with its number.
+    typealias Variant = (number: Int64, purchase: Purchase)
 
-    init(_ connection: any SQLConnection) { self.connection = connection }
+    private var variants: [TransactionKey: [Variant]] = [:]
+    private(set) var renewals: [SubscriptionRenewal] = []
 
     /// In no particular order: it decides nothing.
     var purchases: [Purchase] { variants.values.flatMap { $0.map(\.purchase) } }
 
-    /// Adds what the tables have about a family, and returns its transactions.
-    mutating func load(_ family: Int64) throws(LedgerError) -> [TransactionKey] {
-        var keys: [TransactionKey] = []
-        let evidence = try connection.run(
-            """
-            SELECT evidence.variant, evidence.signed_date, evidence.purchase FROM identifiers
-            JOIN evidence ON evidence.environment = identifiers.environment
-                AND evidence.bundle_id = identifiers.bundle_id
-                AND evidence.transaction_id = identifiers.transaction_id
-            WHERE identifiers.family_id = $1
-            """, [.integer(family)])
-        for row in evidence {
-            var purchase: Purchase = try StoredJSON.decode(row.text(2))
-            purchase.signedDate = try row.date(1)
-            guard let key = PurchaseKeys(purchase)?.transaction else { continue }
-            variants[key, default: []].append((try row.integer(0), purchase))
-            keys.append(key)
-        }
-        let renewals = try connection.run(
-            """
-            SELECT DISTINCT renewals.renewal FROM identifiers
-            JOIN renewals ON renewals.environment = identifiers.environment
-                AND renewals.original_transaction_id = identifiers.transaction_id
-            WHERE identifiers.family_id = $1
-            """, [.integer(family)])
-        for row in renewals { self.renewals.append(try StoredJSON.decode(row.text(0))) }
-        return keys
+    mutating func add(_ family: FamilyContents) {
+        variants.merge(family.variants) { $0 + $1 }
+        renewals += family.renewals
     }
 
     /// Removes the transactions that do not meet a condition.
@@ -69,18 +45,22 @@ struct FamilyEvidence {
     }
 
     /// Records a purchase. It changes nothing if the tables have the same, signed at the same time or later.
-    mutating func record(_ signed: SignedPurchase, _ key: TransactionKey) throws(LedgerError) {
-        let purchase = signed.purchase
+    mutating func record(
+        _ signed: SignedPurchase, _ key: TransactionKey, _ connection: any SQLConnection
+    ) throws(LedgerError) {
+        var purchase = signed.purchase
         var known = variants[key, default: []]
+        purchase.statedType = known.lazy.compactMap(\.purchase.statedType).first
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.withLaterDates(of: purchase)
             guard merged != known[index].purchase else { return }
             known[index].purchase = merged
-            try connection.run(
+            try connection.write(
                 """
                 UPDATE evidence SET signed_date = $5, purchase = $6
                 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4
-                """, key.columns + [.integer(known[index].number), SQLValue(merged.signedDate), .text(json(merged))])
+                """,
+                key.columns + [.integer(known[index].number), SQLValue(merged.signedDate), .text(Self.json(merged))])
         } else {
             if known.count >= Self.maximumVariantCount,
                 let oldest = known.indices.min(by: {
@@ -88,7 +68,7 @@ struct FamilyEvidence {
                 })
             {
                 guard known[oldest].purchase.signedDate <= purchase.signedDate else { return }
-                try connection.run(
+                try connection.write(
                     """
                     DELETE FROM evidence
                     WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4
@@ -96,30 +76,57 @@ struct FamilyEvidence {
             }
             let number = (known.map(\.number).max() ?? 0) + 1
             known.append((number, purchase))
-            try connection.run(
+            try connection.write(
                 "INSERT INTO evidence VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 key.columns + [
-                    .integer(number), SQLValue(purchase.signedDate), .text(json(purchase)), SQLValue(signed.signer),
+                    .integer(number), SQLValue(purchase.signedDate), .text(Self.json(purchase)),
+                    SQLValue(signed.signer),
                 ])
         }
         variants[key] = known
     }
 
-    private func json(_ purchase: Purchase) throws(LedgerError) -> String {
+    /// Stores with a transaction what the policy states of its product, so that it is decided by the same from now on.
+    mutating func keep(
+        _ type: StatedProductType, _ key: TransactionKey, _ connection: any SQLConnection
+    ) throws(LedgerError) {
+        guard let known = variants[key] else { return }
+        for index in known.indices where known[index].purchase.statedType != type {
+            variants[key]?[index].purchase.statedType = type
+            var purchase = known[index].purchase
+            purchase.statedType = type
+            try connection.run(
+                """
+                UPDATE evidence SET purchase = $5
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4
+                """, key.columns + [.integer(known[index].number), .text(Self.json(purchase))])
+        }
+    }
+
+    private static func json(_ purchase: Purchase) -> String {
         var purchase = purchase
         // The column has it.
         purchase.signedDate = Instant(millisecondsSince1970: 0)
-        return try StoredJSON.encode(purchase)
+        return StoredJSON.encode(purchase)
     }
 
     /// Records renewal information, of which the latest counts. Apple names no app in it, but original transaction ids are unique in an environment.
-    mutating func record(_ renewal: SubscriptionRenewal) throws(LedgerError) {
+    mutating func record(_ renewal: SubscriptionRenewal, _ connection: any SQLConnection) throws(LedgerError) {
         guard let environment = renewal.environment, LedgerText.isStorable(renewal.originalTransactionID) else {
             return
         }
         renewals.append(renewal)
+        let key: [SQLValue] = [.text(environment.rawValue), .text(renewal.originalTransactionID)]
+        let text = StoredJSON.encode(renewal)
+        let known = try connection.run(
+            "SELECT signed_date, renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2", key)
+        if let row = known.first {
+            let date = try row.date(0)
+            if date > renewal.signedDate { return }
+            if date == renewal.signedDate, try !row.text(1).utf8.lexicographicallyPrecedes(text.utf8) { return }
+        }
         // What was signed at the same time is ordered by its text, so that the order of arrival decides nothing.
-        try connection.run(
+        try connection.write(
             """
             INSERT INTO renewals VALUES ($1, $2, $3, $4)
             ON CONFLICT (environment, original_transaction_id) DO UPDATE
@@ -127,10 +134,7 @@ struct FamilyEvidence {
             WHERE renewals.signed_date < excluded.signed_date
                 OR (renewals.signed_date = excluded.signed_date AND renewals.renewal < excluded.renewal)
             """,
-            [
-                .text(environment.rawValue), .text(renewal.originalTransactionID), SQLValue(renewal.signedDate),
-                .text(StoredJSON.encode(renewal)),
-            ])
+            key + [SQLValue(renewal.signedDate), .text(text)])
     }
 }
 

@@ -1,4 +1,5 @@
-import ServerText
+package import LibcryptoHandles
+import StrictText
 
 /// The reason the ledger could not do what it was asked.
 ///
@@ -32,15 +33,40 @@ public struct LedgerError: Error, Hashable, Sendable {
     public let detail: String
     /// Whether the same work can succeed at once, because another transaction was in its way.
     let isConflict: Bool
+    /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
+    let isWrite: Bool
 
-    init(_ code: Code, _ detail: String, isConflict: Bool = false) {
+    /// Whether the connection was lost: it is not known what was recorded.
+    let isLost: Bool
+
+    init(
+        _ code: Code, _ detail: String, isConflict: Bool = false, isWrite: Bool = false, isLost: Bool = false
+    ) {
         self.code = code
         self.detail = detail
         self.isConflict = isConflict
+        self.isWrite = isWrite
+        self.isLost = isLost
     }
+
+    /// Work on a snapshot wants to change something.
+    static let write = LedgerError(.storeFailed, "a snapshot cannot be changed", isWrite: true)
 
     /// Another transaction changed what this one had read.
     static let conflict = LedgerError(.storeUnavailable, "too many changes at the same time", isConflict: true)
+
+    /// A digest that libcrypto did not compute: the host forbids the algorithm or has no memory.
+    package init(_: LibcryptoError) { self.init(.storeFailed, "libcrypto cannot compute a digest") }
+
+    static func onHost<Result>(
+        _ body: () throws(LibcryptoError) -> Result
+    ) throws(LedgerError) -> Result {
+        do throws(LibcryptoError) {
+            return try body()
+        } catch {
+            throw LedgerError(error)
+        }
+    }
 
     // Strings from outside are compared by their bytes.
     public static func == (lhs: LedgerError, rhs: LedgerError) -> Bool {

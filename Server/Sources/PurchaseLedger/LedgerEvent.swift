@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 import SpanASN1
 
 /// What the backend is told: an account has more or less than before.
@@ -100,15 +100,24 @@ extension Grant {
 
 extension SQLConnection {
     /// Numbers events and writes them to the outbox, in the transaction that they are about.
-    func post(_ events: [LedgerEvent], at now: Instant) throws(LedgerError) {
-        let accounts = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }
+    ///
+    /// - Parameter accounts: Who is answered.
+    /// - Returns: The numbers of the answers.
+    func post(
+        _ events: [LedgerEvent], answering accounts: [String] = [], at now: Instant
+    ) throws(LedgerError) -> [Int64] {
         // Accounts are locked in one order, after all families.
-        for (account, events) in accounts.sorted(by: { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }) {
-            let first = try takeSequences(Int64(events.count), of: account, at: now)
+        let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }
+            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+        let rows = try run(
+            told.map { SQLStatement.takingSequences(Int64($1.count), of: $0, at: now) }
+                + accounts.map(SQLStatement.sequence))
+        for ((account, events), row) in zip(told, rows) {
+            let first = try SQLStatement.firstSequence(row, count: Int64(events.count))
             for (offset, event) in events.enumerated() {
                 var event = event
                 event.sequence = first + Int64(offset)
-                try run(
+                try write(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",
                     [
                         .text(event.id), .text(event.account), .integer(event.sequence),
@@ -116,9 +125,10 @@ extension SQLConnection {
                     ])
             }
             // What is pending already comes first.
-            try run(
+            try write(
                 "UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NULL",
                 [.text(account), SQLValue(now)])
         }
+        return try rows.dropFirst(told.count).map { (rows) throws(LedgerError) in try SQLStatement.sequence(rows) }
     }
 }

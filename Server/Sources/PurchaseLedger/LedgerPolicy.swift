@@ -1,6 +1,6 @@
 public import AppStoreReceipt
-public import SpanASN1
-import ServerText
+import SpanASN1
+import StrictText
 
 /// What the ledger grants.
 public struct LedgerPolicy: Sendable {
@@ -10,8 +10,11 @@ public struct LedgerPolicy: Sendable {
     }
     /// How far a purchase date may be in the future, for clocks that are slow.
     public var clockAllowance: Duration = .seconds(300)
-    /// Returns the end of a non-renewing subscription; `nil` if it is not known. It then has no end, and is granted as a consumable is.
-    public var endOfNonRenewing: @Sendable (Purchase) -> Instant? = { _ in nil }
+    /// The types of products by their ids, for purchases whose evidence does not say the type. A non-renewing subscription whose length is not among them has no end, and is granted
+    /// as a consumable is.
+    ///
+    /// The ledger stores with a purchase the type by which it granted it. What is granted stays as it is if this changes.
+    public var productTypes: [String: StatedProductType] = [:]
 
     private var forSale: Set<UTF8Bytes>?
 
@@ -24,6 +27,6 @@ public struct LedgerPolicy: Sendable {
     func entitlements(_ evidence: FamilyEvidence, at date: Instant) -> Entitlements {
         Entitlements(
             trustingStored: evidence.purchases, renewals: evidence.renewals, at: date, clockAllowance: clockAllowance,
-            endOfNonRenewing: endOfNonRenewing)
+            productTypes: productTypes)
     }
 }

@@ -1,5 +1,5 @@
 @_spi(Ledger) import AppStoreReceipt
-import ServerText
+import StrictText
 import SpanASN1
 
 /// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what follows.
@@ -11,15 +11,15 @@ struct LedgerTransaction {
     let cause: LedgerEvent.Cause
     private let connection: any SQLConnection
     private var families: Families
-    private var evidence: FamilyEvidence
-    private var grants: Grants
-    /// The purchases of the request, each transaction once.
-    private let brought: [(purchase: Purchase, keys: PurchaseKeys?)]
+    private var evidence = FamilyEvidence()
+    private var grants = Grants()
+    private let brought: BroughtEvidence
     private var groups: [Group] = []
     private var groupsByTransaction: [TransactionKey: Int] = [:]
     /// What this transaction granted.
     private var granted: Set<TransactionKey> = []
-    private var events: [LedgerEvent] = []
+    /// What is to be told of it.
+    private(set) var events: [LedgerEvent] = []
 
     /// The transactions of one purchase or period: a restored transaction has a new id, but grants nothing new.
     private struct Group {
@@ -27,7 +27,7 @@ struct LedgerTransaction {
     }
 
     /// Who brings purchases.
-    struct Claim {
+    struct Claim: Sendable {
         let account: String
         /// The token with which the account buys; `nil` if the caller does not say.
         let token: AppAccountToken?
@@ -35,26 +35,33 @@ struct LedgerTransaction {
 
     /// Records evidence.
     init(
-        recording purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal], _ policy: LedgerPolicy,
+        recording brought: BroughtEvidence, _ policy: LedgerPolicy, _ connection: any SQLConnection,
+        _ cause: LedgerEvent.Cause, at now: Instant
+    ) throws(LedgerError) {
+        let families = try Families(of: [brought], connection, at: now)
+        try self.init(recording: brought, families, policy, connection, cause, at: now)
+    }
+
+    /// Records evidence about families.
+    init(
+        recording brought: BroughtEvidence, _ families: Families, _ policy: LedgerPolicy,
         _ connection: any SQLConnection, _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
         self.policy = policy
         self.now = now
         self.cause = cause
         self.connection = connection
-        brought = purchases.map { ($0.purchase, PurchaseKeys($0.purchase)) }
-        families = try Families(of: brought.compactMap(\.keys), renewals, connection, at: now)
-        evidence = FamilyEvidence(connection)
-        grants = Grants(connection)
-        for family in families.all {
-            families.add(try evidence.load(family.id), to: family.id)
-            try grants.load(family.id)
+        self.brought = brought
+        self.families = families
+        for (family, contents) in families.of(brought) {
+            self.families.add(contents.variants.keys, to: family.id)
+            evidence.add(contents)
+            grants.add(contents)
         }
-        for (purchase, (_, keys)) in zip(purchases, brought) {
-            guard let keys else { continue }
-            try evidence.record(purchase, keys.transaction)
+        for (purchase, keys) in brought.purchases {
+            if let keys { try evidence.record(purchase, keys.transaction, connection) }
         }
-        for renewal in renewals { try evidence.record(renewal) }
+        for renewal in brought.renewals { try evidence.record(renewal, connection) }
         makeGroups()
     }
 
@@ -76,12 +83,14 @@ struct LedgerTransaction {
 
     // MARK: Redeeming
 
-    /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes.
+    /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes. The caller posts ``events``.
     mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
         let familiesForOthers = Set(
             groups.flatMap(\.items).filter { isForAnother($0.item.purchase, claim) }.compactMap { families[$0.key]?.id }
         )
-        for (_, keys) in brought {
+        for (_, keys) in brought.purchases {
+            // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says whose it is. What is claimed too easily here is lost to its buyer:
+            // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
             // With old evidence that has no token, such as a receipt, nobody gets what was bought for another account since.
             guard let keys, let family = families[keys.transaction], family.account == nil,
                 let item = item(of: keys.transaction), policy.isForSale(item.productID),
@@ -89,11 +98,11 @@ struct LedgerTransaction {
             else { continue }
             try families.claim(family.id, for: claim.account, at: now)
         }
-        try settle()
+        try decide()
         var seen: Set<TransactionKey> = []
-        return brought.compactMap { purchase, keys in
+        return brought.purchases.compactMap { purchase, keys in
             if let keys, !seen.insert(keys.transaction).inserted { return nil }
-            return outcome(of: purchase, keys, claim)
+            return outcome(of: purchase.purchase, keys, claim)
         }
     }
 
@@ -163,7 +172,13 @@ struct LedgerTransaction {
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the events.
     mutating func settle() throws(LedgerError) {
-        let broughtKeys = Set(brought.compactMap(\.keys?.transaction))
+        try decide()
+        _ = try connection.post(events, at: now)
+    }
+
+    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.
+    mutating func decide() throws(LedgerError) {
+        let broughtKeys = Set(brought.purchases.compactMap(\.keys?.transaction))
         for group in groups {
             // If a restored transaction is brought, it is the one that is answered with `granted`.
             guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first
@@ -177,9 +192,15 @@ struct LedgerTransaction {
             } else {
                 for grant in existing { try change(grant, item) }
             }
+            if !existing.isEmpty || granted.contains(key) { try keepStatedTypes(of: group) }
         }
-        try connection.post(events, at: now)
-        events = []
+    }
+
+    /// Keeps what the policy states of a product that was granted by it: another setting, or none, must not change what a customer has.
+    private mutating func keepStatedTypes(of group: Group) throws(LedgerError) {
+        for (key, item) in group.items {
+            if let type = item.statedType { try evidence.keep(type, key, connection) }
+        }
     }
 
     private mutating func grant(_ key: TransactionKey, _ item: Entitlements.Item) throws(LedgerError) {
@@ -190,7 +211,7 @@ struct LedgerTransaction {
         let grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: Int64(quantity),
             until: item.until, isVoided: false)
-        try grants.insert(grant, at: now)
+        try grants.insert(grant, connection, at: now)
         granted.insert(key)
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
     }
@@ -211,7 +232,7 @@ struct LedgerTransaction {
             kind = .changed
         default: kind = .adjusted
         }
-        try grants.update(changed, at: now)
+        try grants.update(changed, connection, at: now)
         // What was granted before cannot begin.
         let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
         events.append(changed.event(kind, cause, item.originalTransactionID, before: grant.quantity, at: now))

@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 public import SpanASN1
 
 /// Who else may have locked the name of an account.
@@ -10,7 +10,7 @@ extension SQLConnection {
     /// only where it stands already, in a family that is locked.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
         for statement in lock == .shared ? dialect.sharedAccountLock : dialect.accountLock {
-            try run(statement, [.text(account)])
+            try write(statement, [.text(account)])
         }
     }
 }
@@ -51,23 +51,24 @@ extension PurchaseLedger {
                 " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND \(column) = $\(values.count))"
         }
         statement += " ORDER BY id"
-        return try store.write { (connection) throws(LedgerError) in
+        return try store.write { [self] (connection) throws(LedgerError) in
             try connection.lockAccount(other, .shared)
             let families = try connection.run(statement + connection.dialect.rowLock, values)
             guard !families.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
             var events: [LedgerEvent] = []
-            for row in families {
-                let family = try row.integer(0)
-                try connection.run(
+            let ids = try families.map { (row) throws(LedgerError) in try row.integer(0) }
+            for (family, contents) in try FamilyContents.load(ids, connection) {
+                try connection.write(
                     "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
-                try connection.run(
+                try connection.write(
                     """
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                     VALUES ($1, $2, $3, $4, $5)
                     """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
-                let originals = try originalTransactionIDs(family, connection, at: now)
-                for grant in try Grants(family, connection).all where grant.account.hasSameBytes(as: account) {
-                    try connection.run(
+                let originals = originalTransactionIDs(contents, at: now)
+                let grants = contents.grants.sorted { $0.transaction < $1.transaction }
+                for grant in grants where grant.account.hasSameBytes(as: account) {
+                    try connection.write(
                         """
                         UPDATE grants SET account = $4, changed_at = $5
                         WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
@@ -83,17 +84,17 @@ extension PurchaseLedger {
                     events.append(given.event(kind, .transfer, original, before: 0, at: now))
                 }
             }
-            try connection.post(events, at: now)
+            _ = try connection.post(events, at: now)
             return families.count
         }
     }
 
     /// The original transaction ids of a family, as events name them. Of a grant that was recorded without evidence, none is known.
     private func originalTransactionIDs(
-        _ family: Int64, _ connection: any SQLConnection, at now: Instant
-    ) throws(LedgerError) -> [TransactionKey: String] {
-        var evidence = FamilyEvidence(connection)
-        _ = try evidence.load(family)
+        _ family: FamilyContents, at now: Instant
+    ) -> [TransactionKey: String] {
+        var evidence = FamilyEvidence()
+        evidence.add(family)
         var ids: [TransactionKey: String] = [:]
         for item in policy.entitlements(evidence, at: now).items {
             if let key = PurchaseKeys(item.purchase)?.transaction { ids[key] = item.originalTransactionID }

@@ -6,11 +6,14 @@ extension SQLConnection {
     ///
     /// A moment that has moved or is gone can leave its row. When it is due, nothing changes, and the row is removed.
     func remember(_ key: TransactionKey, dueAt date: Instant) throws(LedgerError) {
-        try run(
+        let known = try run(
+            "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+            key.columns)
+        if let row = known.first, try row.date(0) == date { return }
+        try write(
             """
             INSERT INTO due_moments VALUES ($1, $2, $3, $4)
             ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
-            WHERE due_moments.due_at <> excluded.due_at
             """, key.columns + [SQLValue(date)])
     }
 }
@@ -38,7 +41,7 @@ extension PurchaseLedger {
     }
 
     private func settle(_ key: [SQLValue], at now: Instant) throws(LedgerError) {
-        try store.write { (connection) throws(LedgerError) in
+        try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
                 SELECT signed_date, purchase FROM evidence
@@ -51,8 +54,9 @@ extension PurchaseLedger {
                 purchases.append(SignedPurchase(purchase))
             }
             // The evidence is known: this locks the family, and asks again what it means.
-            var transaction = try LedgerTransaction(recording: purchases, [], policy, connection, .beginning, at: now)
-            try connection.run(
+            var transaction = try LedgerTransaction(
+                recording: BroughtEvidence(purchases), policy, connection, .beginning, at: now)
+            try connection.write(
                 "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
             try transaction.settle()
         }

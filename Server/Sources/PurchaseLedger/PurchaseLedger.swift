@@ -62,32 +62,14 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
-        let purchases = evidence.purchases.map(SignedPurchase.init)
-        let renewals = evidence.renewals.map(SubscriptionRenewal.init)
-        let claim = LedgerTransaction.Claim(account: account, token: accountToken)
-        let request = try idempotencyKey.map { (key) throws(LedgerError) in
-            try AnsweredRequest(key, account, accountToken, purchases.map(\.purchase))
-        }
-        let answer = try store.write { (connection) throws(LedgerError) -> Redemption? in
-            try connection.lockAccount(account, .shared)
-            var transaction = try LedgerTransaction(
-                recording: purchases, renewals, policy, connection, .redeem, at: now)
-            // What the evidence says counts, whatever the answer is.
-            switch try request?.find(connection) ?? .none {
-            case .none: break
-            case .answer(let answer):
-                try transaction.settle()
-                return answer
-            case .anotherRequest:
-                try transaction.settle()
-                return nil
-            }
-            let redemption = Redemption(
-                outcomes: try transaction.redeem(claim), sequence: try connection.sequence(of: account),
-                isRepeated: false)
-            try request?.record(redemption, connection, at: now)
-            return redemption
-        }
+        let request = RedemptionRequest(
+            brought: BroughtEvidence(evidence), claim: LedgerTransaction.Claim(account: account, token: accountToken),
+            answered: try idempotencyKey.map { (key) throws(LedgerError) in
+                try AnsweredRequest(key, account, accountToken, evidence.purchases.map(\.purchase))
+            }, policy: policy, now: now)
+        let answer = try store.decide(
+            { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
+            else: { () throws(LedgerError) in try store.redeem(request) })
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
         return answer
     }
@@ -101,12 +83,11 @@ public final class PurchaseLedger: Sendable {
     ///   - now: The date it arrived.
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
         let evidence = VerifiedEvidence.notification(notification)
-        let purchases = evidence.purchases.map(SignedPurchase.init)
-        let renewals = evidence.renewals.map(SubscriptionRenewal.init)
-        try store.write { (connection) throws(LedgerError) in
-            guard try connection.isNew(notification, purchases.first?.purchase, at: now) else { return }
+        let brought = BroughtEvidence(evidence)
+        try store.decide { [policy] (connection) throws(LedgerError) in
+            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else { return }
             var transaction = try LedgerTransaction(
-                recording: purchases, renewals, policy, connection, .notification, at: now)
+                recording: brought, policy, connection, .notification, at: now)
             try transaction.settle()
         }
     }
@@ -126,12 +107,13 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
-            var evidence = FamilyEvidence(connection)
+            var evidence = FamilyEvidence()
             var voided: Set<TransactionKey> = []
-            for row in try connection.run("SELECT id FROM families WHERE account = $1", [.text(account)]) {
-                let family = try row.integer(0)
-                _ = try evidence.load(family)
-                voided.formUnion(try Grants(family, connection).voided)
+            let rows = try connection.run("SELECT id FROM families WHERE account = $1", [.text(account)])
+            let families = try rows.map { (row) throws(LedgerError) in try row.integer(0) }
+            for contents in try FamilyContents.load(families, connection).values {
+                evidence.add(contents)
+                voided.formUnion(contents.grants.filter(\.isVoided).map(\.transaction))
             }
             evidence.keep { key, purchase in
                 key.environment == environment && !voided.contains(key) && policy.isForSale(purchase.productID)

@@ -15,14 +15,20 @@ extension SQLConnection {
             // It has no name under which to store it. What it says about purchases counts all the same.
             return true
         }
+        let environment = SQLValue.text(payload.environment?.rawValue ?? "")
+        if isSnapshot {
+            let known = try run(
+                "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2", [environment, .text(uuid)])
+            guard known.isEmpty else { return false }
+        }
         func text(_ text: String?) -> SQLValue { SQLValue(text.flatMap { LedgerText.isStorable($0) ? $0 : nil }) }
         let rows = try run(
             """
             INSERT INTO notifications VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING uuid
             """,
             [
-                .text(payload.environment?.rawValue ?? ""), .text(uuid), .text(type), text(payload.subtype?.rawValue),
-                text(purchase?.transactionID), payload.signedDate.map(SQLValue.init) ?? .null, SQLValue(now),
+                environment, .text(uuid), .text(type), text(payload.subtype?.rawValue), text(purchase?.transactionID),
+                payload.signedDate.map(SQLValue.init) ?? .null, SQLValue(now),
                 purchase == nil ? SQLValue(payload.object.text) : .null,
             ])
         return !rows.isEmpty

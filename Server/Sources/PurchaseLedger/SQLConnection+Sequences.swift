@@ -15,18 +15,28 @@ extension SQLConnection {
 
     /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event that changes what the answer says has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
-        let rows = try run(
+        try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])
+    }
+}
+
+extension SQLStatement {
+    /// The number of an answer to an account, which ``sequence(_:)`` reads.
+    static func sequence(of account: String) -> SQLStatement {
+        SQLStatement(
             "SELECT floor, (SELECT last_sequence FROM accounts WHERE account = $1) FROM sequence_floor",
             [.text(account)])
+    }
+
+    static func sequence(_ rows: [SQLRow]) throws(LedgerError) -> Int64 {
         guard let row = rows.first else { throw LedgerError(.storeFailed, "the table sequence_floor is empty") }
         let floor = try row.integer(0)
         if case .null = row.values[1] { return floor }
         return max(floor, try row.integer(1))
     }
 
-    /// Takes numbers that follow each other for events of an account, and returns the first. The account stays locked until the end of the transaction.
-    func takeSequences(_ count: Int64, of account: String, at now: Instant) throws(LedgerError) -> Int64 {
-        let rows = try run(
+    /// Takes numbers that follow each other for events of an account, of which ``firstSequence(_:count:)`` reads the first. The account stays locked until the end of the transaction.
+    static func takingSequences(_ count: Int64, of account: String, at now: Instant) -> SQLStatement {
+        SQLStatement(
             """
             INSERT INTO accounts (account, last_sequence) VALUES (
                 $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1)
@@ -35,6 +45,9 @@ extension SQLConnection {
                 THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END
             RETURNING last_sequence
             """, [.text(account), SQLValue(now), .integer(count)])
+    }
+
+    static func firstSequence(_ rows: [SQLRow], count: Int64) throws(LedgerError) -> Int64 {
         guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
         return try row.integer(0) - count + 1
     }

@@ -1,7 +1,20 @@
+@_spi(Ledger) import AppStoreReceipt
 import FoundationEssentials
 
-/// The JSON in the tables. The library's own types say what it looks like (`Codable`).
+/// The JSON in the tables. Purchases and renewals have the library's own coder, which is many times as fast as Foundation's and writes the same text.
 enum StoredJSON {
+    static func encode(_ purchase: Purchase) -> String { purchase.storedJSON }
+
+    static func encode(_ renewal: SubscriptionRenewal) -> String { renewal.storedJSON }
+
+    static func decode(_ text: String) throws(LedgerError) -> Purchase {
+        do { return try Purchase(storedJSON: text) } catch { throw unreadable }
+    }
+
+    static func decode(_ text: String) throws(LedgerError) -> SubscriptionRenewal {
+        do { return try SubscriptionRenewal(storedJSON: text) } catch { throw unreadable }
+    }
+
     static func encode(_ value: some Encodable) throws(LedgerError) -> String {
         let encoder = JSONEncoder()
         // The same value has the same text.
@@ -17,7 +30,11 @@ enum StoredJSON {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
         } catch {
-            throw LedgerError(.storeFailed, "a row has JSON that the ledger did not write")
+            throw unreadable
         }
+    }
+
+    private static var unreadable: LedgerError {
+        LedgerError(.storeFailed, "a row has JSON that the ledger did not write")
     }
 }

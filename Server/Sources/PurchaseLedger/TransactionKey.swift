@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 
 /// What identifies a transaction: the sandbox never meets production, and apps never meet each other.
 struct TransactionKey: Hashable, Comparable {
@@ -7,10 +7,15 @@ struct TransactionKey: Hashable, Comparable {
     let bundleID: UTF8Bytes
     let transactionID: UTF8Bytes
 
-    init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
+    init(environment: AppStoreEnvironment, bundleID: UTF8Bytes, transactionID: UTF8Bytes) {
         self.environment = environment
-        self.bundleID = UTF8Bytes(bundleID)
-        self.transactionID = UTF8Bytes(transactionID)
+        self.bundleID = bundleID
+        self.transactionID = transactionID
+    }
+
+    init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
+        self.init(
+            environment: environment, bundleID: UTF8Bytes(bundleID), transactionID: UTF8Bytes(transactionID))
     }
 
     /// The values of the columns `environment`, `bundle_id` and `transaction_id`.
@@ -20,12 +25,13 @@ struct TransactionKey: Hashable, Comparable {
 
     /// An order in which every transaction takes its locks.
     static func < (left: TransactionKey, right: TransactionKey) -> Bool {
-        left.sortKey.lexicographicallyPrecedes(right.sortKey)
-    }
-
-    // No id has NUL: see `LedgerText`.
-    private var sortKey: [UInt8] {
-        [environment.rawValue, bundleID.string, transactionID.string].flatMap { Array($0.utf8) + [0] }
+        if left.environment != right.environment {
+            return left.environment.rawValue.utf8.lexicographicallyPrecedes(right.environment.rawValue.utf8)
+        }
+        let (mine, other) =
+            left.bundleID == right.bundleID
+            ? (left.transactionID, right.transactionID) : (left.bundleID, right.bundleID)
+        return mine.string.utf8.lexicographicallyPrecedes(other.string.utf8)
     }
 }
 

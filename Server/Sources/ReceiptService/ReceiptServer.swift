@@ -69,7 +69,7 @@ package enum ReceiptServer {
             // Before the ledger: a server that does not start makes no tables.
             var service = try Service(values, RouteTable(healthRoutes(state)), log, state)
             let receipts = try ReceiptRoutes(configuration)
-            let ledger = try LedgerService(values, receipts.verifier, configuration.endOfNonRenewing, log)
+            let ledger = try LedgerService(values, receipts.verifier, configuration.productTypes, log)
             service.routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
             service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
             if let ledger {

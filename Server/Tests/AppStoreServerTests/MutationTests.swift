@@ -2,7 +2,8 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import AppStoreServerAPI
 import AppStoreServerTesting
-import ServerText
+import SeededRandom
+import StrictText
 import Foundation
 import Testing
 
@@ -14,11 +15,8 @@ import Testing
     )
     func mutations() throws {
         let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
-        let seed =
-            ProcessInfo.processInfo.environment["RECEIPT_TEST_SEED"].flatMap { UInt64($0) }
-            ?? UInt64.random(in: .min ... .max)
         let count = isLong ? 200_000 : 3_000
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator()
         let shop = try Shop { $0.receiver = { _ in .success } }
         let id = shop.fill(consumables: 3, refunds: 1).transactionID
         shop.store.deliverNotifications()
@@ -61,7 +59,7 @@ import Testing
             let error = AppStoreServerClient.error(answer, at: Shop.date)
             if let wait = error.retryAfter { #expect(.seconds(1)...Duration.seconds(86_400) ~= wait) }
         }
-        print("\(count) mutated answers, seed \(seed): \(read) read, \(verified) items verified")
+        print("\(count) mutated answers, \(generator): \(read) read, \(verified) items verified")
         #expect(read > 0 && verified > 0 && read < count)
     }
 
@@ -88,21 +86,10 @@ import Testing
     }
 }
 
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
+extension SeededGenerator {
+    fileprivate mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
 
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(max(bound, 1))) }
-
-    mutating func digits() -> String {
+    fileprivate mutating func digits() -> String {
         String((0..<below(24)).map { _ in Character(Unicode.Scalar(UInt8(48 + below(11)))) })
     }
 
@@ -114,10 +101,10 @@ private struct Generator: RandomNumberGenerator {
         "]",
     ].map { Array($0.utf8) }
 
-    mutating func mutated(_ seed: [UInt8]) -> [UInt8] {
+    fileprivate mutating func mutated(_ seed: [UInt8]) -> [UInt8] {
         var bytes = seed
         // Most bytes are those of one long JWS: the ends are hit more often.
-        func place(_ generator: inout Generator) -> Int {
+        func place(_ generator: inout SeededGenerator) -> Int {
             let window = generator.below(3) == 0 ? bytes.count : min(bytes.count, 60)
             let offset = generator.below(window)
             return generator.below(2) == 0 ? offset : max(bytes.count - 1 - offset, 0)

@@ -373,7 +373,7 @@ import TrialSupport
     @Test(arguments: [
         (["--listen", "nowhere"], "--listen must be a host and a port"),
         (["--listen", "192.0.2.1:1"], "cannot listen on 192.0.2.1:1"),
-        (["--environment", "xcode"], "--environment must be 'production' or 'sandbox', and is 'xcode'"),
+        (["--environment", "xcode"], "--environment cannot be 'xcode'; expected: production, sandbox"),
         (["--root", "/nonexistent"], "/nonexistent: No such file"),
         (["--connections", "0"], "--connections must be a number"),
         (["--rot", "x"], "'--rot' is no option"), (["--bundle-id"], "--bundle-id needs a value"),

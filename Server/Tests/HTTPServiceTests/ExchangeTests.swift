@@ -1,3 +1,4 @@
+import StrictText
 import Synchronization
 import Testing
 
@@ -71,6 +72,51 @@ struct ExchangeTests {
         isHanging.store(false, ordering: .relaxed)
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(late.value == 4 && worked.value == 0)
+    }
+
+    /// Jobs that hang until they may end, and whether a job of another share is run beside them.
+    private func isRun(_ other: WorkQueue.Share, beside count: Int, _ share: WorkQueue.Share) -> (
+        ran: Bool, places: Bool
+    ) {
+        let queue = WorkQueue(capacity: 32, threadCount: 8, largeThreadCount: 2, maximumWait: .seconds(60))
+        let isHanging = Atomic(true)
+        var places = 0
+        for _ in 0..<count where queue.takePlace(share) {
+            places += 1
+            queue.run(share) { _ in while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) } }
+        }
+        let ran = Counter()
+        let hasPlace = queue.takePlace(other)
+        queue.run(other) { _ in ran.add() }
+        let end = System.monotonicMilliseconds + 2000
+        while ran.value == 0, System.monotonicMilliseconds < end { System.sleep(for: .milliseconds(1)) }
+        let hasRun = ran.value == 1
+        isHanging.store(false, ordering: .relaxed)
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
+        #expect(ran.value == 1)
+        return (hasRun, hasPlace && places < 32)
+    }
+
+    @Test func `one owner, and all large jobs, leave places and threads to others`() {
+        let (anna, ben) = (WorkQueue.Share(owner: UTF8Bytes("anna")), WorkQueue.Share(owner: UTF8Bytes("ben")))
+        let (large, small) = (WorkQueue.Share(isLarge: true), WorkQueue.Share())
+        for (other, share) in [(ben, anna), (small, anna), (small, large), (ben, large)] {
+            let (ran, places) = isRun(other, beside: 100, share)
+            #expect(ran && places, "\(other) beside \(share)")
+        }
+        #expect(!isRun(large, beside: 2, large).ran)
+        #expect(!isRun(anna, beside: 2, anna).ran)
+    }
+
+    @Test func `jobs that made way for each other are all finished`() {
+        let queue = WorkQueue(capacity: 1000, threadCount: 4, largeThreadCount: 1, maximumWait: .seconds(60))
+        let counter = Counter()
+        for number in 0..<1000 {
+            let share = WorkQueue.Share(owner: UTF8Bytes("\(number % 3)"), isLarge: number % 2 == 0)
+            queue.run(share) { if $0 == .work { counter.add() } }
+        }
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
+        #expect(counter.value == 1000)
     }
 
     @Test func `lanes share the memory, and a body always fits`() {

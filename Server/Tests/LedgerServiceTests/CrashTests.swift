@@ -28,14 +28,20 @@ import TrialSupport
         static func account(of transaction: Int) -> String { "account \(transaction % 20)" }
     }
 
-    @Test func `a server that is killed under load loses no acknowledged grant, and grants none twice`() throws {
-        let rounds = 50
+    /// 16 clients: it is also killed between two members of a group, before and after their commit.
+    @Test(arguments: PostgreSQLServer.binaries == nil ? ["sqlite"] : ["sqlite", "postgreSQL"])
+    func `a server that is killed under load loses no acknowledged grant, and grants none twice`(
+        _ store: String
+    ) throws {
+        let file = store == "sqlite" ? file : try PostgreSQLServer.shared.get().makeDatabase()
+        let rounds =
+            ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil ? 100 : store == "sqlite" ? 50 : 10
         let receiver = try WebhookReceiver { _ in 200 }
         let clients = Guarded(Clients())
         for _ in 0..<rounds {
             let server = try LedgerProcess(evidence, file, webhook: receiver.url)
             let isOver = Atomic(false)
-            let threads = (0..<4).map { _ in
+            let threads = (0..<16).map { _ in
                 Thread { [evidence] in Self.load(evidence, server.port, clients, isOver) }
             }
             threads.forEach { $0.start() }
@@ -56,7 +62,9 @@ import TrialSupport
         server.kill()
 
         let state = clients.withLock { $0 }
-        print("ledger: killed \(rounds) times: \(state.granted.count) grants, \(receiver.received.count) deliveries")
+        print(
+            "ledger: \(store): killed \(rounds) times: \(state.granted.count) grants, \(receiver.received.count) deliveries"
+        )
         #expect(state.failures.prefix(3) == [])
         #expect(state.granted.count > rounds)
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
@@ -141,6 +149,49 @@ import TrialSupport
         for (transactions, outcome) in [(granted, "already-yours"), (refused, "granted")] {
             for transaction in transactions {
                 let answer = try #require(LedgerProcess.redeem(evidence.coins(transaction), for: "anna", over: other))
+                #expect(answer.outcomes == [outcome], "\(transaction)")
+            }
+        }
+        second.kill()
+    }
+
+    @Test func `a disk that is full for a group gives 503 to whom it has no room for, and loses nothing`() throws {
+        let server = try LedgerProcess(evidence, file, options: ["--threads", "16"], limit: 4000)
+        let granted = Guarded<[Int]>([])
+        let refused = Guarded<[Int]>([])
+        let failures = Guarded<[String]>([])
+        let threads = (0..<16).map { thread in
+            Thread { [evidence] in
+                guard let client = try? Client(port: server.port) else { return }
+                var refusals = 0
+                for transaction in stride(from: thread + 1, to: 16_000, by: 16) where refusals < 3 {
+                    guard let coins = try? evidence.coins(transaction) else { return }
+                    let account = "account \(thread)"
+                    switch LedgerProcess.redeem(coins, for: account, over: client) {
+                    case (200, ["granted"])?: granted.withLock { $0.append(transaction) }
+                    case (503, [])?:
+                        refusals += 1
+                        refused.withLock { $0.append(transaction) }
+                    case let answer: failures.withLock { $0.append("\(transaction): \(String(describing: answer))") }
+                    }
+                }
+            }
+        }
+        threads.forEach { $0.start() }
+        while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
+        server.kill()
+        let counts = (granted.withLock(\.count), refused.withLock(\.count))
+        print("ledger: full disk in a group after \(counts.0) grants")
+        #expect(failures.withLock { $0.prefix(3) } == [])
+        #expect(counts.0 > 16 && counts.1 == 48)
+        let second = try LedgerProcess(evidence, file)
+        let other = try Client(port: second.port)
+        for (transactions, outcome) in [
+            (granted.withLock { $0 }, "already-yours"), (refused.withLock { $0 }, "granted"),
+        ] {
+            for transaction in transactions {
+                let account = "account \((transaction - 1) % 16)"
+                let answer = try #require(LedgerProcess.redeem(evidence.coins(transaction), for: account, over: other))
                 #expect(answer.outcomes == [outcome], "\(transaction)")
             }
         }

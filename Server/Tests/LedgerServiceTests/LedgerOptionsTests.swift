@@ -39,7 +39,7 @@ struct LedgerOptionsTests {
         let values = try OptionTable(LedgerService.options).read(arguments) { _ in nil }
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
         let error = #expect(throws: ConfigurationError.self) {
-            try LedgerService(values, verifier, { _ in nil }, ServiceLog(detail: .none) { _ in })
+            try LedgerService(values, verifier, [:], ServiceLog(detail: .none) { _ in })
         }
         #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
     }
@@ -71,7 +71,7 @@ struct LedgerOptionsTests {
     @Test func `without --ledger there is none`() throws {
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
         let values = try OptionTable(LedgerService.options).read([]) { _ in nil }
-        let ledger = try LedgerService(values, verifier, { _ in nil }, ServiceLog(detail: .none) { _ in })
+        let ledger = try LedgerService(values, verifier, [:], ServiceLog(detail: .none) { _ in })
         #expect(ledger == nil)
     }
 }

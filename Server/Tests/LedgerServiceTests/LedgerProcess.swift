@@ -56,14 +56,3 @@ struct LedgerProcess {
         process.wait()
     }
 }
-
-extension MintedEvidence {
-    /// A consumable.
-    func coins(_ id: Int) throws -> String {
-        try transaction {
-            $0.transactionID = "\(id)"
-            $0.originalTransactionID = "\(id)"
-            $0.productType = .consumable
-        }
-    }
-}

@@ -315,7 +315,11 @@ struct LedgerRoutesTests {
             #expect(response.status == 200)
         }
         #expect(try redeem(transaction("1"), "anna") == ["revoked"])
-        #expect(send("POST", "/v1/notifications", try transaction("2"), token: nil).code == "not-a-notification")
+        let other = try transaction("2")
+        for body in [other, #"{"signedPayload":"\#(other)"}"#, #"{"receipt-data":"MIIB"}"#, "MIIB"] {
+            let response = send("POST", "/v1/notifications", body, token: nil)
+            #expect(response.status == 400 && response.code == "not-a-notification", "\(body)")
+        }
         #expect(send("POST", "/v1/notifications", "{}", token: nil).status == 400)
     }
 

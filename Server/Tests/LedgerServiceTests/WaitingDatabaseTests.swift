@@ -13,10 +13,11 @@ import TrialSupport
         private var handle: OpaquePointer?
         private var program: ChildProcess?
 
-        init(_ location: String) throws {
+        /// - Parameter mode: That of a lock of a table of PostgreSQL. `EXCLUSIVE` allows to read.
+        init(_ location: String, _ mode: String = "ACCESS EXCLUSIVE") throws {
             if location.contains("://") {
                 let program = try ChildProcess([(PostgreSQLServer.binaries ?? "") + "/psql", "-XAtq", location])
-                program.write("BEGIN; LOCK TABLE families IN ACCESS EXCLUSIVE MODE;\nSELECT 'locked';\n")
+                program.write("BEGIN; LOCK TABLE families IN \(mode) MODE;\nSELECT 'locked';\n")
                 guard program.readLine() == "locked" else { throw Self.failure }
                 self.program = program
             } else {
@@ -42,9 +43,11 @@ import TrialSupport
     }
 
     /// Sends so many redemptions, each on a connection of its own, and waits for no answer.
-    private func startRedemptions(_ count: Int, _ evidence: MintedEvidence, _ port: UInt16) throws -> [Client] {
-        let coins = try evidence.coins(1)
-        let body = Array(#"{"account":"anna","evidence":"\#(coins)"}"#.utf8)
+    private func startRedemptions(
+        _ count: Int, _ evidence: MintedEvidence, _ port: UInt16, of id: Int = 1, for account: String = "anna"
+    ) throws -> [Client] {
+        let coins = try evidence.coins(id)
+        let body = Array(#"{"account":"\#(account)","evidence":"\#(coins)"}"#.utf8)
         return try (0..<count).map { _ in
             let client = try Client(port: port)
             client.set(timeout: 60)
@@ -82,6 +85,25 @@ import TrialSupport
         #expect(server.process.wait() == 0)
         #expect(ContinuousClock.now - stop < .seconds(6))
         withExtendedLifetime((lock, clients, others)) {}
+    }
+
+    @Test func `an account whose requests wait for the database delays no other's that change nothing`() throws {
+        let evidence = try Self.minted.get()
+        for location in try Self.locations(evidence) {
+            let server = try LedgerProcess(evidence, location)
+            defer { server.kill() }
+            let first = try startRedemptions(1, evidence, server.port, of: 2, for: "ben")
+            #expect(first[0].receive()?.status == 200)
+            let lock = try Lock(location, "EXCLUSIVE")
+            // Beyond its quarter, it is told so at once.
+            let waiting = try startRedemptions(200, evidence, server.port)
+            usleep(300_000)
+            let start = ContinuousClock.now
+            let again = try startRedemptions(20, evidence, server.port, of: 2, for: "ben")
+            #expect(again.allSatisfy { $0.receive()?.status == 200 })
+            #expect(ContinuousClock.now - start < .seconds(3))
+            withExtendedLifetime((lock, first, waiting)) {}
+        }
     }
 
     @Test func `a request without a token takes no place`() throws {

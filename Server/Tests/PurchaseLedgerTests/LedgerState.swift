@@ -1,6 +1,6 @@
 import AppStoreReceipt
 @testable import PurchaseLedger
-import ServerText
+import StrictText
 import SpanASN1
 import Testing
 

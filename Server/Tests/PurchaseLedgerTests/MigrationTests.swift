@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
-import ServerText
+import StrictText
 import SpanASN1
 import Testing
 

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
+import LibcryptoHandles
 @testable import PurchaseLedger
 import Synchronization
 import Testing
@@ -54,7 +55,8 @@ import Testing
                     $0.split(separator: "=").last.map(String.init) ?? ""
                 }
                 let text = Array("\(parts.first ?? "").\(request.body)".utf8)
-                #expect(try SHA256.authenticationCode(of: text, key: Self.secret) == parts.last)
+                let code = try DigestAlgorithm.sha256.authenticationCode(of: text.span, key: Self.secret.span)
+                #expect(code.hexadecimal == parts.last)
                 #expect(abs((Int64(parts.first ?? "") ?? 0) - Instant.now.secondsSince1970) < 60)
             }
         }

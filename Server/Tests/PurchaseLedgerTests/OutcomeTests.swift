@@ -188,9 +188,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     @Test(arguments: Place.available)
     func `a non-renewing subscription ends if its length is known`(_ place: Place) throws {
         var policy = LedgerPolicy()
-        policy.endOfNonRenewing = {
-            $0.productID == "season" ? $0.purchaseDate.advanced(by: .seconds(90 * 86_400)) : nil
-        }
+        policy.productTypes = ["season": .nonRenewing(days: 90)]
         try place.withLedger(policy) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let transaction = history.buyNonRenewing("season", at: day(0))

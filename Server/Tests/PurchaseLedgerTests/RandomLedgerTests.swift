@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+import SeededRandom
 import Testing
 
 @Suite struct RandomLedgerTests {

@@ -230,11 +230,11 @@ import Testing
     @Test(arguments: Place.available)
     func `two writers of one new identifier do not make two families`(_ place: Place) throws {
         try place.withLedger { ledger throws in
-            let purchases = try coins("1").purchases.map(\.purchase)
+            let brought = BroughtEvidence(try coins("1"))
             let error = #expect(throws: LedgerError.self) {
                 try ledger.store.write { (connection) throws(LedgerError) in
                     let raced = RacedConnection(connection)
-                    _ = try Families(of: purchases.compactMap(PurchaseKeys.init), [], raced, at: day(1))
+                    _ = try Families(of: [brought], raced, at: day(1))
                 }
             }
             #expect(error?.isConflict == true)
@@ -248,9 +248,15 @@ import Testing
 
         init(_ connection: any SQLConnection) { self.connection = connection }
 
-        func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow] {
-            if statement.hasPrefix("INSERT INTO identifiers") { _ = try connection.run(statement, parameters) }
-            return try connection.run(statement, parameters)
+        func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
+            for statement in statements where statement.text.hasPrefix("INSERT INTO identifiers") {
+                _ = try connection.run([statement])
+            }
+            return try connection.run(statements)
+        }
+
+        func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) {
+            try connection.write(statement, parameters)
         }
     }
 

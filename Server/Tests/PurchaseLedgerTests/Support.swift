@@ -112,25 +112,3 @@ extension PurchaseLedger {
 enum LongTests {
     static let areOn = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
 }
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// With the seed in the environment, or a random one, which is printed.
-    init(_ test: String = #function) {
-        let seed = ProcessInfo.processInfo.environment["LEDGER_SEED"].flatMap { UInt64($0) } ?? .random(in: 0 ... .max)
-        print("\(test): LEDGER_SEED=\(seed)")
-        self.init(seed: seed)
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-}

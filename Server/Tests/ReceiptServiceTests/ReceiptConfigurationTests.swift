@@ -51,7 +51,7 @@ struct ReceiptConfigurationTests {
         let season = try evidence.transaction { ($0.productID, $0.productType) = ("season", .nonRenewingSubscription) }
         let root = evidence.path("elliptic-root.der")
         let body = #"{"evidence":"\#(season)","at":"2100-01-01"}"#
-        for (options, access) in [([], "length-unknown"), (["--non-renewing", "season=90"], "expired")] {
+        for (options, access) in [([], "length-unknown"), (["--product-type", "season=non-renewing:90"], "expired")] {
             let configuration = try ReceiptConfiguration(
                 ReceiptServer.options.read(["--root", root] + options, environment: { _ in nil }))
             let response = RouteTable(try ReceiptRoutes(configuration).routes).answer(
@@ -61,15 +61,25 @@ struct ReceiptConfigurationTests {
         }
     }
 
-    @Test(arguments: ["", "season", "=90", "season=", "season=0", "season=-1", "season=90d", "season=36501", "a=b=1"])
-    func `a length that cannot be read is refused`(value: String) {
-        #expect(throws: ConfigurationError.self) { try configuration("--non-renewing", value) }
+    @Test(arguments: [
+        "", "season", "=consumable", "season=", "season=non-renewing", "season=non-renewing:0",
+        "season=non-renewing:-1",
+        "season=non-renewing:90d", "season=non-renewing:36501", "a=b=consumable", "season=90",
+    ])
+    func `a type that cannot be read is refused`(value: String) {
+        #expect(throws: ConfigurationError.self) { try configuration("--product-type", value) }
     }
 
-    @Test func `one product has one length`() {
+    @Test func `one product has one type`() {
         #expect(throws: ConfigurationError.self) {
-            try configuration("--non-renewing", "season=90", "--non-renewing", "season=91")
+            try configuration("--product-type", "a=consumable", "--product-type", "a=non-consumable")
         }
+    }
+
+    @Test func `the refusal of a value is that of the command`() {
+        #expect(
+            throws: ConfigurationError("--environment cannot be 'Production'; expected: production, sandbox")
+        ) { try configuration("--environment", "Production") }
     }
 
     @Test func `roots are in DER or PEM, and an intermediate with Apple's marker is one of transaction receipts`()
@@ -110,8 +120,8 @@ struct ReceiptConfigurationTests {
     @Test(arguments: [
         (["--xcode-root", "x", "--root", "y"], "--xcode-root and --root exclude each other"),
         (["--xcode-root", "x", "--environment", "sandbox"], "--xcode-root and --environment exclude each other"),
-        (["--app-apple-id", "0"], "--app-apple-id must be a number"),
-        (["--root", "/dev/null"], "/dev/null: no certificate"),
+        (["--app-apple-id", "0"], "--app-apple-id cannot be '0'; expected: a number"),
+        (["--root", "/dev/null"], "/dev/null: not a certificate: a required element is missing at byte 0"),
     ])
     func `a configuration that cannot work is refused in words`(arguments: [String], words: String) throws {
         let values = try ReceiptServer.options.read(arguments, environment: { _ in nil })
@@ -122,11 +132,12 @@ struct ReceiptConfigurationTests {
     @Test func `files that are damaged are refused in words`() throws {
         let root = try evidence.authority.trustAnchor.der
         let cases: [([UInt8], String)] = [
-            (Array(root.dropLast()), "certificate 1 is malformed"), (Array("x".utf8), "no certificate"),
-            (Array(pem(root).dropLast(40)), "the PEM block at byte 1 is malformed"),
+            (Array(root.dropLast()), "not a certificate: an element runs past the end of its container at byte 0"),
+            (Array("x".utf8), "not a certificate: an element runs past the end of its container at byte 1"),
+            (Array(pem(root).dropLast(40)), "a PEM block without an end at byte 1"),
             (
                 Array("-----BEGIN CERTIFICATE-----\n*\n-----END CERTIFICATE-----".utf8),
-                "the PEM block at byte 0 is malformed"
+                "invalid base64 in a PEM block at byte 28"
             ),
         ]
         for (bytes, words) in cases {

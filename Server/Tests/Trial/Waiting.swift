@@ -39,11 +39,7 @@ import TrialSupport
     private var file: String { evidence.path("ledger-\(UUID().uuidString).db") }
 
     private func redemption(_ id: Int, _ account: String) throws -> [UInt8] {
-        let coins = try evidence.transaction {
-            $0.transactionID = "\(id)"
-            $0.originalTransactionID = "\(id)"
-            $0.productType = .consumable
-        }
+        let coins = try evidence.coins(id)
         return requestBytes(
             "POST", "/v1/redeem", Array(#"{"account":"\#(account)","evidence":"\#(coins)"}"#.utf8),
             headers: ["Authorization: Bearer \(Self.token)"])

@@ -5,9 +5,11 @@ import TrialSupport
 // What README.md promises, measured: each row with what it must be.
 //
 //   server-trial [--long]
-//   server-trial --ledger     only what a ledger's requests wait for
+//   server-trial --ledger [OPTIONS]     only a ledger: `../../benchmark` has the options
+//   server-trial --service --json       only the latency under more and more connections
 
-let isLong = CommandLine.arguments.contains("--long")
+let arguments = Array(CommandLine.arguments.dropFirst())
+let isLong = arguments.contains("--long")
 let evidence = try MintedEvidence()
 var failures = 0
 
@@ -67,14 +69,45 @@ func load(_ server: ServerProcess, _ requests: [[UInt8]], connections: Int = 64,
     return load.run()
 }
 
-// MARK: A ledger whose database, receiver or strangers take long
+// MARK: A ledger: how much it answers, and whose database, receiver or strangers take long
 
-if isLong || CommandLine.arguments.contains("--ledger") {
-    try WaitingTrial(evidence).run()
+if arguments.first == "--in-process" {
+    defer { evidence.remove() }
+    try InProcessLoad.run(Array(arguments.dropFirst()), evidence)
+    exit(0)
+}
+
+if isLong || arguments.first == "--ledger" {
+    do {
+        let options = try LedgerLoad.Options(isLong ? [] : arguments.dropFirst())
+        try LedgerLoad(evidence, options).run()
+        if isLong || arguments.count == 1 { try WaitingTrial(evidence).run() }
+    } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        failures += 1
+    }
     if !isLong {
         evidence.remove()
         exit(failures == 0 ? 0 : 1)
     }
+}
+
+// MARK: Latency against load
+
+if arguments == ["--service", "--json"] {
+    let server = try start()
+    _ = load(server, mixed, seconds: 1)
+    let rows = [1, 2, 4, 8, 16, 32, 64, 128, 256].map { connections in
+        let result = load(server, mixed, connections: connections, seconds: 4)
+        return """
+            {"clients":\(connections),"per_second":\(format(result.perSecond, 0)),\
+            "p50_ms":\(format(result.latency(0.5), 2)),"p99_ms":\(format(result.latency(0.99), 2))}
+            """
+    }
+    print("[\(rows.joined(separator: ",\n "))]")
+    _ = server.terminate()
+    evidence.remove()
+    exit(0)
 }
 
 // MARK: Throughput

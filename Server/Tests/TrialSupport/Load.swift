@@ -2,7 +2,8 @@ import Foundation
 
 /// Connections that each send a request, wait for its answer, and send the next.
 package struct Load {
-    package var port: UInt16
+    /// The servers' ports, which the connections take in turn.
+    package var ports: [UInt16]
     package var connectionCount = 64
     /// Whole requests, which the connections send in turn.
     package var requests: [[UInt8]]
@@ -12,7 +13,7 @@ package struct Load {
     package var requestCount = Int.max
 
     package init(port: UInt16, requests: [[UInt8]]) {
-        self.port = port
+        ports = [port]
         self.requests = requests
     }
 
@@ -26,6 +27,8 @@ package struct Load {
         package var seconds = 0.0
         /// In microseconds.
         package var latencies: [UInt32] = []
+
+        package init() {}
 
         package var perSecond: Double { Double(answerCount) / seconds }
 
@@ -59,6 +62,7 @@ package struct Load {
         func open(_ index: Int) {
             // Ports of connections that have just ended cannot be used again at once.
             opened += 1
+            let port = ports[index % ports.count]
             slots[index].socket = (try? connectToLoopback(port, from: UInt8(2 + opened % 250))) ?? -1
             if slots[index].socket < 0 { result.refusedCount += 1 }
         }

@@ -59,6 +59,15 @@ package struct MintedEvidence {
         return try builder.signed(by: ellipticAuthority)
     }
 
+    /// The transaction of a consumable.
+    package func coins(_ id: Int) throws -> String {
+        try transaction {
+            $0.transactionID = "\(id)"
+            $0.originalTransactionID = "\(id)"
+            $0.productType = .consumable
+        }
+    }
+
     /// A request to verifyReceipt.
     package static func body(_ receipt: [UInt8], password: String = "secret") -> String {
         #"{"receipt-data":"\#(Data(receipt).base64EncodedString())","password":"\#(password)"}"#

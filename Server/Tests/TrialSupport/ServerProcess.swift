@@ -19,14 +19,15 @@ package final class ServerProcess {
 
     /// - Parameter openFileCount: The number of open files that the system allows it; `nil` for that of this process.
     package init(
-        _ options: [String] = [], environment: [String: String] = [:], openFileCount: Int? = nil
+        _ options: [String] = [], environment: [String: String] = [:], openFileCount: Int? = nil,
+        executable: URL = ServerProcess.executable
     ) throws {
         errorFile = FileManager.default.temporaryDirectory.appending(path: "receipt-server-\(UUID().uuidString).log")
         _ = FileManager.default.createFile(atPath: errorFile.path(percentEncoded: false), contents: nil)
         process.executableURL = URL(filePath: "/bin/bash")
         process.arguments =
             ["-c", (openFileCount.map { "ulimit -n \($0); " } ?? "") + "exec \"$@\"", "-"]
-            + [Self.executable.path(percentEncoded: false), "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+            + [executable.path(percentEncoded: false), "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0"]
             + options
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardError = try FileHandle(forWritingTo: errorFile)

@@ -1,4 +1,4 @@
-// Batches. Each piece of evidence is in a form that ``AppStoreVerifier/verify(_:)-([UInt8])`` accepts.
+// Batches. Each piece of evidence is in a form that ``AppStoreVerifier/verify(_:)`` accepts.
 extension AppStoreVerifier {
     /// Verifies many pieces of evidence on several threads, and calls `body` with the verdicts in the order of the pieces.
     ///
@@ -40,60 +40,38 @@ extension AppStoreVerifier {
         while let output = results.next() { try body(output) }
     }
 
-    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, and returns the verdicts in the order of the pieces.
+    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, transforms each verdict on the thread that verified it, and returns
+    /// the results in the order of the pieces.
     ///
     /// ```swift
     /// for try await verdict in verifier.verifyAll(messages) { … }
     /// ```
     ///
     /// - Parameters:
-    ///   - pieces: The pieces of evidence. If the sequence throws an error, the returned sequence throws it after the verdicts on the pieces before it.
-    ///   - concurrency: The maximum number of pieces that are being verified, or are verified and not yet consumed, at most 65,536; by default four
-    ///     for each processor.
-    /// - Returns: The verdicts, in the order of the pieces.
-    public func verifyAll<Pieces: AsyncSequence & Sendable>(
-        _ pieces: Pieces, concurrency: Int? = nil
-    ) -> AsyncBatchSequence<Pieces, BatchVerdict> where Pieces.Element == [UInt8] {
-        verifyAll(pieces, concurrency: concurrency) { $0 }
-    }
-
-    /// Verifies the pieces of evidence of an asynchronous sequence on all processors, transforms each verdict on the thread that verified it, and returns
-    /// the results in the order of the pieces.
-    ///
-    /// - Parameters:
     ///   - pieces: The pieces of evidence. If the sequence throws an error, the returned sequence throws it after the results for the pieces before it.
     ///   - concurrency: The maximum number of pieces that are being verified, or are verified and not yet consumed, at most 65,536; by default four
     ///     for each processor.
-    ///   - transform: A closure that makes a result of a verdict.
+    ///   - transform: A closure that makes a result of a verdict; by default, the result is the verdict.
     /// - Returns: The results, in the order of the pieces.
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
-        _ pieces: Pieces, concurrency: Int? = nil, transform: @escaping @Sendable (BatchVerdict) -> Output
+        _ pieces: Pieces, concurrency: Int? = nil,
+        transform: @escaping @Sendable (BatchVerdict) -> Output = { (verdict: BatchVerdict) -> BatchVerdict in verdict }
     ) -> AsyncBatchSequence<Pieces, Output> where Pieces.Element == [UInt8] {
         AsyncBatchSequence(pieces, concurrency: concurrency) { transform(self.verdict(on: $0)) }
     }
 
     /// Verifies one piece of evidence of a batch.
     package func verdict(on piece: [UInt8]) -> BatchVerdict {
-        verdict(on: piece.span) { piece }
+        verdict(on: ReceivedEvidence(piece, policy.limits, keepsOtherMembers: true), in: piece.span)
     }
 
-    /// Verifies one piece of evidence of a batch, and copies it only if it is a receipt.
+    /// Verifies one piece of evidence of a batch, and copies it only if it is a binary receipt.
     package func verdict(on piece: Span<UInt8>) -> BatchVerdict {
-        verdict(on: piece) { [UInt8](copying: piece) }
+        verdict(on: ReceivedEvidence(copying: piece, policy.limits, keepsOtherMembers: true), in: piece)
     }
 
-    private func verdict(on piece: Span<UInt8>, _ bytes: () -> [UInt8]) -> BatchVerdict {
-        var otherMembers: [UInt8] = []
-        let result = Result { () throws(VerificationError) in
-            try counters.counting { () throws(VerificationError) -> VerifiedEvidence in
-                try verifyUncounted(piece, binary: bytes) { (start) throws(VerificationError) in
-                    let object = try EvidenceObject(
-                        piece, from: start, maximumByteCount: policy.limits.maximumByteCount, keepsOtherMembers: true)
-                    otherMembers = object.otherMembers
-                    return object
-                }
-            }
-        }
-        return BatchVerdict(result, otherMembers: otherMembers)
+    private func verdict(on received: ReceivedEvidence, in piece: Span<UInt8>) -> BatchVerdict {
+        let result = Result { () throws(VerificationError) in try verify(received, in: piece) }
+        return BatchVerdict(result, otherMembers: received.otherMembers)
     }
 }

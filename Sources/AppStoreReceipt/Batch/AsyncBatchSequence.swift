@@ -1,4 +1,4 @@
-/// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verifyAll(_:concurrency:)`` returns.
+/// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verifyAll(_:concurrency:transform:)`` returns.
 ///
 /// Each iteration reads `Base` ahead of the consumer, up to a maximum number of elements that are being worked on, or are done and not yet consumed. The
 /// work runs on the executor's threads. A result is available as soon as it and all results before it are done. The sequence ends when the

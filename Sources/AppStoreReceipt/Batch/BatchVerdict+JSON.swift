@@ -17,17 +17,18 @@ extension BatchVerdict {
 
 extension JSONWriter {
     package mutating func verdict(
-        _ verdict: BatchVerdict, isBrief: Bool, line: Int? = nil, advice: ((VerificationError) -> String)? = nil
+        _ verdict: BatchVerdict, isBrief: Bool, from place: EvidencePlace? = nil,
+        for audience: Audience = .swift
     ) {
         if isBrief, case .success(let evidence) = verdict.result {
-            brief(evidence, line, verdict.otherMembers)
+            brief(evidence, place, verdict.otherMembers)
         } else {
-            self.verdict(verdict.result, line: line, otherMembers: verdict.otherMembers, advice: advice)
+            self.verdict(verdict.result, from: place, otherMembers: verdict.otherMembers, for: audience)
         }
     }
 
-    private mutating func brief(_ evidence: VerifiedEvidence, _ line: Int?, _ otherMembers: [UInt8]) {
-        beginVerdict(isVerified: true, line: line, otherMembers)
+    private mutating func brief(_ evidence: VerifiedEvidence, _ place: EvidencePlace?, _ otherMembers: [UInt8]) {
+        beginVerdict(isVerified: true, place, otherMembers)
         if let bundleID = evidence.bundleID {
             name("bundle_id")
             string(bundleID)

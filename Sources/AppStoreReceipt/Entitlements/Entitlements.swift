@@ -22,6 +22,8 @@ import StrictText
 ///   "not yet". It never delays a revocation, an upgrade or the end of a period.
 /// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each other, the one that Apple signed later counts.
 ///   What evidence cannot say is missing, not false.
+/// - The type of a product that `productTypes` states fills in what evidence does not say. If the evidence says another type, or has an end that only a subscription that
+///   renews has, the evidence counts, and ``Item/contradictedType`` says so.
 /// - A revocation counts from its date ([`revocationDate`](https://developer.apple.com/documentation/appstoreserverapi/revocationdate)), and always if it has no date. The end of
 ///   Family Sharing is one ([`revocationType`](https://developer.apple.com/documentation/appstoreserverapi/revocationtype)). If one transaction of a period is revoked, so is a restored transaction of that
 ///   period, which has the same web order line item
@@ -50,8 +52,14 @@ public struct Entitlements: Sendable {
     /// A transaction with the access that it gives. You can read all properties of its ``Purchase`` through it.
     @dynamicMemberLookup
     public struct Item: Hashable, Sendable {
-        /// The purchase, merged from all evidence about its transaction.
+        /// The purchase, merged from all evidence about its transaction. If only the app states the type of the product, it is here, too.
         public let purchase: Purchase
+        /// What the app states of the product, if it counts: the evidence does not say the type, or the length of a non-renewing subscription.
+        public let statedType: StatedProductType?
+        /// A Boolean value that indicates whether only the app says the type of the product, and not the evidence.
+        public let isTypeStated: Bool
+        /// What the app states of the product and the evidence contradicts. The evidence counts.
+        public let contradictedType: StatedProductType?
         /// The access that the purchase gives at the date, or the reason it gives none.
         public let access: Access
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
@@ -73,40 +81,6 @@ public struct Entitlements: Sendable {
         public subscript<Value>(dynamicMember field: KeyPath<Purchase, Value>) -> Value { purchase[keyPath: field] }
     }
 
-    /// Decides what verified purchases give access to.
-    ///
-    /// - Parameters:
-    ///   - purchases: The purchases of one customer.
-    ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes after the current period.
-    ///   - date: The date to decide for, usually `.now`.
-    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
-    public init(
-        _ purchases: some Sequence<VerifiedPurchase>, renewals: [Verified<RenewalInfo>] = [], at date: Instant,
-        clockAllowance: Duration = .seconds(300), endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
-    ) {
-        self.init(
-            purchases.map { Source($0.purchase, $0.verification) }, renewals.map(SubscriptionRenewal.init), date,
-            clockAllowance, endOfNonRenewing)
-    }
-
-    /// Decides what verified evidence gives access to: its purchases and its renewal information, taken together.
-    ///
-    /// - Parameters:
-    ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in any order.
-    ///   - date: The date to decide for, usually `.now`.
-    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
-    public init(
-        _ evidence: some Sequence<VerifiedEvidence>, at date: Instant, clockAllowance: Duration = .seconds(300),
-        endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
-    ) {
-        let evidence = Array(evidence)
-        self.init(
-            evidence.flatMap { $0.purchases }, renewals: evidence.flatMap { $0.renewals }, at: date,
-            clockAllowance: clockAllowance, endOfNonRenewing: endOfNonRenewing)
-    }
-
     /// Decides what stored purchases give access to, which are trusted as they are.
     ///
     /// Anyone who can write to your storage can make such purchases. Use this for what you verified before you stored it. To take stored and verified purchases together, pass
@@ -117,41 +91,26 @@ public struct Entitlements: Sendable {
     ///   - renewals: What is known about the renewals of the subscriptions among them.
     ///   - date: The date to decide for, usually `.now`.
     ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - endOfNonRenewing: Returns the end of a non-renewing subscription, whose length only the app knows; `nil` if it does not know it either.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing subscription lasts.
     public init(
         trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
-        clockAllowance: Duration = .seconds(300), endOfNonRenewing: (Purchase) -> Instant? = { _ in nil }
+        clockAllowance: Duration = .seconds(300), productTypes: [String: StatedProductType] = [:]
     ) {
-        self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, endOfNonRenewing)
+        self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes)
     }
 
-    private init(
+    /// - Parameter sources: The purchases, each with the verification of its evidence, which nothing here looks into.
+    init(
         _ sources: [Source], _ renewals: [SubscriptionRenewal], _ date: Instant, _ clockAllowance: Duration,
-        _ endOfNonRenewing: (Purchase) -> Instant?
+        _ productTypes: [String: StatedProductType]
     ) {
         self.date = date
-        var periods = Periods(merging: sources, endOfNonRenewing)
+        var periods = Periods(merging: sources, productTypes)
         periods.endByFollowing()
         periods.extendByGrace(renewals)
         let moment = Moment(date: date, clockAllowance: max(clockAllowance, .zero))
         (items, subscriptions) = periods.decided(at: moment)
     }
-}
-
-extension Entitlements {
-    /// The number of pieces of evidence that the HTTP service and the packages of other languages take at once: 1,000.
-    ///
-    /// Refusals are larger than what is refused, so that only a limit bounds the answer. In Swift, set your own if customers choose how much they send.
-    public static let maximumEvidenceCount = 1000
-}
-
-extension VerifiedReceipt {
-    /// Decides what the purchases of the receipt give access to. See ``Entitlements``.
-    ///
-    /// An answer is as old as the receipt, which does not contain what happened after it was signed.
-    ///
-    /// - Parameter date: The date to decide for, usually `.now`.
-    public func entitlements(at date: Instant) -> Entitlements { Entitlements(purchases, at: date) }
 }
 
 extension Entitlements {
@@ -171,7 +130,7 @@ extension Entitlements {
         case revoked(at: Instant?)
         /// Another subscription of the group has replaced the period before its end; `nil` if the date is not known.
         case upgraded(at: Instant?)
-        /// A non-renewing subscription, whose length only the app knows.
+        /// A non-renewing subscription, whose length only the app knows: it was not among `productTypes`.
         case lengthUnknown
         /// The evidence does not say enough: a subscription without an end, or an old record that says neither what kind of product it is for nor when it ends.
         case undetermined

@@ -3,12 +3,31 @@ import StrictText
 
 /// A purchase from one piece of evidence.
 struct Source {
-    let purchase: Purchase
+    private(set) var purchase: Purchase
     let verification: Verification?
+    /// What the app states of the product, if it counts.
+    private(set) var statedType: StatedProductType?
+    /// Whether the evidence does not say the type.
+    private(set) var isTypeStated = false
+    /// What the app states of the product and the evidence contradicts.
+    private(set) var contradictedType: StatedProductType?
 
     init(_ purchase: Purchase, _ verification: Verification?) {
         self.purchase = purchase
         self.verification = verification
+    }
+
+    /// Takes what the app states of the product where the evidence does not say it.
+    mutating func take(_ stated: StatedProductType) {
+        // Apple gives an end to periods of subscriptions that renew, and to nothing else.
+        let type = purchase.productType ?? (purchase.expiresDate == nil ? nil : .autoRenewableSubscription)
+        guard type == nil || type == stated.productType else {
+            contradictedType = stated
+            return
+        }
+        isTypeStated = purchase.productType == nil
+        if isTypeStated || stated.length != nil { statedType = stated }
+        purchase.productType = stated.productType
     }
 }
 
@@ -53,9 +72,10 @@ struct Periods {
     private var subscriptionsByID: [AppKey: Int] = [:]
     private var renewals: [Int: SubscriptionRenewal] = [:]
 
-    init(merging sources: [Source], _ endOfNonRenewing: (Purchase) -> Instant?) {
+    init(merging sources: [Source], _ productTypes: [String: StatedProductType]) {
         transactions = Self.merged(sources)
-        makePeriods(endOfNonRenewing)
+        take(productTypes)
+        makePeriods()
         makeSubscriptions()
     }
 
@@ -74,18 +94,29 @@ struct Periods {
                 groups.append([source])
             }
         }
-        return groups.map { group in
+        let merged = groups.map { group in
             guard group.count > 1 else { return group[0] }
-            let ordered = group.sorted { $0.purchase.isSignedBefore($1.purchase) }
+            let ordered = group.sorted(by: { SignatureOrder($0.purchase) }, <)
             var purchase = ordered[0].purchase
             for later in ordered.dropFirst() { purchase.merge(later.purchase) }
             return Source(purchase, ordered.last { $0.verification != nil }?.verification)
-        }.sorted { $0.purchase.isBefore($1.purchase) }
+        }
+        return merged.sorted(by: { PurchaseOrder($0.purchase) }, <)
+    }
+
+    private mutating func take(_ productTypes: [String: StatedProductType]) {
+        let stated = Dictionary(productTypes.map { (UTF8Bytes($0.key), $0.value) }) { first, _ in first }
+        for index in transactions.indices {
+            let purchase = transactions[index].purchase
+            // Most apps state nothing, and then no key is made.
+            let now = stated.isEmpty ? nil : stated[UTF8Bytes(purchase.productID)]
+            if let type = purchase.statedType ?? now { transactions[index].take(type) }
+        }
     }
 
     // MARK: Periods
 
-    private mutating func makePeriods(_ endOfNonRenewing: (Purchase) -> Instant?) {
+    private mutating func makePeriods() {
         var periodsByID: [AppKey: Int] = [:]
         for (index, source) in transactions.enumerated() {
             let purchase = source.purchase
@@ -99,10 +130,9 @@ struct Periods {
             periods.append(Period(purchase, index))
         }
         for index in periods.indices {
-            let purchase = periods[index].purchase
-            if purchase.productType == .nonRenewingSubscription, periods[index].expires == nil {
-                periods[index].expires = endOfNonRenewing(purchase)
-            }
+            guard periods[index].expires == nil else { continue }
+            let length = transactions[periods[index].transactions[0]].statedType?.length
+            periods[index].expires = length.map { periods[index].start + $0 }
         }
     }
 
@@ -223,12 +253,9 @@ struct Periods {
         for (key, subscription) in self.subscriptionsByID {
             subscriptionsByID[Key(environment: key.environment, id: key.id), default: []].append(subscription)
         }
-        for renewal in all {
+        for renewal in all.sorted(by: SignatureOrder.init, <) {
             let key = Key(environment: renewal.environment, id: UTF8Bytes(renewal.originalTransactionID))
-            for subscription in subscriptionsByID[key] ?? [] {
-                if let other = renewals[subscription], !other.isSignedBefore(renewal) { continue }
-                renewals[subscription] = renewal
-            }
+            for subscription in subscriptionsByID[key] ?? [] { renewals[subscription] = renewal }
         }
         for (subscription, renewal) in renewals {
             guard let graceEnd = renewal.gracePeriodExpiresDate else { continue }
@@ -259,7 +286,9 @@ struct Periods {
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
             for index in period.transactions {
                 items[index] = Entitlements.Item(
-                    purchase: transactions[index].purchase, access: access, until: until,
+                    purchase: transactions[index].purchase, statedType: transactions[index].statedType,
+                    isTypeStated: transactions[index].isTypeStated,
+                    contradictedType: transactions[index].contradictedType, access: access, until: until,
                     ownedQuantity: ownedQuantity, nextChange: nextChange, firstTransaction: firstTransaction,
                     verification: transactions[index].verification)
             }
@@ -292,5 +321,14 @@ struct Periods {
             periods: order.map(item), currentPeriod: item(current),
             expiresDate: expiry, isInGracePeriod: isActive && period.expires.map { $0 <= moment.date } ?? false,
             renewal: renewals[index])
+    }
+}
+
+extension Array {
+    /// Returns the elements in the order of their keys, of which each is made once.
+    fileprivate func sorted<Key>(by key: (Element) -> Key, _ precedes: (Key, Key) -> Bool) -> [Element] {
+        guard count > 1 else { return self }
+        let keys = map(key)
+        return indices.sorted { precedes(keys[$0], keys[$1]) }.map { self[$0] }
     }
 }

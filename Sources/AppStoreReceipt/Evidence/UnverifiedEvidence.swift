@@ -1,4 +1,5 @@
 /// Evidence that was decoded and not verified: anyone can have written it.
+@nonexhaustive
 public enum UnverifiedEvidence: Sendable {
     /// A receipt.
     case receipt(UnverifiedReceipt)
@@ -9,15 +10,21 @@ public enum UnverifiedEvidence: Sendable {
 
     /// Decodes evidence without verifying it: anyone can have written its contents.
     ///
-    /// - Parameter input: Evidence in any form that ``AppStoreVerifier/verify(_:)-([UInt8])`` accepts.
+    /// - Parameter input: Evidence in any form that ``AppStoreVerifier/verify(_:)`` accepts.
     /// - Throws: An error of the form or of the payload.
-    public init(decoding input: [UInt8]) throws(VerificationError) {
-        if TransactionReceiptInput.isTransactionReceipt(input.span) {
-            self = .transactionReceipt(try UnverifiedTransactionReceipt(decoding: input))
-        } else if let text = try UnverifiedJWS.text(in: input) {
-            self = .jws(try UnverifiedJWS(text))
-        } else {
-            self = .receipt(try UnverifiedReceipt(decoding: input))
+    public init(decoding input: some EvidenceSource) throws(VerificationError) {
+        try self.init(ReceivedEvidence(input, VerificationLimits()), in: input.evidenceBytes)
+    }
+
+    /// Decodes what was received.
+    ///
+    /// - Parameter input: The bytes that were received.
+    package init(_ received: ReceivedEvidence, in input: Span<UInt8>) throws(VerificationError) {
+        switch received.kind {
+        case .receipt: self = .receipt(try UnverifiedReceipt(binary: received.binary(), VerificationLimits()))
+        case .jws: self = .jws(try UnverifiedJWS(received.text(in: input)))
+        case .transactionReceipt:
+            self = .transactionReceipt(try UnverifiedTransactionReceipt(list: received.text(in: input)))
         }
     }
 }

@@ -1,4 +1,5 @@
 /// Verified evidence, by its kind.
+@nonexhaustive
 public enum VerifiedEvidence: Hashable, Sendable {
     /// A receipt with all its purchases.
     case receipt(VerifiedReceipt)
@@ -14,4 +15,99 @@ public enum VerifiedEvidence: Hashable, Sendable {
     case realtimeRequest(Verified<RealtimeRequest>)
     /// A transaction receipt of iOS 3 to 6, which is one purchase.
     case transactionReceipt(VerifiedTransactionReceipt)
+}
+
+// What the kinds have in common. A new kind is a line in each of these lists.
+extension VerifiedEvidence {
+    /// The bundle id of the app. Renewal information and real-time requests have none.
+    public var bundleID: String? {
+        switch self {
+        case .receipt(let receipt): receipt.bundleID
+        case .transaction(let info): info.bundleID
+        case .appTransaction(let info): info.bundleID
+        case .notification(let notification): notification.notification.payload.subjects.firstBundleID
+        case .transactionReceipt(let receipt): receipt.bundleID
+        case .renewalInfo, .realtimeRequest: nil
+        }
+    }
+
+    /// The environment in which the evidence was signed. That of a transaction receipt is inferred: see ``TransactionReceipt/inferredEnvironment``.
+    public var environment: AppStoreEnvironment? {
+        switch self {
+        case .receipt(let receipt): receipt.environment
+        case .transaction(let info): info.environment
+        case .renewalInfo(let info): info.environment
+        case .appTransaction(let info): info.environment
+        case .notification(let notification): notification.environment
+        case .realtimeRequest(let request): request.environment
+        case .transactionReceipt(let receipt): receipt.inferredEnvironment
+        }
+    }
+
+    /// The ids of all transactions in the evidence, in its order, including expired and revoked ones.
+    ///
+    /// Only receipts have more than one. To grant products, use ``purchases``.
+    public var transactionIDs: [String] {
+        switch self {
+        case .receipt(let receipt): receipt.inAppPurchases.compactMap(\.transactionID)
+        case .transaction(let info): [info.transactionID].compactMap(\.self)
+        case .notification(let notification): [notification.transactionInfo?.transactionID].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.transactionID]
+        case .renewalInfo, .appTransaction, .realtimeRequest: []
+        }
+    }
+
+    /// The purchases that the evidence proves.
+    ///
+    /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a transaction. Other evidence has none.
+    public var purchases: [VerifiedPurchase] {
+        switch self {
+        case .receipt(let receipt): Array(receipt.purchases)
+        case .transaction(let transaction): [transaction.purchase].compactMap(\.self)
+        case .notification(let notification): [notification.transactionInfo?.purchase].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.purchase]
+        case .renewalInfo, .appTransaction, .realtimeRequest: []
+        }
+    }
+
+    /// The renewal information that the evidence is or contains.
+    public var renewals: [Verified<RenewalInfo>] {
+        switch self {
+        case .renewalInfo(let renewal): [renewal]
+        case .notification(let notification): [notification.renewalInfo].compactMap(\.self)
+        case .receipt, .transaction, .transactionReceipt, .appTransaction, .realtimeRequest: []
+        }
+    }
+
+    /// The number of records that are no purchase because they lack something.
+    package var incompletePurchaseCount: Int {
+        switch self {
+        case .receipt(let receipt): receipt.incompletePurchases.count
+        case .transaction: purchases.isEmpty ? 1 : 0
+        case .notification(let notification): notification.transactionInfo != nil && purchases.isEmpty ? 1 : 0
+        case .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt: 0
+        }
+    }
+
+    /// The payload, then its signed parts; empty for a receipt.
+    package var signedParts: [JWSPart] {
+        switch self {
+        case .receipt: return []
+        case .transaction(let info): return [JWSPart(.transaction, info)]
+        case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
+        case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
+        case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
+        case .transactionReceipt(let receipt): return [JWSPart(receipt)]
+        case .notification(let notification):
+            var parts = [JWSPart(.notification, notification.notification)]
+            if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }
+            if let info = notification.renewalInfo { parts.append(JWSPart(.renewalInfo, info)) }
+            if let info = notification.appTransaction { parts.append(JWSPart(.appTransaction, info)) }
+            return parts
+        }
+    }
+}
+
+extension [JWSSubject] {
+    fileprivate var firstBundleID: String? { lazy.compactMap(\.bundleID).first }
 }

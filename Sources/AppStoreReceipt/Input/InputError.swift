@@ -53,24 +53,9 @@ extension InputError: CustomStringConvertible {
     /// The explanation and the place of the fault.
     package var description: String {
         switch form {
-        case nil: "\(kind.explanation) at byte \(offset)"
-        case .binary: "\(kind.explanation) at byte \(offset) of the binary input"
-        case .base64, .pem, .json, .propertyList: "\(kind.explanation) at byte \(offset) of the text"
-        }
-    }
-}
-
-extension InputError.Kind {
-    /// A clause that says what is wrong.
-    package var explanation: String {
-        switch self {
-        case .emptyInput: "the input is empty"
-        case .inputTooLarge: "the input is larger than the limit"
-        case .unrecognizedForm: "the input is not binary PKCS#7, base64, PEM, a JSON object or a property list"
-        case .invalidBase64: "the base64 has an invalid character or is incomplete"
-        case .invalidPEM: "the PEM file has a wrong label, no end line, or text after its end"
-        case .invalidJSON: "the JSON is malformed, or the member with the evidence is repeated or not a string"
-        case .missingReceiptData: "the JSON object has no member with evidence, such as `receipt-data`"
+        case nil: "\(kind.fault.explanation) at byte \(offset)"
+        case .binary: "\(kind.fault.explanation) at byte \(offset) of the binary input"
+        case .base64, .pem, .json, .propertyList: "\(kind.fault.explanation) at byte \(offset) of the text"
         }
     }
 }

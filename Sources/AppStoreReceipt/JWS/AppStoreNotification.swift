@@ -2,8 +2,12 @@ import StrictText
 
 /// An App Store Server Notification of version 2 (`responseBodyV2DecodedPayload`).
 ///
-/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)-(String)`` returns it in a
+/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)`` returns it in a
 /// ``VerifiedNotification``, with its verified parts.
+///
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for what decides nothing: ``version``, in ``data`` ``NotificationData/bundleVersion`` and
+/// ``NotificationData/consumptionRequestReason``, and in ``summary`` the counts and ``NotificationSummary/storefrontCountryCodes``. If the value of one of these has another type, its property is `nil`, and it is
+/// among the ``JWSObject/unknownMembers`` of its object.
 public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -56,6 +60,7 @@ extension AppStoreNotification.Member: JWSMember {
         case .externalPurchaseToken: .object(ExternalPurchaseToken.self)
         }
     }
+    var isInformative: Bool { self == .version }
 }
 
 /// The data of a notification about purchases.
@@ -94,6 +99,7 @@ extension NotificationData.Member: JWSMember {
         case .bundleId, .bundleVersion, .consumptionRequestReason, .environment: .string
         }
     }
+    var isInformative: Bool { self == .bundleVersion || self == .consumptionRequestReason }
 }
 
 /// The data of a notification about an app transaction.
@@ -163,6 +169,7 @@ extension NotificationSummary.Member: JWSMember {
         default: .string
         }
     }
+    var isInformative: Bool { self == .failedCount || self == .succeededCount || self == .storefrontCountryCodes }
 }
 
 /// A token for a purchase outside the App Store.

@@ -4,6 +4,9 @@ import StrictText
 ///
 /// Apple's name is `JWSAppTransactionDecodedPayload`, and on devices `AppTransaction.jsonRepresentation`. A property is `nil` if the payload does not
 /// contain it.
+///
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for ``originalPlatform``, which decides nothing. If its value has another type, the property is `nil`, and the
+/// member is among the ``JWSObject/unknownMembers`` of ``object``.
 public struct AppTransaction: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -59,4 +62,5 @@ extension AppTransaction.Member: JWSMember {
         default: .string
         }
     }
+    var isInformative: Bool { self == .originalPlatform }
 }

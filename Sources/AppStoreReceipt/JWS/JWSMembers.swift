@@ -3,27 +3,34 @@ import StrictText
 /// The members of a JSON object that Apple signed: the text as received, and the range of each known member.
 ///
 /// Decoding checks everything: the syntax of the whole object, the type of every known member, and that none of them is
-/// repeated. Therefore reading a member later cannot fail. A member that is `null` counts as absent.
+/// repeated. Therefore reading a member later cannot fail. A member that is `null` counts as absent, and so does one that decides nothing and has
+/// another type than Apple documents: it is unknown.
 package struct JWSMembers<Member>: Sendable
 where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     struct Entry: Sendable {
         let member: Member
         let value: ByteRange
+        /// Whether the value has the member's type.
+        let isKnown: Bool
     }
 
     let text: [UInt8]
     /// The range of the object in the text.
     let range: Range<Int>
-    /// The known members that are there, in their order.
+    /// The members that are there and have a property, in their order.
     let entries: [Entry]
 
     /// The members that are there and known, in their order.
-    package var known: [Member] { entries.map(\.member) }
+    package var known: [Member] { entries.lazy.filter(\.isKnown).map(\.member) }
 
-    package var object: JWSObject { JWSObject(text: text, range: range, names: Member.allCases.map(\.rawValue)) }
+    package var object: JWSObject {
+        let unknown = entries.filter { !$0.isKnown }.map(\.member)
+        return JWSObject(
+            text: text, range: range, names: Member.allCases.filter { !unknown.contains($0) }.map(\.rawValue))
+    }
 
     package func value(of member: Member) -> Range<Int>? {
-        for entry in entries where entry.member == member { return entry.value.range }
+        for entry in entries where entry.member == member { return entry.isKnown ? entry.value.range : nil }
         return nil
     }
 }
@@ -94,21 +101,16 @@ extension JWSMembers {
         integer(member).flatMap(Value.init(rawValue:))
     }
 
+    /// An object without properties.
+    func json(_ member: Member) -> JWSObject? where Member: JWSMember {
+        guard case .object(let record) = member.form, let range = value(of: member) else { return nil }
+        return record.object(text, at: range.lowerBound)
+    }
+
     func object<Record: JWSRecord>(_ member: Member) -> Record? {
         let text = text
         return read(member) { (cursor) throws(JSONError) in
             Record(members: try JWSMembers<Record.Member>(text, &cursor))
-        }
-    }
-
-    func objects<Record: JWSRecord>(_ member: Member) -> [Record]? {
-        let text = text
-        return read(member) { (cursor) throws(JSONError) in
-            var records: [Record] = []
-            try cursor.readArray { (cursor) throws(JSONError) in
-                records.append(Record(members: try JWSMembers<Record.Member>(text, &cursor)))
-            }
-            return records
         }
     }
 }
@@ -141,6 +143,19 @@ enum JWSForm: Sendable {
 protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
     var form: JWSForm { get }
+    /// Whether nothing is decided by the member. If its value has another form, it is unknown, and the payload is not refused.
+    var isInformative: Bool { get }
+}
+
+extension JWSMember {
+    var isInformative: Bool { false }
+}
+
+/// The members of an object that decides nothing.
+protocol JWSInformativeMember: JWSMember {}
+
+extension JWSInformativeMember {
+    var isInformative: Bool { true }
 }
 
 /// A JSON object with known members.
@@ -164,23 +179,57 @@ extension JWSMembers where Member: JWSMember {
         try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
             let start = cursor.offset
             guard try !cursor.readIfNull() else { return }
-            try cursor.check(member.form)
-            entries.append(Entry(member: member, value: ByteRange(start..<cursor.offset)))
+            let isKnown = try cursor.check(member)
+            entries.append(Entry(member: member, value: ByteRange(start..<cursor.offset), isKnown: isKnown))
         }
         self.init(text: text, range: start..<cursor.offset, entries: entries)
     }
 }
 
 extension JWSRecord {
+    /// The object at a place of a text that was decoded before, so that reading it again cannot fail.
+    static func object(_ text: [UInt8], at start: Int) -> JWSObject? {
+        var cursor = JSONCursor(text.span, from: start)
+        do throws(JSONError) { return try JWSMembers<Member>(text, &cursor).object } catch { return nil }
+    }
+
     static func check(_ cursor: inout JSONCursor) throws(JSONError) {
         try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
-            guard try !cursor.readIfNull() else { return }
-            try cursor.check(member.form)
+            if try !cursor.readIfNull() { _ = try cursor.check(member) }
         }
     }
 }
 
 extension JSONCursor {
+    /// Reads the value of a member, and returns whether it has the member's form, which only an informative member may lack.
+    mutating func check(_ member: some JWSMember) throws(JSONError) -> Bool {
+        guard member.isInformative else {
+            try check(member.form)
+            return true
+        }
+        var attempt = self
+        do throws(JSONError) {
+            try attempt.check(member.form)
+            move(to: attempt.offset)
+            return true
+        } catch {
+            guard error.kind.isAboutType else { throw error }
+            try skipValue()
+            return false
+        }
+    }
+
+    /// Whether the next value is not `null` and has the form of a member.
+    func has(_ member: some JWSMember) -> Bool {
+        var attempt = self
+        do throws(JSONError) {
+            try attempt.check(member.form)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
     mutating func check(_ form: JWSForm) throws(JSONError) {
         switch form {
@@ -191,6 +240,16 @@ extension JSONCursor {
         case .strings: try readArray { (cursor) throws(JSONError) in _ = try cursor.readString() }
         case .object(let type): try type.check(&self)
         case .objects(let type): try readArray { (cursor) throws(JSONError) in try type.check(&cursor) }
+        }
+    }
+}
+
+extension JSONError.Kind {
+    /// Whether the text is JSON, but a value is not of the type that was asked for.
+    fileprivate var isAboutType: Bool {
+        switch self {
+        case .unexpectedType, .unexpectedValue, .numberOutOfRange: true
+        default: false
         }
     }
 }

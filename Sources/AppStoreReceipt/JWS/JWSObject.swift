@@ -3,7 +3,7 @@ import StrictText
 /// A JSON object of a payload as it was received, for members without a property and for logs.
 public struct JWSObject: Sendable {
     private let bytes: ArraySlice<UInt8>
-    /// The names of the members that have a property.
+    /// The names of the members that a property shows.
     private let names: [String]
 
     init(text: [UInt8], range: Range<Int>, names: [String]) {
@@ -17,7 +17,7 @@ public struct JWSObject: Sendable {
     /// Returns the value of the first member with a name, as JSON; `nil` if there is none.
     public subscript(name: String) -> String? { members.first { $0.name.hasSameBytes(as: name) }?.json }
 
-    /// The members for which this library has no property, in their order.
+    /// The members that no property shows, in their order: those that this library does not know, and those that decide nothing and have a value of another type than Apple documents.
     public var unknownMembers: [Member] {
         let names = Set(names.map(UTF8Bytes.init))
         return members.filter { !names.contains(UTF8Bytes($0.name)) }

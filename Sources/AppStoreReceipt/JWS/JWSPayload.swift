@@ -116,8 +116,3 @@ extension AppStoreNotification: JWSClaims {
         return subjects.isEmpty ? [JWSSubject()] : subjects
     }
 }
-
-extension String {
-    /// Apple writes 0 if there is no identifier.
-    var nonZero: String? { hasSameBytes(as: "0") ? nil : self }
-}

@@ -1,4 +1,4 @@
-package import StrictText
+import StrictText
 
 /// A member of a payload to mint, read as outputs show it: dates in RFC 3339 or milliseconds, and all other values as Apple signs them.
 package struct JWSSpecifiedMember: Sendable {
@@ -35,21 +35,6 @@ package struct JWSSpecificationNotes: Sendable {
     package init() {}
 }
 
-extension JWSPart.Kind {
-    /// Reads the members of a payload of this kind. Each must have the type that Apple gives it.
-    package func readMembers(
-        _ cursor: inout JSONCursor, of text: [UInt8], _ notes: inout JWSSpecificationNotes
-    ) throws(JSONError) -> [JWSSpecifiedMember] {
-        switch self {
-        case .transaction: try TransactionInfo.readMembers(&cursor, of: text, &notes)
-        case .renewalInfo: try RenewalInfo.readMembers(&cursor, of: text, &notes)
-        case .appTransaction: try AppTransaction.readMembers(&cursor, of: text, &notes)
-        case .notification: try AppStoreNotification.readMembers(&cursor, of: text, &notes)
-        case .realtimeRequest: try RealtimeRequest.readMembers(&cursor, of: text, &notes)
-        }
-    }
-}
-
 extension JWSForm {
     /// What a specification can have for it.
     fileprivate var expectation: String {
@@ -65,19 +50,8 @@ extension JWSForm {
     }
 }
 
-extension Instant {
-    /// The forms that ``init(specified:)`` takes.
-    package static let specifiedForms = "a date such as \"2025-06-15T12:00:00Z\" or \"2025-06-15\""
-
-    /// Creates an instant from a date as people write it: RFC 3339, or a day, which begins at midnight UTC.
-    package init?(specified text: String) {
-        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else { return nil }
-        self = date
-    }
-}
-
 extension JWSRecord {
-    fileprivate static func readMembers(
+    static func readMembers(
         _ cursor: inout JSONCursor, of text: [UInt8], _ notes: inout JWSSpecificationNotes
     ) throws(JSONError) -> [JWSSpecifiedMember] {
         var members: [JWSSpecifiedMember] = []

@@ -3,6 +3,9 @@ import StrictText
 /// The payload of a request to a server that chooses retention messages (`DecodedRealtimeRequestBody`).
 ///
 /// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has ``VerificationPolicy/appAppleID``.
+///
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for ``userLocale``, which decides nothing. If its value has another type, the property is `nil`, and the member is
+/// among the ``JWSObject/unknownMembers`` of ``object``.
 public struct RealtimeRequest: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -42,4 +45,5 @@ extension RealtimeRequest.Member: JWSMember {
         default: .string
         }
     }
+    var isInformative: Bool { self == .userLocale }
 }

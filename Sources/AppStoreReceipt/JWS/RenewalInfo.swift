@@ -4,6 +4,10 @@ import StrictText
 ///
 /// It has no bundle id. Renewal information that arrives alone belongs to the app whose transactions have its ``originalTransactionID``. You must check
 /// that yourself. In a notification, it is verified together with its transaction.
+///
+/// A verifier refuses a payload in which an identifier, the environment, a product, a date, the token, or what becomes part of a ``SubscriptionRenewal`` has another type than Apple documents. The other
+/// members decide nothing: ``renewalPrice``, ``currency``, the offer, ``eligibleWinBackOfferIDs``, ``renewalBillingPlanType``, ``commitment`` and ``advancedCommerceInfo``. If the value of one of these
+/// has another type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
 public struct RenewalInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -49,8 +53,8 @@ public struct RenewalInfo: JWSPayload {
     public var priceIncreaseStatus: PriceIncreaseStatus? { members.value(.priceIncreaseStatus) }
     /// The way the next period is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.renewalBillingPlanType) }
-    /// The commitment from the next renewal on.
-    public var commitment: RenewalCommitmentInfo? { members.object(.commitmentInfo) }
+    /// The commitment from the next renewal on (`commitmentInfo`).
+    public var commitment: JWSObject? { members.json(.commitmentInfo) }
 
     /// The type of the offer for the next period.
     public var offerType: OfferType? { members.value(.offerType) }
@@ -71,8 +75,8 @@ public struct RenewalInfo: JWSPayload {
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
-    /// The part of the Advanced Commerce API; `nil` for other purchases.
-    public var advancedCommerceInfo: AdvancedCommerceRenewalInfo? { members.object(.advancedCommerceInfo) }
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
+    public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSPart.Kind.renewalInfo
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
@@ -87,43 +91,17 @@ extension RenewalInfo.Member: JWSMember {
         case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice: .integer
         case .isInBillingRetryPeriod: .boolean
         case .eligibleWinBackOfferIds: .strings
-        case .advancedCommerceInfo: .object(AdvancedCommerceRenewalInfo.self)
-        case .commitmentInfo: .object(RenewalCommitmentInfo.self)
+        case .advancedCommerceInfo: .object(InformativeRecord<CommerceRenewalMember>.self)
+        case .commitmentInfo: .object(InformativeRecord<RenewalCommitmentMember>.self)
         default: .string
         }
     }
-}
-
-/// The next commitment of a subscription that is billed by the month.
-public struct RenewalCommitmentInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
-    package let members: JWSMembers<Member>
-
-    package enum Member: String, CaseIterable, Sendable {
-        case commitmentAutoRenewProductId, commitmentAutoRenewStatus, commitmentRenewalBillingPlanType
-        case commitmentRenewalDate, commitmentRenewalPrice
-    }
-
-    /// The product of the next commitment.
-    public var autoRenewProductID: String? { members.string(.commitmentAutoRenewProductId) }
-    /// A value that says whether the commitment will renew.
-    public var autoRenewStatus: AutoRenewStatus? { members.value(.commitmentAutoRenewStatus) }
-    /// The way the next commitment is billed.
-    public var renewalBillingPlanType: BillingPlanType? { members.value(.commitmentRenewalBillingPlanType) }
-    /// The date the next commitment begins.
-    public var renewalDate: Instant? { members.date(.commitmentRenewalDate) }
-    /// The price of the next commitment, in thousandths of the currency's unit.
-    public var renewalPrice: Int64? { members.integer(.commitmentRenewalPrice) }
-}
-
-extension RenewalCommitmentInfo.Member: JWSMember {
-    static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var isInformative: Bool {
         switch self {
-        case .commitmentAutoRenewProductId, .commitmentRenewalBillingPlanType: .string
-        case .commitmentAutoRenewStatus, .commitmentRenewalPrice: .integer
-        case .commitmentRenewalDate: .date
+        case .advancedCommerceInfo, .commitmentInfo, .currency, .eligibleWinBackOfferIds, .offerDiscountType,
+            .offerIdentifier, .offerPeriod, .offerType, .renewalBillingPlanType, .renewalPrice:
+            true
+        default: false
         }
     }
 }

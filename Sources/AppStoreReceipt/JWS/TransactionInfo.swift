@@ -4,6 +4,10 @@ import StrictText
 ///
 /// Apple's name is `JWSTransactionDecodedPayload`, and on devices `Transaction.jsonRepresentation`. A property is `nil` if the payload does not contain it.
 /// The value itself does not show that it was verified: see ``Verified``.
+///
+/// A verifier refuses a payload in which an identifier, the app, the environment, the product and its type, a date, the quantity, the revocation, the upgrade, the ownership or the token has
+/// another type than Apple documents. The other members decide nothing: ``price``, ``currency``, ``storefront``, ``storefrontID``, ``reason``, the offer, ``billingPlanType``, ``commitment`` and
+/// ``advancedCommerceInfo``. If the value of one of these has another type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
 public struct TransactionInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -82,8 +86,8 @@ public struct TransactionInfo: JWSPayload {
     public var storefrontID: String? { members.string(.storefrontId) }
     /// The way a subscription with a commitment is billed.
     public var billingPlanType: BillingPlanType? { members.value(.billingPlanType) }
-    /// The commitment of a subscription that is billed by the month.
-    public var commitment: TransactionCommitmentInfo? { members.object(.commitmentInfo) }
+    /// The commitment of a subscription that is billed by the month (`commitmentInfo`).
+    public var commitment: JWSObject? { members.json(.commitmentInfo) }
 
     // MARK: Offers
 
@@ -111,8 +115,8 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Advanced Commerce
 
-    /// The part of the Advanced Commerce API; `nil` for other purchases.
-    public var advancedCommerceInfo: AdvancedCommerceTransactionInfo? { members.object(.advancedCommerceInfo) }
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
+    public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSPart.Kind.transaction
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
@@ -126,34 +130,17 @@ extension TransactionInfo.Member: JWSMember {
         case .expiresDate, .originalPurchaseDate, .purchaseDate, .revocationDate, .signedDate: .date
         case .offerType, .price, .quantity, .revocationPercentage, .revocationReason: .integer
         case .isUpgraded: .boolean
-        case .advancedCommerceInfo: .object(AdvancedCommerceTransactionInfo.self)
-        case .commitmentInfo: .object(TransactionCommitmentInfo.self)
+        case .advancedCommerceInfo: .object(InformativeRecord<CommerceTransactionMember>.self)
+        case .commitmentInfo: .object(InformativeRecord<TransactionCommitmentMember>.self)
         default: .string
         }
     }
-}
-
-/// The commitment of a subscription that is billed by the month.
-public struct TransactionCommitmentInfo: Hashable, Sendable, JWSRecord {
-    /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
-    package let members: JWSMembers<Member>
-
-    package enum Member: String, CaseIterable, Sendable {
-        case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
+    var isInformative: Bool {
+        switch self {
+        case .advancedCommerceInfo, .billingPlanType, .commitmentInfo, .currency, .offerDiscountType, .offerIdentifier,
+            .offerPeriod, .offerType, .price, .storefront, .storefrontId, .transactionReason:
+            true
+        default: false
+        }
     }
-
-    /// The number of the billing period, from 1.
-    public var billingPeriodNumber: Int? { members.integer(.billingPeriodNumber).map { Int($0) } }
-    /// The number of billing periods in the commitment.
-    public var totalBillingPeriods: Int? { members.integer(.totalBillingPeriods).map { Int($0) } }
-    /// The date the commitment ends.
-    public var expiresDate: Instant? { members.date(.commitmentExpiresDate) }
-    /// The price of the commitment, in thousandths of the currency's unit.
-    public var price: Int64? { members.integer(.commitmentPrice) }
-}
-
-extension TransactionCommitmentInfo.Member: JWSMember {
-    static let names = JSONMembers<Self>()
-    var form: JWSForm { self == .commitmentExpiresDate ? .date : .integer }
 }

@@ -10,13 +10,13 @@ public struct UnverifiedJWS: Sendable {
     package let parts: [UnverifiedJWSPart]
 
     /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
-    package init(_ text: [UInt8]) throws(VerificationError) {
+    package init(_ text: Span<UInt8>) throws(VerificationError) {
         let part: UnverifiedJWSPart
         (header, headerRecord, part) = try Self.decode(text)
         var parts = [part]
         for (name, text) in part.signedParts {
             do throws(VerificationError) {
-                parts.append(try Self.decode(text).part)
+                parts.append(try Self.decode(text.span).part)
             } catch {
                 throw error.within(name)
             }
@@ -25,10 +25,10 @@ public struct UnverifiedJWS: Sendable {
     }
 
     private static func decode(
-        _ text: [UInt8]
+        _ text: Span<UInt8>
     ) throws(VerificationError) -> (header: [UInt8], record: JOSEHeaderRecord, part: UnverifiedJWSPart) {
         let (header, payload) = try CompactJWS.decodeUnverified(
-            text.span, maximumByteCount: VerificationLimits().maximumJWSByteCount)
+            text, maximumByteCount: VerificationLimits().maximumJWSByteCount)
         let record: JOSEHeaderRecord
         do throws(JSONError) {
             record = try JOSEHeaderRecord(members: JWSMembers(decoding: header))
@@ -50,23 +50,6 @@ public struct UnverifiedJWS: Sendable {
     /// Returns the certificates of the header (`x5c`), in DER. Nothing else of the header is read.
     package func certificates() throws(VerificationError) -> [[UInt8]] {
         try JOSEHeader.allCertificates(in: header, maximumCount: VerificationLimits().maximumCertificateCount)
-    }
-
-    /// Returns the text of the JWS in an input: all of it, or the member of a JSON object that is one; `nil` for other evidence.
-    package static func text(in input: [UInt8]) throws(VerificationError) -> [UInt8]? {
-        let span = input.span
-        switch try EvidenceInput(span, VerificationLimits()) {
-        case .receipt, .transactionReceipt: return nil
-        case .jws: return input
-        case .object(let start):
-            let object = try EvidenceObject(
-                span, from: start, maximumByteCount: VerificationLimits().maximumByteCount, keepsOtherMembers: false)
-            guard case .other(let content, let hasEscapes) = object.evidence else { return nil }
-            let text = JSONString(
-                span.extracting(content), offset: content.lowerBound - 1, hasEscapes: hasEscapes
-            ).bytes
-            return EvidenceInput.isJWS(text.span) ? text : nil
-        }
     }
 }
 

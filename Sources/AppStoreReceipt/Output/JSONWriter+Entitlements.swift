@@ -1,8 +1,8 @@
 import StrictText
 
 extension JSONWriter {
-    /// `{"schema":1,"at":…,"items":[…]}`, where each transaction is one item. The caller adds members of its own and ends the object.
-    package mutating func beginEntitlements(_ entitlements: Entitlements) {
+    /// `{"schema":1,"at":…,"items":[…]}`, where each transaction is one item. The caller ends the object.
+    mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         name("schema")
         integer(Self.schema)
@@ -17,12 +17,7 @@ extension JSONWriter {
     private mutating func item(_ item: Entitlements.Item) {
         let purchase = item.purchase
         beginObject()
-        name("transaction_id")
-        string(purchase.transactionID)
-        name("original_transaction_id")
-        string(purchase.originalTransactionID)
-        name("product_id")
-        string(purchase.productID)
+        for field in Purchase.identifiers { field.show(purchase, &self) }
         name("access")
         string(item.access.code)
         name("gives_access")
@@ -37,26 +32,22 @@ extension JSONWriter {
         } else {
             integer(Int64(purchase.quantity))
         }
-        member("product_type", purchase.productType?.rawValue)
-        name("purchase_date")
-        date(purchase.purchaseDate)
-        if let date = purchase.expiresDate {
-            name("expires_date")
-            self.date(date)
+        if purchase.productType != nil {
+            name("product_type_source")
+            // A stated length does not make the type less Apple's own.
+            string(item.isTypeStated ? "setting" : "evidence")
         }
-        member("web_order_line_item_id", purchase.webOrderLineItemID)
-        member("subscription_group_id", purchase.subscriptionGroupID)
-        member("ownership_type", purchase.ownershipType?.rawValue)
-        member("app_account_token", purchase.appAccountToken?.description)
-        member("bundle_id", purchase.bundleID)
-        member("environment", purchase.environment?.rawValue)
+        for (key, type) in [
+            ("stated_product_type", item.statedType), ("contradicted_product_type", item.contradictedType),
+        ]
+            as [(StaticString, StatedProductType?)]
+        {
+            guard let type else { continue }
+            name(key)
+            string(type.description)
+        }
+        for field in Purchase.details { field.show(purchase, &self) }
         endObject()
-    }
-
-    private mutating func member(_ name: StaticString, _ value: String?) {
-        guard let value else { return }
-        self.name(name)
-        string(value)
     }
 }
 
@@ -64,7 +55,8 @@ extension Entitlements {
     /// The entitlements as one line of JSON: `{"schema":1,"at":…,"items":[…]}`.
     ///
     /// Each transaction is one item:
-    /// `{"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"gives_access":…,"grantable":…,"until":…,"quantity":…}`, and `product_type`, `purchase_date`,
+    /// `{"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"gives_access":…,"grantable":…,"until":…,"quantity":…}`, and `product_type`,
+    /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`, `purchase_date`,
     /// `expires_date`, `web_order_line_item_id`, `subscription_group_id`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they are known. `access`
     /// is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is ``Item/until`` or `null`. Dates are in RFC 3339.
     public var json: String {

@@ -12,21 +12,21 @@ extension JSONWriter {
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     ///
     /// - Parameters:
-    ///   - line: the number of the input's line, for the member `line`.
+    ///   - place: where the input came from, for the member `file` or `line`.
     ///   - otherMembers: the value of the member `input`, an object; if it is empty, there is no such member.
-    ///   - advice: the advice, if it is not that of the error.
+    ///   - audience: whom the advice of an error is for.
     package mutating func verdict(
-        _ result: Result<VerifiedEvidence, VerificationError>, file: String? = nil, line: Int? = nil,
-        otherMembers: [UInt8] = [], advice: ((VerificationError) -> String)? = nil
+        _ result: Result<VerifiedEvidence, VerificationError>, from place: EvidencePlace? = nil,
+        otherMembers: [UInt8] = [], for audience: Audience = .swift
     ) {
         switch result {
         case .success(let evidence):
-            beginVerdict(isVerified: true, file, line: line, otherMembers)
+            beginVerdict(isVerified: true, place, otherMembers)
             write(evidence)
         case .failure(let error):
-            beginVerdict(isVerified: false, file, line: line, otherMembers)
+            beginVerdict(isVerified: false, place, otherMembers)
             name("error")
-            self.error(error, advice: advice?(error) ?? error.advice)
+            self.error(error, for: audience)
         }
         endObject()
     }
@@ -52,7 +52,7 @@ extension JSONWriter {
 
     /// `{"verified":true,"schema":1,"kind":…,"trust":{…}}`
     mutating func verdictWithoutContents(_ evidence: VerifiedEvidence) {
-        beginVerdict(isVerified: true, nil)
+        beginVerdict(isVerified: true)
         name("kind")
         if case .receipt(let receipt) = evidence {
             string("receipt")
@@ -69,10 +69,10 @@ extension JSONWriter {
     /// `{"file":…,"verified":false,"schema":1,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
     /// known kind is the member `payload`. An error is as in a verdict.
     package mutating func decoding(
-        _ result: Result<UnverifiedEvidence, VerificationError>, file: String?,
-        advice: ((VerificationError) -> String)? = nil
+        _ result: Result<UnverifiedEvidence, VerificationError>, from place: EvidencePlace? = nil,
+        for audience: Audience = .swift
     ) {
-        beginVerdict(isVerified: false, file)
+        beginVerdict(isVerified: false, place)
         switch result {
         case .success(.receipt(let receipt)):
             name("receipt")
@@ -89,14 +89,14 @@ extension JSONWriter {
             receipt.transactionReceipt.write(to: &self)
         case .failure(let error):
             name("error")
-            self.error(error, advice: advice?(error) ?? error.advice)
+            self.error(error, for: audience)
         }
         endObject()
     }
 
     /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at all.
-    package mutating func failure(code: StaticString, message: String, file: String?) {
-        beginVerdict(isVerified: false, file)
+    package mutating func failure(code: StaticString, message: String, from place: EvidencePlace) {
+        beginVerdict(isVerified: false, place)
         name("error")
         error(code: code, message: message)
         endObject()
@@ -113,7 +113,7 @@ extension JSONWriter {
     }
 
     mutating func beginVerdict(
-        isVerified: Bool, _ file: String? = nil, line: Int? = nil, _ otherMembers: [UInt8] = []
+        isVerified: Bool, _ place: EvidencePlace? = nil, _ otherMembers: [UInt8] = []
     ) {
         beginObject()
         // They are in one member, so that they cannot be mistaken for members of the verdict.
@@ -121,34 +121,45 @@ extension JSONWriter {
             name("input")
             raw(otherMembers.span)
         }
-        if let file {
-            name("file")
-            string(file)
-        }
-        if let line {
-            name("line")
-            integer(Int64(line))
-        }
+        if let place { self.place(place) }
         name("verified")
         bool(isVerified)
         name("schema")
         integer(Self.schema)
     }
 
+    /// A member that says where a piece of evidence came from.
+    mutating func place(_ place: EvidencePlace) {
+        switch place {
+        case .index(let index):
+            name("index")
+            integer(Int64(index))
+        case .file(let file):
+            name("file")
+            string(file)
+        case .line(let number):
+            name("line")
+            integer(Int64(number))
+        }
+    }
+
     /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
     /// what is not known is left out.
-    package mutating func error(_ error: VerificationError, advice: String) {
+    package mutating func error(_ error: VerificationError, for audience: Audience = .swift) {
+        let fault = error.fault
         beginObject()
         name("code")
-        string(error.code)
+        string(fault.code)
         name("stage")
-        string(error.stage.rawValue)
+        string(fault.stage.rawValue)
         name("category")
-        string(error.category.rawValue)
+        string(fault.party.category.rawValue)
+        name("at_fault")
+        string(fault.party.rawValue)
         name("message")
-        string(error.explanation)
+        string(fault.explanation)
         name("advice")
-        string(advice)
+        string(fault.advice.text(for: audience))
         if let found = error.found {
             name("found")
             string(found)

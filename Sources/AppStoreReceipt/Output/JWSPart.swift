@@ -13,21 +13,13 @@ package struct JWSPart: Sendable {
         case transactionReceipt(TransactionReceipt)
     }
 
-    package enum Kind: String, Sendable, CaseIterable {
-        case transaction
-        case renewalInfo = "renewal_info"
-        case appTransaction = "app_transaction"
-        case notification
-        case realtimeRequest = "realtime_request"
-    }
-
-    fileprivate init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
+    init<Payload: JWSClaims>(_ kind: Kind, _ verified: Verified<Payload>) {
         self.kind = kind
         verification = verified.verification
         contents = .jws(verified.payload)
     }
 
-    fileprivate init(_ receipt: VerifiedTransactionReceipt) {
+    init(_ receipt: VerifiedTransactionReceipt) {
         kind = nil
         verification = receipt.verification
         contents = .transactionReceipt(receipt.transactionReceipt)
@@ -87,20 +79,6 @@ package struct UnverifiedJWSPart: Sendable {
     package var fields: [JWSField] { payload.fields }
 }
 
-extension JWSReading {
-    fileprivate var part: (kind: JWSPart.Kind, payload: any JWSRecord) {
-        get throws(JSONError) {
-            switch kind {
-            case .transaction: (.transaction, try transaction.payload(in: object))
-            case .renewalInfo: (.renewalInfo, try renewalInfo.payload(in: object))
-            case .appTransaction: (.appTransaction, try appTransaction.payload(in: object))
-            case .notification: (.notification, try notification.payload(in: object))
-            case .realtimeRequest: (.realtimeRequest, try realtimeRequest.payload(in: object))
-            }
-        }
-    }
-}
-
 /// A field of signed data, for people to read.
 package struct JWSField: Sendable {
     /// Apple's name, after those of the objects around it: `commitmentInfo.commitmentPrice`, `items[0].SKU`.
@@ -112,26 +90,6 @@ package struct JWSField: Sendable {
         case date(Instant)
         /// Anything else, as it was received.
         case json(String)
-    }
-}
-
-extension VerifiedEvidence {
-    /// The payload, then its signed parts; empty for a receipt.
-    package var signedParts: [JWSPart] {
-        switch self {
-        case .receipt: return []
-        case .transaction(let info): return [JWSPart(.transaction, info)]
-        case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
-        case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
-        case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
-        case .transactionReceipt(let receipt): return [JWSPart(receipt)]
-        case .notification(let notification):
-            var parts = [JWSPart(.notification, notification.notification)]
-            if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }
-            if let info = notification.renewalInfo { parts.append(JWSPart(.renewalInfo, info)) }
-            if let info = notification.appTransaction { parts.append(JWSPart(.appTransaction, info)) }
-            return parts
-        }
     }
 }
 
@@ -150,7 +108,7 @@ extension JWSRecord {
     ) throws(JSONError) {
         writer.beginObject()
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let form = Member.names.member(of: name)?.form
+            let form = form(of: name, cursor)
             if case .jws = form { return }
             let bytes = name.bytes
             writer.name(utf8: bytes.span)
@@ -168,6 +126,15 @@ extension JWSRecord {
         writer.endObject()
     }
 
+    /// The form of a member whose value is next; `nil` for an unknown one.
+    private static func form(of name: borrowing JSONString, _ cursor: JSONCursor) -> JWSForm? {
+        // Compare bytes, because Swift treats names as equal that differ in Unicode normalization.
+        guard let member = Member.names.member(of: name), !member.isInformative || cursor.has(member) else {
+            return nil
+        }
+        return member.form
+    }
+
     /// All fields in their order, without the parts that are signed separately.
     var fields: [JWSField] {
         var fields: [JWSField] = []
@@ -181,8 +148,7 @@ extension JWSRecord {
         _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [JWSField], within path: String
     ) throws(JSONError) {
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            // Compare bytes, because Swift treats names as equal that differ in Unicode normalization.
-            let form = Member.names.member(of: name)?.form
+            let form = form(of: name, cursor)
             if case .jws = form { return }
             let path = path + name.value
             guard try !cursor.readIfNull() else { return }

@@ -21,7 +21,7 @@ extension VerifiedReceipt {
 
 extension UnverifiedReceipt {
     /// The unverified receipt as one line of JSON: `{"verified":false,"schema":1,"receipt":{…}}`, with the object of ``Receipt/json``.
-    public var json: String { JSONWriter.text { $0.decoding(.success(.receipt(self)), file: nil) } }
+    public var json: String { JSONWriter.text { $0.decoding(.success(.receipt(self))) } }
 }
 
 extension VerificationError {
@@ -29,7 +29,12 @@ extension VerificationError {
     ///
     /// The object `error` also has `found`, `expected`, `part`, `offset`, `offset_in` (an ``OffsetBase``), `form` (the form that the input begins like) and
     /// `path`, if they are known.
-    public var json: String { JSONWriter.text { $0.verdict(.failure(self), file: nil) } }
+    public var json: String { json(for: .swift) }
+
+    /// The same with advice for an audience.
+    @_spi(Surfaces) public func json(for audience: Audience) -> String {
+        JSONWriter.text { $0.verdict(.failure(self), for: audience) }
+    }
 }
 
 extension VerifiedEvidence {
@@ -38,7 +43,7 @@ extension VerifiedEvidence {
     /// For a receipt, it is ``VerifiedReceipt/json``. For a JWS, it is `{"verified":true,"schema":1,"trust":{…},"transaction":{…}}`, or `renewal_info`,
     /// `app_transaction`, `notification` or `realtime_request` instead of `transaction`. The verified parts of a notification are members of the same
     /// object. The members have Apple's names and values, except that dates are in RFC 3339.
-    public var json: String { JSONWriter.text { $0.verdict(.success(self), file: nil) } }
+    public var json: String { JSONWriter.text { $0.verdict(.success(self)) } }
 
     /// The verdict without the contents, as one line of JSON: `{"verified":true,"kind":"receipt","trust":{…}}`.
     ///
@@ -50,7 +55,7 @@ extension UnverifiedEvidence {
     /// The unverified evidence as one line of JSON, which `receipt decode --format json` prints, too: `{"verified":false,"receipt":{…}}`.
     ///
     /// A JWS has the member `header`, as received, and then those of ``VerifiedEvidence/json``. A payload of no known kind is the member `payload`.
-    public var json: String { JSONWriter.text { $0.decoding(.success(self), file: nil) } }
+    public var json: String { JSONWriter.text { $0.decoding(.success(self)) } }
 }
 
 extension JSONWriter {

@@ -99,7 +99,7 @@ extension UnverifiedTransactionReceipt {
     /// ``TransactionReceipt/json``.
     public var json: String {
         var writer = JSONWriter()
-        writer.decoding(.success(.transactionReceipt(self)), file: nil)
+        writer.decoding(.success(.transactionReceipt(self)))
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

@@ -74,10 +74,7 @@ struct PurchaseField {
 
     @inline(__always)
     var form: Form {
-        // Three bits for each attribute, from 1721 down to 1701. It is a word because a table or a switch makes the hot loop a tenth slower.
-        // `AttributeTableTests` compares it with the table.
-        let forms: UInt64 = 0b010_001_100_000_000_000_000_000_100_011_001_001_000_011_001_011_010_011_010_010_001
-        return switch forms &>> (3 &* UInt64(index)) & 0b111 {
+        switch AttributeType.purchaseForms &>> (3 &* UInt64(index)) & 0b111 {
         case 1: .integer
         case 2: .string
         case 3: .date

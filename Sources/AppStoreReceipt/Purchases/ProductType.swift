@@ -33,3 +33,5 @@ public struct ProductType: OpenStringValue {
         Self.byReceiptNumber.firstIndex(of: self).map { Int64($0) } ?? Int64(rawValue)
     }
 }
+
+extension ProductType: Codable {}

@@ -4,7 +4,7 @@ import StrictText
 /// A purchase as a plain value, whatever evidence it came from.
 ///
 /// A ``VerifiedPurchase`` has one that was verified. The plain value can be stored (it is `Codable`) and made from the columns of a database. Its type does not
-/// show that it was verified, so it grants nothing until ``Entitlements/init(trustingStored:renewals:at:clockAllowance:endOfNonRenewing:)`` is told to trust it.
+/// show that it was verified, so it grants nothing until ``Entitlements/init(trustingStored:renewals:at:clockAllowance:productTypes:)`` is told to trust it.
 ///
 /// A property that is optional is `nil` if the evidence cannot say it: receipts, for example, do not contain the account token.
 public struct Purchase: Sendable {
@@ -14,6 +14,8 @@ public struct Purchase: Sendable {
     public var productID: String
     /// The product's type. Receipts before 2013 do not contain it.
     public var productType: ProductType?
+    /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the evidence does not say the type, whatever the app states now.
+    @_spi(Ledger) public var statedType: StatedProductType?
     /// The quantity that was bought.
     public var quantity: Int
     /// The identifier of the subscription group in App Store Connect. Receipts do not contain it.
@@ -147,52 +149,126 @@ public struct AppAccountToken: Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(UTF8Bytes(description)) }
 }
 
-// MARK: - Equality
+// MARK: - The table
+
+/// The table of the fields, by which a purchase is compared, merged, stored and shown. A new field is a line here, a property above, and a line where the evidence that says it becomes a purchase.
+extension Purchase: StoredRecord {
+    /// The fields that JSON of entitlements shows before the decision.
+    static let identifiers: [StoredField<Purchase>] = [
+        .required("transaction_id", \.transactionID, merge: StoredField.unchanged),
+        // Its own id stands where a source has no original transaction id.
+        .required("original_transaction_id", \.originalTransactionID) { purchase, later in
+            if !later.originalTransactionID.hasSameBytes(as: later.transactionID)
+                || purchase.originalTransactionID.hasSameBytes(as: purchase.transactionID)
+            {
+                purchase.originalTransactionID = later.originalTransactionID
+            }
+        },
+        .required("product_id", \.productID),
+    ]
+
+    /// The fields that JSON of entitlements shows after the decision.
+    static let details: [StoredField<Purchase>] = [
+        .optional("product_type", \.productType),
+        .required("purchase_date", \.purchaseDate),
+        .optional("expires_date", \.expiresDate),
+        .optional("web_order_line_item_id", \.webOrderLineItemID),
+        .optional("subscription_group_id", \.subscriptionGroupID),
+        .optional("ownership_type", \.ownershipType),
+        .optional("app_account_token", \.appAccountToken),
+        .optional("bundle_id", \.bundleID, merge: StoredField.unchanged),
+        .optional("environment", \.environment, merge: StoredField.unchanged),
+    ]
+
+    /// The other fields.
+    private static let others: [StoredField<Purchase>] = [
+        .schema,
+        .required("quantity", \.quantity),
+        .optional("offer", \.offer) { purchase, later in
+            guard let offer = later.offer else { return }
+            if purchase.offer == nil { purchase.offer = offer } else { purchase.offer?.merge(offer) }
+        },
+        .optional("previous_original_transaction_id", \.previousOriginalTransactionID),
+        .optional("original_purchase_date", \.originalPurchaseDate),
+        .required("signed_date", \.signedDate),
+        // Evidence that does not expire proves the purchase when other evidence has expired.
+        .optional("evidence_expiration_date", \.evidenceExpirationDate) { purchase, later in
+            purchase.evidenceExpirationDate = purchase.evidenceExpirationDate.flatMap { date in
+                later.evidenceExpirationDate.map { max($0, date) }
+            }
+        },
+        .optional("revoked", \.isRevoked) { $0.mergeRevocation($1) },
+        .optional("revocation_date", \.revocationDate, merge: StoredField.unchanged),
+        .optional("revocation_reason", \.revocationReason, merge: StoredField.unchanged),
+        .optional("revocation_type", \.revocationType, merge: StoredField.unchanged),
+        .optional("revocation_percentage", \.revocationPercentage, merge: StoredField.unchanged),
+        .optional("upgraded", \.isUpgraded),
+        // What was stated first, since the purchase was decided by it.
+        .optional("stated_product_type", \.statedType) { purchase, later in
+            purchase.statedType = purchase.statedType ?? later.statedType
+        },
+    ]
+
+    static let table = StoredTable(identifiers + details + others)
+
+    static var blank: Purchase {
+        let never = Instant(millisecondsSince1970: 0)
+        return Purchase(productID: "", transactionID: "", purchaseDate: never, signedDate: never)
+    }
+}
+
+/// The table of an offer's fields. Two are equal if all their values are, strings byte for byte.
+extension PurchaseOffer: StoredRecord {
+    static let table = StoredTable<PurchaseOffer>([
+        .optional("type", \.type), .optional("id", \.id), .optional("discount_type", \.discountType),
+        .optional("period", \.period),
+    ])
+
+    static var blank: PurchaseOffer { PurchaseOffer() }
+}
+
+// MARK: - Conformances
 
 /// Two are equal if all their values are, strings byte for byte.
 extension Purchase: Hashable {
-    public static func == (lhs: Purchase, rhs: Purchase) -> Bool {
-        lhs.strings == rhs.strings && lhs.dates == rhs.dates && lhs.quantity == rhs.quantity
-            && lhs.productType == rhs.productType && lhs.offer == rhs.offer && lhs.isRevoked == rhs.isRevoked
-            && lhs.revocationReason == rhs.revocationReason && lhs.revocationType == rhs.revocationType
-            && lhs.revocationPercentage == rhs.revocationPercentage && lhs.isUpgraded == rhs.isUpgraded
-            && lhs.ownershipType == rhs.ownershipType && lhs.appAccountToken == rhs.appAccountToken
-            && lhs.environment == rhs.environment
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(strings)
-        hasher.combine(dates)
-    }
-
-    private var strings: [UTF8Bytes?] {
-        [
-            productID, transactionID, originalTransactionID, previousOriginalTransactionID, webOrderLineItemID,
-            subscriptionGroupID, bundleID,
-        ].map { $0.map(UTF8Bytes.init) }
-    }
-
-    private var dates: [Instant?] {
-        [purchaseDate, originalPurchaseDate, expiresDate, revocationDate, signedDate, evidenceExpirationDate]
-    }
+    public static func == (lhs: Purchase, rhs: Purchase) -> Bool { isSame(lhs, rhs) }
+    public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
 extension PurchaseOffer: Hashable {
-    public static func == (lhs: PurchaseOffer, rhs: PurchaseOffer) -> Bool {
-        lhs.type == rhs.type && lhs.discountType == rhs.discountType && lhs.strings == rhs.strings
-    }
+    public static func == (lhs: PurchaseOffer, rhs: PurchaseOffer) -> Bool { isSame(lhs, rhs) }
+    public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
+}
 
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(type)
-        hasher.combine(strings)
-    }
+/// The JSON of a purchase, in version 1 of its schema:
+///
+/// ```json
+/// {
+///   "schema": 1, "product_id": "com.example.app.monthly", "product_type": "Auto-Renewable Subscription", "quantity": 1,
+///   "subscription_group_id": "20500001", "offer": {"type": 1, "id": null, "discount_type": "FREE_TRIAL", "period": "P1W"},
+///   "transaction_id": "70001", "original_transaction_id": "70001", "previous_original_transaction_id": null,
+///   "web_order_line_item_id": "80001", "purchase_date": 1748770200000, "original_purchase_date": 1748770200000,
+///   "expires_date": 1751362200000, "signed_date": 1748770201000, "evidence_expiration_date": null, "revoked": false,
+///   "revocation_date": null, "revocation_reason": null, "revocation_type": null, "revocation_percentage": null,
+///   "upgraded": false, "ownership_type": "PURCHASED", "app_account_token": null,
+///   "bundle_id": "com.example.app", "environment": "production"
+/// }
+/// ```
+///
+/// Dates are milliseconds since 1970, as in Apple's JWS. A key whose value is `nil` is missing. Later versions of the library read this version.
+extension Purchase: Codable {
+    /// Decodes a purchase.
+    ///
+    /// This verifies nothing: anyone who can write to the storage can change the purchase.
+    ///
+    /// - Throws: `DecodingError` if the version of the schema is unknown, or a value is missing or has the wrong type.
+    public init(from decoder: any Decoder) throws { try self.init(fieldsFrom: decoder) }
 
-    private var strings: [UTF8Bytes?] { [id, period].map { $0.map(UTF8Bytes.init) } }
+    /// Encodes the purchase.
+    public func encode(to encoder: any Encoder) throws { try encodeFields(to: encoder) }
 }
 
 extension PurchaseOffer: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case type, id, period
-        case discountType = "discount_type"
-    }
+    public init(from decoder: any Decoder) throws { try self.init(fieldsFrom: decoder) }
+    public func encode(to encoder: any Encoder) throws { try encodeFields(to: encoder) }
 }

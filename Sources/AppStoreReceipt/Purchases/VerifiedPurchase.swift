@@ -127,13 +127,6 @@ extension Purchase {
     }
 }
 
-extension Purchase {
-    /// The web order line item that an id names. StoreKit Testing in Xcode writes `0` in every transaction: it names none.
-    static func lineItem(_ id: String?) -> String? {
-        id.flatMap { $0.isEmpty ? nil : $0.nonZero }
-    }
-}
-
 extension PurchaseOffer {
     fileprivate init?(_ receipt: TransactionReceipt) {
         let isTrial = receipt.isTrialPeriod == true
@@ -175,26 +168,22 @@ extension VerifiedTransactionReceipt {
     }
 }
 
-extension VerifiedEvidence {
-    /// The purchases that the evidence proves.
-    ///
-    /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a transaction. Other evidence has none.
-    public var purchases: [VerifiedPurchase] {
-        switch self {
-        case .receipt(let receipt): Array(receipt.purchases)
-        case .transaction(let transaction): [transaction.purchase].compactMap(\.self)
-        case .notification(let notification): [notification.transactionInfo?.purchase].compactMap(\.self)
-        case .transactionReceipt(let receipt): [receipt.purchase]
-        case .renewalInfo, .appTransaction, .realtimeRequest: []
-        }
-    }
-
-    /// The renewal information that the evidence is or contains.
-    public var renewals: [Verified<RenewalInfo>] {
-        switch self {
-        case .renewalInfo(let renewal): [renewal]
-        case .notification(let notification): [notification.renewalInfo].compactMap(\.self)
-        case .receipt, .transaction, .transactionReceipt, .appTransaction, .realtimeRequest: []
-        }
+extension SubscriptionRenewal {
+    /// Creates a value from verified renewal information.
+    public init(_ verified: Verified<RenewalInfo>) {
+        let info = verified.payload
+        // A verifier refuses renewal information without an original transaction id.
+        self.init(
+            originalTransactionID: info.originalTransactionID ?? "",
+            signedDate: info.signedDate ?? verified.verification.validationDate)
+        environment = info.environment
+        productID = info.productID
+        nextProductID = info.autoRenewProductID
+        autoRenewStatus = info.autoRenewStatus
+        renewalDate = info.renewalDate
+        gracePeriodExpiresDate = info.gracePeriodExpiresDate
+        isInBillingRetryPeriod = info.isInBillingRetryPeriod
+        expirationIntent = info.expirationIntent
+        priceIncreaseStatus = info.priceIncreaseStatus
     }
 }

@@ -131,10 +131,7 @@ extension Instant {
     package var pacificText: String { Instant(millisecondsSince1970: pacificSeconds * 1000).gmtText }
 
     /// The seconds of the date and time on the Pacific coast, as if these were in UTC.
-    fileprivate var pacificSeconds: Int64 {
-        secondsSince1970
-            + Int64(PacificTime().offset(atSecondsSince1970: secondsSince1970, inYear: components.year))
-    }
+    fileprivate var pacificSeconds: Int64 { secondsSince1970 + Int64(pacificOffset) }
 }
 
 extension UInt8 {

@@ -33,6 +33,8 @@ struct TransactionReceiptTrust: Sendable {
             return
         }
         var algorithms = policy.algorithms
+        // DANGEROUS: from here on, this engine accepts RSA-1024 in every certificate, and whoever factors such a key can forge what it signed. Version 2 needs it for its
+        // leaves. Issuers keep the policy's own sizes by the checks above, and leaves have exactly 1024 bits by the rules of their version. No other engine may get these.
         algorithms.rsaKeySizes =
             min(1024, algorithms.rsaKeySizes.lowerBound)...max(1024, algorithms.rsaKeySizes.upperBound)
         let rules = TransactionReceipt.Version.version2.rules

@@ -20,26 +20,6 @@ public struct VerifiedTransactionReceipt: Hashable, Sendable {
     }
 }
 
-/// A transaction receipt that was decoded but not verified. Anyone can have written it.
-public struct UnverifiedTransactionReceipt: Hashable, Sendable {
-    /// The contents as a plain value.
-    public let transactionReceipt: TransactionReceipt
-
-    /// Decodes a transaction receipt without verifying it: anyone can have written its contents.
-    ///
-    /// - Parameters:
-    ///   - input: A transaction receipt in any form that ``AppStoreVerifier/verifyTransactionReceipt(_:)-([UInt8])`` accepts.
-    ///   - limits: The limits on the input.
-    /// - Throws: An error of the stage `input`, `form`, `header`, `date` or `payload`.
-    public init(
-        decoding input: [UInt8], limits: VerificationLimits = VerificationLimits()
-    ) throws(VerificationError) {
-        transactionReceipt = try TransactionReceiptInput.withPropertyList(of: input.span, limits) {
-            (text) throws(VerificationError) in try TransactionReceiptContainer.decode(text)
-        }
-    }
-}
-
 extension VerifiedTransactionReceipt: CustomStringConvertible {
     /// A summary of the contents for logs.
     public var description: String { "verified: \(transactionReceipt)" }

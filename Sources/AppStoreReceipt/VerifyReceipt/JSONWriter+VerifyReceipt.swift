@@ -7,7 +7,7 @@ extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
         let storage = receipt.storage
-        let dates = VerifyReceiptDates()
+        var dates = VerifyReceiptDates()
         beginObject()
         string("receipt_type", .receiptType, of: storage)
         id("adam_id", storage.number(.appItemID), of: environment)
@@ -21,12 +21,12 @@ extension JSONWriter {
         }
         id("version_external_identifier", storage.number(.versionExternalIdentifier), of: environment)
         // Apple's answer has the creation date of the original receipt, if there is one.
-        date(.receiptCreation, storage.number(.originalCreationDate) ?? storage.number(.creationDate), dates)
-        date(.request, requestDate.millisecondsSince1970, dates)
-        date(.originalPurchase, storage.number(.originalPurchaseDate), dates)
+        date(.receiptCreation, storage.number(.originalCreationDate) ?? storage.number(.creationDate), &dates)
+        date(.request, requestDate.millisecondsSince1970, &dates)
+        date(.originalPurchase, storage.number(.originalPurchaseDate), &dates)
         string("original_application_version", .originalApplicationVersion, of: storage)
-        date(.preorder, storage.number(.preorderDate), dates)
-        date(.expiration, storage.number(.expirationDate), dates)
+        date(.preorder, storage.number(.preorderDate), &dates)
+        date(.expiration, storage.number(.expirationDate), &dates)
         name("in_app")
         verifyReceiptPurchases(of: receipt, nil)
         endObject()
@@ -50,7 +50,7 @@ extension JSONWriter {
     }
 
     @inline(never)
-    private mutating func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ dates: VerifyReceiptDates) {
+    private mutating func date(_ name: VerifyReceiptDateName, _ value: Int64?, _ dates: inout VerifyReceiptDates) {
         guard let value else { return }
         raw(capacity: VerifyReceiptDates.maximumByteCount) { output in
             output.write { text in dates.append(value, name, to: &text) }
@@ -65,13 +65,13 @@ extension JSONWriter {
         let storage = receipt.storage
         let bytes = storage.bytes
         let payload = storage.payload
-        let dates = VerifyReceiptDates()
+        var dates = VerifyReceiptDates()
         beginArray()
         let count = indices?.count ?? storage.table.purchases.count
         for position in 0..<count {
             let entry = storage.table.purchases[indices?[position] ?? position]
             raw(capacity: entry.maximumVerifyReceiptByteCount) { output in
-                output.write { text in text.append(entry, bytes.span.extracting(payload), dates) }
+                output.write { text in text.append(entry, bytes.span.extracting(payload), &dates) }
                 // Each member ends with a comma. The brace replaces the last one.
                 if output[output.count - 1] == UInt8(ascii: ",") { output.removeLast(1) }
                 output.append(UInt8(ascii: "}"))
@@ -96,7 +96,7 @@ extension PurchaseEntry {
 extension TextWriter {
     /// One purchase without the brace at the end. Each member ends with a comma.
     fileprivate mutating func append(
-        _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: VerifyReceiptDates
+        _ entry: PurchaseEntry, _ payload: Span<UInt8>, _ dates: inout VerifyReceiptDates
     ) {
         append("{")
         if let value = entry.number(.quantity) { append("\"quantity\":\"", digits: value) }

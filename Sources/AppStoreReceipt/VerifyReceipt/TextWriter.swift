@@ -28,6 +28,18 @@ struct TextWriter: ~Copyable {
         unsafe append(text.utf8Start, text.utf8CodeUnitCount)
     }
 
+    /// Appends a text without its last `count` characters.
+    mutating func append(_ text: StaticString, droppingLast count: Int) {
+        precondition(0...text.utf8CodeUnitCount ~= count)
+        unsafe append(text.utf8Start, text.utf8CodeUnitCount - count)
+    }
+
+    /// Appends the last `count` characters of a text.
+    mutating func append(_ text: StaticString, last count: Int) {
+        precondition(0...text.utf8CodeUnitCount ~= count)
+        unsafe append(text.utf8Start + (text.utf8CodeUnitCount - count), count)
+    }
+
     @inline(__always)
     mutating func append(_ text: Span<UInt8>) {
         unsafe text.withUnsafeBufferPointer { source in
@@ -74,6 +86,22 @@ struct TextWriter: ~Copyable {
     mutating func replace<Value: FixedWidthInteger & BitwiseCopyable>(_ distance: Int, with value: Value) {
         precondition(distance >= MemoryLayout<Value>.size && distance <= count)
         unsafe (next - distance).storeBytes(of: value.littleEndian, as: Value.self)
+    }
+
+    /// Writes the ten decimal digits of a number below 10¹⁰ over characters that begin `distance` before the end of what is written.
+    @inline(__always)
+    mutating func replace(_ distance: Int, with10Digits value: UInt64) {
+        let high = value / 100_000_000
+        let tens = high / 10
+        replace(distance, with: UInt16(truncatingIfNeeded: tens | (high &- tens &* 10) << 8) | 0x3030)
+        replace(distance &- 2, with: .decimalDigits(value &- high &* 100_000_000) | 0x3030_3030_3030_3030)
+    }
+
+    /// Writes the three decimal digits of a number below 1000 over characters that begin `distance` before the end of what is written.
+    mutating func replace(_ distance: Int, with3Digits value: UInt64) {
+        replace(distance, with: UInt8(truncatingIfNeeded: value / 100) | 0x30)
+        replace(distance - 1, with: UInt8(truncatingIfNeeded: value / 10 % 10) | 0x30)
+        replace(distance - 2, with: UInt8(truncatingIfNeeded: value % 10) | 0x30)
     }
 
     /// The decimal digits of a number, and a sign before them if it is negative. There must be room for 24 characters.

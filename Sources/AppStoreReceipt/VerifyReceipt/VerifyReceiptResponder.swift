@@ -83,40 +83,21 @@ public struct VerifyReceiptResponder: Sendable {
     /// - Parameter body: The body of the request, as received.
     /// - Returns: The answer, also for a malformed request.
     public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
-        var excludesOldTransactions = false
-        let result = Result { () throws(VerificationError) in
-            try verifier.verifyReceiptData { () throws(VerificationError) in
-                do throws(InputError) {
-                    let request = try VerifyReceiptRequest(
-                        body.span, maximumByteCount: verifier.policy.limits.maximumByteCount)
-                    excludesOldTransactions = request.excludesOldTransactions
-                    return request.receipt
-                } catch {
-                    throw .input(error)
-                }
-            }
-        }
-        return answer(for: result, excludesOldTransactions: excludesOldTransactions)
+        let request = VerifyReceiptRequest(body.span, verifier.policy.limits)
+        let result = Result { () throws(VerificationError) in try verifier.verify(request.evidence, in: body.span) }
+        return answer(for: result, excludesOldTransactions: request.excludesOldTransactions)
     }
 
     /// Answers a request, or a receipt in any other form.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
-        // A body that is too large for an object is too large for any other text.
-        let limit = ReceiptInput.maximumTextByteCount(verifier.policy.limits.maximumByteCount)
-        if input.count <= limit, ReceiptInput.startOfObject(in: input.span) != nil {
-            guard TransactionReceiptInput.isPropertyList(input.span) else { return answer(to: input) }
-            return answer(
-                for: Result { () throws(VerificationError) in
-                    .transactionReceipt(try verifier.verifyTransactionReceipt(input))
-                })
-        }
-        if input.count <= limit, TransactionReceiptInput.isBase64(input.span) {
-            return answer(
-                for: Result { () throws(VerificationError) in
-                    .transactionReceipt(try verifier.verifyTransactionReceipt(input))
-                })
-        }
-        return answer(for: Result { () throws(VerificationError) in .receipt(try verifier.verifyReceipt(input)) })
+        let limits = verifier.policy.limits
+        let beginning = Result { () throws(InputError) in try ReceivedEvidence.Beginning(input.span, limits) }
+        if case .success(.object) = beginning { return answer(to: input) }
+        let kind: SignedForm =
+            if case .success(.transactionReceipt) = beginning { .transactionReceipt } else { .receipt }
+        let received = ReceivedEvidence(input, as: kind, limits)
+        return answer(
+            for: Result { () throws(VerificationError) in try verifier.verify(received, in: input.span) })
     }
 
     /// Returns the answer for a verdict of ``verifier``.

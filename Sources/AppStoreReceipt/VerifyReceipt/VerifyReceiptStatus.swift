@@ -1,4 +1,5 @@
 /// The values of `status` in verifyReceipt's answer that this library returns.
+@nonexhaustive
 public enum VerifyReceiptStatus: Int, Hashable, Sendable, CaseIterable {
     /// The receipt is genuine, and its environment is accepted. This does not mean that a subscription in it is active.
     case valid = 0

@@ -27,23 +27,30 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 // MARK: Forms
 
 private func checkForms(_ input: [UInt8]) {
-    do throws(InputError) {
-        let recognized = try ReceiptInput(input.span, maximumByteCount: 1 << 20)
-        let binary = recognized.binary(in: input.span)
+    do throws(VerificationError) {
+        let binary = try received(input, 1 << 20).binary()
         check(binary.count <= input.count, "a text grows when it is decoded")
-        _ = UnverifiedReceipt.isDecodable([UInt8](copying: binary))
+        _ = UnverifiedReceipt.isDecodable(binary)
     } catch {
-        check(0...input.count ~= error.offset, "\(error) lies outside the input")
+        check(0...input.count ~= (error.offset ?? -1), "\(error) lies outside the input")
         _ = error.description
     }
     for maximum in [0, 16] {
-        do throws(InputError) {
-            let recognized = try ReceiptInput(input.span, maximumByteCount: maximum)
-            check(recognized.binary(in: input.span).count <= maximum, "more than \(maximum) bytes are let through")
+        do throws(VerificationError) {
+            let binary = try received(input, maximum).binary()
+            check(binary.count <= maximum, "more than \(maximum) bytes are let through")
         } catch {
-            check(0...input.count ~= error.offset, "\(error) lies outside the input")
+            check(0...input.count ~= (error.offset ?? -1), "\(error) lies outside the input")
         }
     }
+}
+
+private func received(
+    _ input: [UInt8], _ maximumByteCount: Int = VerificationLimits().maximumByteCount
+) -> ReceivedEvidence {
+    var limits = VerificationLimits()
+    limits.maximumByteCount = maximumByteCount
+    return ReceivedEvidence(input, as: .receipt, limits)
 }
 
 extension UnverifiedReceipt {
@@ -72,10 +79,10 @@ private func checkRoundTrips(_ input: [UInt8]) {
         (InputForm.binary, binary), (.base64, text), (.base64, urlSafe), (.base64, wrapped), (.pem, pem),
         (.json, json.bytes), (.base64, formDecoded),
     ] {
-        do throws(InputError) {
-            let recognized = try ReceiptInput(encoded.span)
-            check(recognized.form == form, "\(form) is taken for \(recognized.form)")
-            check([UInt8](copying: recognized.binary(in: encoded.span)) == binary, "\(form) gives other bytes")
+        do throws(VerificationError) {
+            let received = received(encoded)
+            check(received.armor == form, "\(form) is taken for \(String(describing: received.armor))")
+            check(try received.binary() == binary, "\(form) gives other bytes")
         } catch {
             check(false, "\(form) is refused: \(error)")
         }

@@ -1,7 +1,9 @@
 #if FUZZ
+import SeededRandom
+
 // A JWS is split and its decoded parts are mutated: JSON by its structure, and a JWS inside it in the same way.
 
-extension Generator {
+extension SeededGenerator {
     /// `nil` for what does not look like a JWS.
     mutating func mutatedJWS(_ input: [UInt8], depth: Int = 0) -> [UInt8]? {
         guard input.first == UInt8(ascii: "e") else { return nil }
@@ -85,13 +87,13 @@ private struct JSONEditor {
         1 + value.members.reduce(0) { $0 + count($1.value) } + value.elements.reduce(0) { $0 + count($1) }
     }
 
-    typealias Edit = (SimpleJSON, [UInt8], inout Generator) -> [UInt8]?
+    typealias Edit = (SimpleJSON, [UInt8], inout SeededGenerator) -> [UInt8]?
 
-    func written(using generator: inout Generator, _ edit: Edit) -> [UInt8] {
+    func written(using generator: inout SeededGenerator, _ edit: Edit) -> [UInt8] {
         written(root, edit, &generator)
     }
 
-    private func written(_ value: SimpleJSON, _ edit: Edit, _ generator: inout Generator) -> [UInt8] {
+    private func written(_ value: SimpleJSON, _ edit: Edit, _ generator: inout SeededGenerator) -> [UInt8] {
         if let other = edit(value, Array(text[value.range]), &generator) { return other }
         switch value.value {
         case .object(let members):

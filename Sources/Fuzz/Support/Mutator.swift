@@ -1,5 +1,7 @@
 #if FUZZ
 import AppStoreReceipt
+import AppStoreReceiptTesting
+import SeededRandom
 import StrictText
 
 // libFuzzer finds these functions by name. Half of all mutations are its own, on bytes; the others follow the structure.
@@ -9,7 +11,7 @@ private func mutateBytes(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int, _ m
 
 @_cdecl("LLVMFuzzerCustomMutator")
 func mutate(_ data: UnsafeMutablePointer<UInt8>, _ count: Int, _ maximum: Int, _ seed: CUnsignedInt) -> Int {
-    var generator = Generator(state: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     guard generator.isLucky(2) else { return unsafe mutateBytes(data, count, maximum) }
     let input = unsafe Array(UnsafeBufferPointer(start: data, count: count))
     let mutated = generator.mutated(input)
@@ -23,7 +25,7 @@ func crossOver(
     _ first: UnsafePointer<UInt8>, _ firstCount: Int, _ second: UnsafePointer<UInt8>, _ secondCount: Int,
     _ output: UnsafeMutablePointer<UInt8>, _ maximum: Int, _ seed: CUnsignedInt
 ) -> Int {
-    var generator = Generator(state: UInt64(seed))
+    var generator = SeededGenerator(seed: UInt64(seed))
     let receiver = unsafe Array(UnsafeBufferPointer(start: first, count: firstCount))
     let donor = unsafe Array(UnsafeBufferPointer(start: second, count: secondCount))
     let result = generator.crossed(receiver, donor).prefix(maximum)
@@ -31,18 +33,8 @@ func crossOver(
     return result.count
 }
 
-/// The generator SplitMix64, with functions for random choices.
-struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-
+/// Random choices.
+extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
     /// Returns `true` one time in `odds`.
     mutating func isLucky(_ odds: Int) -> Bool { below(odds) == 0 }

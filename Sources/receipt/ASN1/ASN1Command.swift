@@ -53,9 +53,10 @@ struct ASN1Command: Command {
 
     /// Returns the certificates in the header of a JWS; `nil` for anything else.
     private func certificates(_ received: [UInt8]) throws(ASN1InputError) -> [ASN1Input.Part]? {
-        guard let text = try? UnverifiedJWS.text(in: received) else { return nil }
+        let evidence = ReceivedEvidence(received, VerificationLimits())
+        guard evidence.kind == .jws else { return nil }
         do throws(VerificationError) {
-            let certificates = try UnverifiedJWS(text).certificates()
+            let certificates = try UnverifiedJWS(evidence.text(in: received.span)).certificates()
             return certificates.enumerated().map { index, bytes in
                 ASN1Input.Part(form: "x5c[\(index)] of a JWS", bytes: bytes)
             }

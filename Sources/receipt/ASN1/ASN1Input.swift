@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// The binary contents of a file, without the text around them.
@@ -20,9 +20,11 @@ enum ASN1Input {
             return [Part(form: "base64", bytes: bytes)]
         }
         if received.first(where: { !isWhitespace($0) }) == UInt8(ascii: "{") {
-            do throws(InputError) {
-                let input = try ReceiptInput(received.span, maximumByteCount: received.count)
-                return [Part(form: "receipt-data in JSON", bytes: [UInt8](copying: input.binary(in: received.span)))]
+            var limits = VerificationLimits()
+            limits.maximumByteCount = received.count
+            do throws(VerificationError) {
+                let binary = try ReceivedEvidence(received, as: .receipt, limits).binary()
+                return [Part(form: "receipt-data in JSON", bytes: binary)]
             } catch {
                 throw .json(error)
             }
@@ -52,7 +54,7 @@ enum ASN1Input {
 enum ASN1InputError: Error, Hashable {
     case empty
     case pem(PEMFileError)
-    case json(InputError)
+    case json(VerificationError)
     /// A JWS without readable certificates.
     case jws(VerificationError)
 }
@@ -62,14 +64,13 @@ extension ASN1InputError: CustomStringConvertible {
         switch self {
         case .empty: InputError.Kind.emptyInput.rawValue
         case .pem: InputError.Kind.invalidPEM.rawValue
-        case .json(let error): error.kind.rawValue
-        case .jws(let error): error.code
+        case .json(let error), .jws(let error): error.code
         }
     }
 
     var description: String {
         switch self {
-        case .empty: InputError.Kind.emptyInput.explanation
+        case .empty: InputError.Kind.emptyInput.fault.explanation
         case .pem(let error): error.description
         case .json(let error): error.description
         case .jws(let error): "\(error); 'receipt decode' shows the header and the payload"

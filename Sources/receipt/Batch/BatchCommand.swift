@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// `receipt batch`
@@ -126,7 +126,7 @@ struct BatchCommand: Command {
         let lines = LineBlocks(
             descriptor: descriptor, maximumLineByteCount: maximumLineByteCount, firstNumber: firstNumber, pool: pool)
         let worker = BatchWorker(
-            verifier: verifier, given: verifierOptions.given, isBrief: isBrief, only: only,
+            verifier: verifier, audience: verifierOptions.audience, isBrief: isBrief, only: only,
             maximumLineByteCount: maximumLineByteCount)
         let results = BatchSequence(lines, concurrency: jobs) { block in
             if case .success(let block) = block { worker.work(block) }
@@ -157,7 +157,11 @@ struct BatchCommand: Command {
             }
         }
         progress.end()
-        if hasSummary { console.report(tally.summary) }
+        if hasSummary {
+            console.report(tally.summary)
+            let unchecked = verifierOptions.unchecked
+            if !unchecked.isEmpty { console.report("not checked: \(unchecked.joined(separator: ", "))") }
+        }
         guard !interruption.hasHappened else {
             let advice = file == nil ? "pass --from-line \(nextNumber)" : "run the same command again"
             if hasSummary { console.report("interrupted; to go on, \(advice)") }

@@ -1,10 +1,10 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// Verifies the lines of a block, and writes the verdicts into it.
 struct BatchWorker: Sendable {
     let verifier: AppStoreVerifier
-    let given: GivenOptions
+    let audience: Audience
     let isBrief: Bool
     /// The lines whose verdicts are wanted; `nil` for all.
     let only: Verdict?
@@ -28,8 +28,8 @@ struct BatchWorker: Sendable {
                     contents.shown.append(index)
                 }
                 contents.output.verdict(
-                    verdict, isBrief: isBrief, line: only == nil ? nil : contents.firstNumber + index,
-                    advice: { $0.commandAdvice(given) })
+                    verdict, isBrief: isBrief, from: only == nil ? nil : .line(contents.firstNumber + index),
+                    for: audience)
                 contents.output.endLine()
             }
         }

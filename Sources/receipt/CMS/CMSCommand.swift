@@ -162,7 +162,7 @@ struct CMSCommand: Command {
         policy.purposes = purposes
         policy.certificatePolicies = certificatePolicies
         policy.algorithms.allowsSHA1 = allowsSHA1
-        do throws(SignatureTrustError) {
+        do throws(CMSTrustError) {
             return try CMSVerifier(policy: policy)
         } catch {
             throw .policy(error)
@@ -187,7 +187,7 @@ struct CMSFile {
 
     func trustAnchors() throws(CMSFileError) -> [TrustAnchor] {
         do throws(CertificateFileError) {
-            return try CertificateFile(name: name).trustAnchors()
+            return try CertificateArgument(name: name).trustAnchors()
         } catch {
             throw .certificates(error)
         }
@@ -210,7 +210,7 @@ enum CMSFileError: Error {
     case unreadableText(String, ASN1InputError)
     case certificates(CertificateFileError)
     /// No verifier can be made from the files.
-    case policy(SignatureTrustError)
+    case policy(CMSTrustError)
 }
 
 extension CMSFileError: CustomStringConvertible {

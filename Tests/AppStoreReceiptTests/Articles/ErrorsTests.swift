@@ -1,107 +1,134 @@
+import Foundation
 import SpanASN1
 import StrictText
+import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@testable @_spi(Surfaces) import AppStoreReceipt
 @testable import SignatureTrust
 
-/// The article on errors lists what the code has: no code missing, none that is gone, and the code's own words.
+/// The article on errors has the table of faults, whole and in its words.
+///
+/// `UPDATE_ARTICLES=1 swift test --filter ErrorsTests` writes its rows.
 struct ErrorsTests {
-    private let article: Article
+    /// The errors of each section. Sections of syntax list codes once for several stages, and have a list of what to do at each.
+    private static let sections: [(heading: String, errors: [VerificationError], isSyntax: Bool)] = {
+        let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
+        func section(_ heading: String, isSyntax: Bool = false, _ isIncluded: (VerificationError) -> Bool)
+            -> (String, [VerificationError], Bool)
+        {
+            (heading, all.filter(isIncluded), isSyntax)
+        }
+        return [
+            section("Input") { if case .input = $0.reason { true } else { false } },
+            section("Container") {
+                if case .signature(_, .receipt) = $0.reason { $0.stage == .container } else { false }
+            },
+            section("JWS form") { if case .form = $0.reason { true } else { false } },
+            section("JWS header") { if case .header = $0.reason { true } else { false } },
+            section("Transaction receipt signature") { if case .signatureBlob = $0.reason { true } else { false } },
+            section("Signature and chain") {
+                if case .signature(_, .receipt) = $0.reason { $0.stage == .signature } else { false }
+            },
+            section("Date") { if case .date = $0.reason { true } else { false } },
+            section("Policy") { $0.stage == .policy },
+            section("Verifier and host") { $0.stage == .verifier },
+            section("ASN.1", isSyntax: true) {
+                switch $0.reason {
+                case .container, .payload: true
+                default: false
+                }
+            },
+            section("JSON", isSyntax: true) {
+                switch $0.reason {
+                case .headerSyntax, .members: true
+                default: false
+                }
+            },
+            section("Property lists", isSyntax: true) {
+                if case .propertyList = $0.reason { true } else { false }
+            },
+        ]
+    }()
 
-    init() throws { article = try Article("Errors") }
+    @Test func `the article has the table of faults, whole and in its words`() throws {
+        let url = Project.url("Sources/AppStoreReceipt/AppStoreReceipt.docc/Errors.md")
+        let text = try String(contentsOf: url, encoding: .utf8)
+        var article = text
+        for (heading, errors, isSyntax) in Self.sections {
+            let rows = isSyntax ? Self.syntaxRows(errors) : errors.map(Self.row)
+            article = Self.replacing(linesOf: article, under: heading, beginning: "| `", with: rows)
+            if isSyntax {
+                article = Self.replacing(
+                    linesOf: article, under: heading, beginning: "- Stage ", with: Self.items(errors))
+            }
+        }
+        if ProcessInfo.processInfo.environment["UPDATE_ARTICLES"] != nil {
+            return try article.write(to: url, atomically: true, encoding: .utf8)
+        }
+        #expect(text == article, "UPDATE_ARTICLES=1 swift test --filter ErrorsTests writes the rows")
+    }
 
-    /// Every error that has a row of its own.
-    private static let errors: [VerificationError] =
-        InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
-        + FormFault.allCases.map { VerificationError(.form($0, offset: 0)) }
-        + HeaderFault.allCases.map { VerificationError(.header($0, offset: 0)) }
-        + SignatureBlobFault.allCases.map { VerificationError(.signatureBlob($0, offset: 0)) }
-        + SignatureTrustError.Kind.allCases.filter { !$0.isHostFault }
-        .map { .signature(SignatureTrustError($0), of: .receipt) }
-        + DateFault.allCases.map { VerificationError(.date($0, offset: nil)) }
-        + PolicyViolation.allCases.map { .policy($0) } + ConfigurationFault.allCases.map { .configuration($0) }
-        + HostFault.allCases.map { VerificationError(.host($0)) }
-
-    /// The section with the row of an error; `nil` for errors of syntax, whose sections have two columns.
-    private static func heading(of error: VerificationError) -> String? {
-        switch error.reason {
-        case .input: "Input"
-        case .container, .payload, .headerSyntax, .members, .propertyList: nil
-        case .form: "JWS form"
-        case .header: "JWS header"
-        case .signatureBlob: "Transaction receipt signature"
-        case .signature(let error, _), .chain(let error, _):
-            error.kind.isAboutStructure ? "Container" : "Signature and chain"
-        case .date: "Date"
-        case .policy: "Policy"
-        case .configuration, .host: "Verifier and host"
+    @Test func `every error is in one section`() {
+        let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
+        let listed = Set(Self.sections.flatMap(\.errors).map { "\($0.stage) \($0.code)" })
+        for error in all {
+            // The section on the chain has what can be wrong with the signature, too.
+            let stage = error.stage == .chain ? VerificationError.Stage.signature : error.stage
+            #expect(listed.contains("\(stage) \(error.code)") || listed.contains("container \(error.code)"), "\(error)")
         }
     }
 
-    private func check(_ heading: String, _ expected: [[String]]) {
-        let table = expected.map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
-        #expect(article.rows(under: heading) == expected, "The rows under \(heading) should be\n\(table)")
+    private static func row(_ error: VerificationError) -> String {
+        "| `\(error.code)` | \(error.explanation) | \(error.category), \(error.category.httpStatus) | \(error.advice) |"
     }
 
-    @Test(arguments: [
-        "Input", "Container", "JWS form", "JWS header", "Transaction receipt signature", "Signature and chain", "Date",
-        "Policy",
-        "Verifier and host",
-    ])
-    func `a section has a row for every error`(heading: String) {
-        let errors = Self.errors.filter { Self.heading(of: $0) == heading }
-        #expect(!errors.isEmpty)
-        check(
-            heading,
-            errors.map { ["`\($0.code)`", $0.explanation, "\($0.category), \($0.category.httpStatus)", $0.advice] })
+    private static func syntaxRows(_ errors: [VerificationError]) -> [String] {
+        var rows: [String] = []
+        for row in errors.map({ "| `\($0.code)` | \($0.explanation) |" }) where !rows.contains(row) { rows.append(row) }
+        return rows
     }
 
-    @Test func `every error has a section`() { #expect(Self.errors.allSatisfy { Self.heading(of: $0) != nil }) }
-
-    @Test func `errors of ASN 1 are listed once, for containers and payloads`() {
-        let kinds = ASN1DecodingError.Kind.allCases
-        check("ASN.1", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
-        for kind in kinds {
-            let error = ASN1DecodingError(kind, offset: 0)
-            expectText("ASN.1", VerificationError(.container(error)), .client)
-            expectText("ASN.1", VerificationError(.payload(error)), .host)
+    /// What to do at each stage. The codes are named unless they are most of the stage's.
+    private static func items(_ errors: [VerificationError]) -> [String] {
+        var groups: [(head: String, advice: String, codes: [String])] = []
+        for error in errors {
+            let head = "- Stage `\(error.stage)`, category `\(error.category)`, \(error.category.httpStatus)"
+            if let index = groups.firstIndex(where: { $0.head == head && $0.advice == error.advice }) {
+                groups[index].codes.append("`\(error.code)`")
+            } else {
+                groups.append((head, error.advice, ["`\(error.code)`"]))
+            }
+        }
+        return groups.map { group in
+            let codes = group.codes.count > 3 ? "" : ", for " + group.codes.joined(separator: " and ")
+            return "\(group.head)\(codes): \(group.advice)"
         }
     }
 
-    @Test func `errors of property lists are listed once, for both lists of a transaction receipt`() {
-        let kinds = PropertyListError.Kind.allCases
-        check("Property lists", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
-        for kind in kinds {
-            let error = PropertyListError(kind, offset: 0)
-            expectText("Property lists", VerificationError(.propertyList(error, .propertyList)), .client)
-            expectText("Property lists", VerificationError(.propertyList(error, .payload)), .host)
+    /// Returns the text with `lines` in place of those that begin with `prefix` in the section under a heading.
+    private static func replacing(
+        linesOf text: String, under heading: String, beginning prefix: String, with lines: [String]
+    ) -> String {
+        var result: [String] = []
+        var isInSection = false
+        var isDone = false
+        for line in text.components(separatedBy: "\n") {
+            if line.hasPrefix("## ") || line.hasPrefix("### ") {
+                isInSection = line.drop { $0 == "#" || $0 == " " } == heading
+            }
+            guard isInSection, line.hasPrefix(prefix) else {
+                result.append(line)
+                continue
+            }
+            if !isDone { result += lines }
+            isDone = true
         }
+        return result.joined(separator: "\n")
     }
 
-    @Test func `errors of JSON are listed once, for headers and payloads`() {
-        let kinds = JSONError.Kind.allCases
-        check("JSON", kinds.map { ["`\($0.rawValue)`", $0.explanation] })
-        for kind in kinds {
-            let error = JSONError(kind, offset: 0)
-            expectText("JSON", VerificationError(.headerSyntax(error)), .client)
-            expectText("JSON", VerificationError(.members(error)), kind == .missingMember ? .client : .host)
-        }
-    }
-
-    /// The text of a section has an error's advice beside its stage and category.
-    private func expectText(
-        _ heading: String, _ error: VerificationError, _ category: VerificationError.Category
-    ) {
-        #expect(error.category == category)
-        let item = article.text(under: heading).split(separator: "\n").contains { line in
-            ["`\(error.stage)`", "`\(category)`, \(category.httpStatus)", error.advice].allSatisfy(line.contains)
-        }
-        #expect(
-            item, "\(heading) should have: `\(error.stage)` (`\(category)`, \(category.httpStatus)): \(error.advice)")
-    }
-
-    @Test func `every stage, category and status is in the article on errors`() {
+    @Test func `every stage, category and status is in the article on errors`() throws {
+        let article = try Article("Errors")
         #expect(article.rows(under: "Stages").map { $0[0] } == VerificationError.Stage.allCases.map { "`\($0)`" })
         #expect(
             article.rows(under: "Categories").map { Array($0.prefix(2)) }

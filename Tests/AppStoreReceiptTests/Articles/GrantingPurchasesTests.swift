@@ -49,8 +49,8 @@ enum Outcome: Equatable {
 
 /// Who owns which purchases.
 struct Ledger {
-    /// The products that you sell: the duration of a non-renewing subscription, and `nil` for other products.
-    let catalog: [String: Duration?]
+    /// The products that you sell, with their types: old evidence does not say them.
+    let catalog: [String: StatedProductType]
     /// The account that owns an original transaction.
     private var owners: [String: String] = [:]
     /// Everything that was ever signed about the purchases of an original transaction, without copies.
@@ -59,7 +59,7 @@ struct Ledger {
     /// The transactions that were granted, with what each gave when it was last decided.
     private var granted: [String: Entitlements.Access] = [:]
 
-    init(catalog: [String: Duration?]) { self.catalog = catalog }
+    init(catalog: [String: StatedProductType]) { self.catalog = catalog }
 
     /// Grants a recorded purchase once, to the account that brought its original transaction first.
     mutating func redeem(_ purchase: Purchase, for account: String, at now: Instant) -> Outcome {
@@ -128,9 +128,7 @@ struct Ledger {
         Entitlements(
             trustingStored: originals.flatMap { purchases[$0, default: []] },
             renewals: originals.flatMap { renewals[$0, default: []] }, at: date,
-            endOfNonRenewing: { purchase in
-                catalog[purchase.productID]?.map { purchase.purchaseDate + $0 }
-            })
+            productTypes: catalog)
     }
 }
 
@@ -153,7 +151,9 @@ extension PurchaseEndpoint {
     private static let signed = JWSBuilder.defaultDate
 
     init() throws {
-        let catalog: [String: Duration?] = ["pro": nil, "coins": nil, "month": .seconds(30 * 86_400)]
+        let catalog: [String: StatedProductType] = [
+            "pro": .nonConsumable, "coins": .consumable, "month": .nonRenewing(days: 30),
+        ]
         endpoint = PurchaseEndpoint(verifier: try Minted.verifier(), ledger: Ledger(catalog: catalog))
     }
 

@@ -229,9 +229,8 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         let season = Transaction(id: "1", product: "season", type: .nonRenewingSubscription, start: 0)
         for source in EvidenceSource.allCases {
             for (asked, code) in [(0.0, "active"), (89, "active"), (90, "expired")] {
-                let entitlements = try source.entitlements(of: [season], at: day(asked)) { purchase in
-                    purchase.productID == "season" ? purchase.purchaseDate + .seconds(90 * 86_400) : nil
-                }
+                let entitlements = try source.entitlements(
+                    of: [season], at: day(asked), productTypes: ["season": .nonRenewing(days: 90)])
                 #expect(entitlements.codes == ["1": code])
                 #expect(entitlements.items[0].until == day(90))
                 #expect(entitlements.subscriptions.isEmpty)

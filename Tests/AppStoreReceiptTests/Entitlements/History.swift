@@ -91,14 +91,14 @@ enum EvidenceSource: CaseIterable, Sendable {
     /// All evidence is signed on a day, after everything has happened.
     func entitlements(
         of transactions: [Transaction], at date: Instant,
-        endOfNonRenewing: @escaping (Purchase) -> Instant? = { _ in nil }
+        productTypes: [String: StatedProductType] = [:]
     ) throws -> Entitlements {
-        try decisions(of: transactions, endOfNonRenewing: endOfNonRenewing)(date)
+        try decisions(of: transactions, productTypes: productTypes)(date)
     }
 
     /// Verifies the evidence of transactions, and returns what decides about it at a date.
     func decisions(
-        of transactions: [Transaction], endOfNonRenewing: @escaping (Purchase) -> Instant? = { _ in nil }
+        of transactions: [Transaction], productTypes: [String: StatedProductType] = [:]
     ) throws -> (Instant) -> Entitlements {
         let signed = 2000.0
         var evidence: [VerifiedEvidence] = []
@@ -120,11 +120,11 @@ enum EvidenceSource: CaseIterable, Sendable {
             }
         }
         guard self == .stored else {
-            return { [evidence] in Entitlements(evidence, at: $0, endOfNonRenewing: endOfNonRenewing) }
+            return { [evidence] in Entitlements(evidence, at: $0, productTypes: productTypes) }
         }
         let json = try JSONEncoder().encode(evidence.flatMap { $0.purchases }.map(\.purchase))
         let stored = try JSONDecoder().decode([Purchase].self, from: json)
-        return { Entitlements(trustingStored: stored, at: $0, endOfNonRenewing: endOfNonRenewing) }
+        return { Entitlements(trustingStored: stored, at: $0, productTypes: productTypes) }
     }
 }
 

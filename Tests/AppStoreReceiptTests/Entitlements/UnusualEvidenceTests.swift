@@ -31,15 +31,16 @@ import Testing
         builder.receiptType = "ProductionVPP"
         builder.expirationDate = day(100)
         let receipt = try Minted.verified(builder)
-        func decided(_ asked: Double, _ end: Instant? = nil) -> Entitlements {
-            let decided = Entitlements(receipt.purchases, at: day(asked)) { _ in end }
+        func decided(_ asked: Double, days: Int? = nil) -> Entitlements {
+            let types = days.map { ["season": StatedProductType.nonRenewing(days: $0)] } ?? [:]
+            let decided = Entitlements(receipt.purchases, at: day(asked), productTypes: types)
             expectAgreement(in: decided)
             return decided
         }
         #expect(decided(5).codes == ["1": "length-unknown", "2": "undetermined", "3": "undetermined"])
         #expect(decided(100).codes == ["1": "expired", "2": "expired", "3": "expired"])
-        #expect(decided(5, day(10)).codes["1"] == "active" && decided(10, day(10)).codes["1"] == "expired")
-        #expect(decided(99, day(200)).items(of: "season").map(\.access) == [.active(until: day(100))])
+        #expect(decided(5, days: 10).codes["1"] == "active" && decided(10, days: 10).codes["1"] == "expired")
+        #expect(decided(99, days: 200).items(of: "season").map(\.access) == [.active(until: day(100))])
         #expect(decided(5).subscriptions.isEmpty)
     }
 

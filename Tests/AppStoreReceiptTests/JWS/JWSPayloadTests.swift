@@ -46,15 +46,12 @@ import Testing
         #expect(info.offerDiscountType == .payUpFront && info.environment == .sandbox)
         #expect(info.storefront == "AUT" && info.storefrontID == "8" && info.reason == .renewal)
         #expect(info.currency == "EUR" && info.price == 990 && info.appTransactionID == "9")
-        #expect(info.billingPlanType == .monthly && info.commitment?.totalBillingPeriods == 12)
-        #expect(info.commitment?.expiresDate?.millisecondsSince1970 == 6 && info.commitment?.price == 7)
+        #expect(info.billingPlanType == .monthly && info.commitment?["totalBillingPeriods"] == "12")
+        #expect(info.commitment?.unknownMembers.isEmpty == true)
         #expect(info.deviceVerification == "10" && info.deviceVerificationNonce == "11")
         let commerce = try #require(info.advancedCommerceInfo)
-        #expect(
-            commerce.descriptors?.displayName == "n" && commerce.taxRate == "0.2" && commerce.taxExclusivePrice == 2)
-        let item = try #require(commerce.items?.first)
-        #expect(item.sku == "s" && item.offer?.reason == .winBack && item.offer?.periodCount == 2)
-        #expect(item.refunds?.first?.type == .custom && item.refunds?.first?.reason == .legal)
+        #expect(commerce["taxRate"] == #""0.2""# && commerce["taxExclusivePrice"] == "2")
+        #expect(commerce.text.hasPrefix("{\"descriptors\":") && commerce.unknownMembers.isEmpty)
     }
 
     @Test func `payloads that differ anywhere hash differently`() throws {
@@ -94,10 +91,8 @@ import Testing
         #expect(info.autoRenewStatus == .off && info.expirationIntent == .priceIncreaseNotAccepted)
         #expect(info.isInBillingRetryPeriod == true && info.gracePeriodExpiresDate?.millisecondsSince1970 == 4)
         #expect(info.eligibleWinBackOfferIDs == ["a", "b"] && info.priceIncreaseStatus == .accepted)
-        #expect(info.renewalBillingPlanType == .billedUpfront && info.commitment?.renewalPrice == 15)
-        #expect(info.commitment?.renewalBillingPlanType == .monthly)
-        let item = try #require(info.advancedCommerceInfo?.items?.first)
-        #expect(item.priceIncreaseInfo?.status == .pending && item.priceIncreaseInfo?.dependentSKUs == ["18"])
+        #expect(info.renewalBillingPlanType == .billedUpfront && info.commitment?["commitmentRenewalPrice"] == "15")
+        #expect(info.advancedCommerceInfo?["consistencyToken"] == #""16""#)
     }
 
     @Test func `every field of an app transaction is read`() throws {
@@ -154,12 +149,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("productId", "1", "unexpected-type"), ("price", #""1""#, "unexpected-type"),
-        ("price", "1.5", "unexpected-value"),
-        ("price", "9223372036854775808", "number-out-of-range"), ("isUpgraded", "0", "unexpected-type"),
+        ("productId", "1", "unexpected-type"), ("quantity", #""1""#, "unexpected-type"),
+        ("quantity", "1.5", "unexpected-value"),
+        ("quantity", "9223372036854775808", "number-out-of-range"), ("isUpgraded", "0", "unexpected-type"),
         ("purchaseDate", #""2025-01-01""#, "unexpected-type"), ("expiresDate", "1e3", "unexpected-value"),
-        ("commitmentInfo", "[]", "unexpected-type"), ("commitmentInfo", #"{"commitmentPrice":"1"}"#, "unexpected-type"),
-        ("advancedCommerceInfo", #"{"items":{}}"#, "unexpected-type"),
+        ("price", "1,,", "unexpected-character"), ("price", #""\x""#, "invalid-escape"),
+        ("commitmentInfo", "[}", "unexpected-character"),
         ("advancedCommerceInfo", #"{"items":[{"SKU":"a","SKU":"b"}]}"#, "duplicate-member"),
         ("productId", #""\ud800""#, "invalid-escape"), ("productId", "\"a\nb\"", "invalid-string"),
         ("new", "[1,]", "unexpected-character"), ("new", "01", "invalid-number"),

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (payloads[0], JWSReading.Kind.transaction), (payloads[1], .renewalInfo), (payloads[2], .appTransaction),
+        (payloads[0], JWSPart.Kind.transaction), (payloads[1], .renewalInfo), (payloads[2], .appTransaction),
         (payloads[3], .notification), (payloads[4], .realtimeRequest), ("{}", .transaction), ("", .transaction),
         (#"{"autoRenewStatus":1,"transactionId":1}"#, .transaction),
         (#"{"transactionId":1,"notificationType":null}"#, .notification),
@@ -65,7 +65,7 @@ import Testing
         (#"{"transactionId":1,"transactionId":1,"notificationType":1}"#, .transaction),
         (#"{"autoRenewStatus":1,,"notificationType":1}"#, .renewalInfo),
     ])
-    func `the kind is told by names, whatever their order`(_ payload: String, _ kind: JWSReading.Kind) {
+    func `the kind is told by names, whatever their order`(_ payload: String, _ kind: JWSPart.Kind) {
         #expect(JWSReading(Array(payload.utf8)).kind == kind)
     }
 }

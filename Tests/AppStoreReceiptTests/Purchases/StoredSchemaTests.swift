@@ -1,6 +1,9 @@
-import AppStoreReceipt
 import Foundation
+import SpanASN1
+import StrictText
 import Testing
+
+@_spi(Ledger) @testable import AppStoreReceipt
 
 /// Stored purchases outlive a version of this library. Whoever changes one of these objects raises the number of the schema, and reads both.
 struct StoredSchemaTests {
@@ -42,5 +45,98 @@ struct StoredSchemaTests {
             let other = json.replacing("\"schema\":1", with: "\"schema\":2")
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(type, from: Data(other.utf8)) }
         }
+        #expect(throws: DecodingError.self) {
+            try Purchase(storedJSON: Self.purchase.replacing("\"schema\":1", with: "\"schema\":2"))
+        }
+    }
+
+    private func foundationText(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    /// The ledger of 0.2.0 wrote its rows with Foundation's coder.
+    @Test func `the library's coder writes the text of Foundation's, and reads it`() throws {
+        var purchase = try JSONDecoder().decode(Purchase.self, from: Data(Self.purchase.utf8))
+        let renewal = try JSONDecoder().decode(SubscriptionRenewal.self, from: Data(Self.renewal.utf8))
+        #expect(try purchase.storedJSON == foundationText(purchase))
+        #expect(try renewal.storedJSON == foundationText(renewal))
+        #expect(try Purchase(storedJSON: Self.purchase) == purchase)
+        #expect(try SubscriptionRenewal(storedJSON: Self.renewal) == renewal)
+        // Every optional field alone is missing. Version 0.2.0 had no stated type.
+        var whole = purchase
+        whole.statedType = .nonConsumable
+        let wholeText = Data(whole.storedJSON.utf8)
+        for field in Purchase.table.fields where !field.isRequired {
+            var object = try #require(JSONSerialization.jsonObject(with: wholeText) as? [String: Any])
+            object[field.key.stringValue] = nil
+            let text = String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
+            let shorter = try Purchase(storedJSON: text)
+            #expect(shorter != whole, "\(field.key.stringValue) is compared")
+            #expect(try shorter.storedJSON == foundationText(shorter))
+            #expect(try JSONDecoder().decode(Purchase.self, from: Data(text.utf8)) == shorter)
+        }
+        for text in ["", "\"\\/\u{1}\n", "täglich \u{1F600}", "e\u{301}", "\u{e9}", "\u{202E}\u{7F}"] {
+            purchase.productID = text
+            purchase.offer?.id = text
+            let read = try Purchase(storedJSON: purchase.storedJSON)
+            #expect(read == purchase && read.productID.utf8.elementsEqual(text.utf8))
+            #expect(try Purchase(storedJSON: foundationText(purchase)) == purchase)
+            #expect(try JSONDecoder().decode(Purchase.self, from: Data(purchase.storedJSON.utf8)) == purchase)
+        }
+    }
+
+    @Test(arguments: [
+        ("", "truncated"), ("[]", "wrong type"), ("{}", "missing"), ("{\"schema\":1}", "missing"),
+        (purchase + "x", "extra text"),
+        (purchase.replacing("\"quantity\":1", with: "\"quantity\":\"1\""), "wrong type"),
+        (purchase.replacing("\"quantity\":1", with: "\"quantity\":1,\"quantity\":1"), "repeated"),
+        (purchase.replacing("\"quantity\":1", with: "\"quantity\":null"), "wrong type"),
+        (purchase.replacing("\"production\"", with: "\"moon\""), "not allowed"),
+        (purchase.replacing("\"70001\"", with: "\"7\\x\""), "escape"),
+    ])
+    func `what the ledger did not write is refused with its place`(text: String, reason: String) throws {
+        do throws(DecodingError) {
+            _ = try Purchase(storedJSON: text)
+            Issue.record("read")
+        } catch {
+            guard case .dataCorrupted(let context) = error else { throw error }
+            if reason != "truncated" { #expect(context.debugDescription.contains(reason)) }
+            #expect(context.debugDescription.contains("at byte"))
+        }
+        #expect(throws: DecodingError.self) {
+            // Foundation takes the first of two members.
+            guard reason != "repeated" else {
+                throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: ""))
+            }
+            _ = try JSONDecoder().decode(Purchase.self, from: Data(text.utf8))
+        }
+    }
+
+    @Test func `names of a later version are ignored`() throws {
+        let later = Self.purchase.replacing("\"schema\":1", with: "\"schema\":1,\"shade\":{\"of\":[null]}")
+        #expect(try Purchase(storedJSON: later) == Purchase(storedJSON: Self.purchase))
+    }
+
+    /// What is merged from two pieces of evidence, field by field.
+    @Test func `a later signature's value counts where it has one, for every field but those with a rule`() throws {
+        let known = try Purchase(storedJSON: Self.purchase)
+        let bare = Purchase(
+            productID: "other", transactionID: known.transactionID, purchaseDate: Instant(millisecondsSince1970: 1),
+            signedDate: Instant(millisecondsSince1970: 2))
+        var merged = known
+        merged.merge(bare)
+        var expected = known
+        (expected.productID, expected.purchaseDate, expected.signedDate) = ("other", bare.purchaseDate, bare.signedDate)
+        // Evidence that does not expire proves the purchase.
+        expected.evidenceExpirationDate = nil
+        #expect(merged == expected)
+        merged = bare
+        merged.merge(known)
+        expected = known
+        // What is merged is of one app and environment.
+        (expected.bundleID, expected.environment, expected.evidenceExpirationDate) = (nil, nil, nil)
+        #expect(merged == expected)
     }
 }

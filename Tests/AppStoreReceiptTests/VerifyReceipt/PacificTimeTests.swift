@@ -13,12 +13,11 @@ struct PacificTimeTests {
     @Test(.enabled(if: TimeZone(identifier: "America/Los_Angeles") != nil))
     func `Pacific time is that of the time zone data, day by day, and hour by hour around each change`() throws {
         let zone = try #require(TimeZone(identifier: "America/Los_Angeles"))
-        let pacific = PacificTime()
         var changes = 0
         var checked = 0
         func check(_ seconds: Int64) -> Int {
             let instant = Instant(millisecondsSince1970: seconds * 1000)
-            let offset = pacific.offset(atSecondsSince1970: seconds, inYear: instant.components.year)
+            let offset = PacificTime.offset(atSecondsSince1970: seconds, inYear: instant.components.year)
             let expected = zone.secondsFromGMT(for: Date(timeIntervalSince1970: TimeInterval(seconds)))
             if offset != expected { Issue.record("\(instant): \(offset), but by the data \(expected)") }
             checked += 1

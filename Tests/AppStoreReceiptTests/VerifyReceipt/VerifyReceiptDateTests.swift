@@ -16,6 +16,8 @@ struct VerifyReceiptDateTests {
         ("2001-09-09T01:46:39.999Z", "2001-09-09 01:46:39", "999999999999", "2001-09-08 18:46:39"),
         ("2001-09-09T01:46:40Z", "2001-09-09 01:46:40", "1000000000000", "2001-09-08 18:46:40"),
         ("4001-01-01T00:00:00Z", "4001-01-01 00:00:00", "64092211200000", "4000-12-31 16:00:00"),
+        ("2049-12-31T23:59:59.087Z", "2049-12-31 23:59:59", "2524607999087", "2049-12-31 15:59:59"),
+        ("2002-01-01T00:00:00.120Z", "2002-01-01 00:00:00", "1009843200120", "2001-12-31 16:00:00"),
         ("1970-01-01T00:00:00Z", "1970-01-01 00:00:00", "0", "1969-12-31 16:00:00"),
         ("1969-12-31T23:59:59.999Z", "1969-12-31 23:59:59", "-1", "1969-12-31 15:59:59"),
     ])
@@ -33,15 +35,46 @@ struct VerifyReceiptDateTests {
         #expect(Self.text(milliseconds).contains("_ms\":\"\(milliseconds)\""))
     }
 
-    @Test func `every day of the table and around it is the calendar's`() throws {
-        let table = MonthTable.shared
-        for day in 10_000..<30_000 {
-            let date = Instant(millisecondsSince1970: Int64(day) * 86_400_000).components
-            let text = table.date(day)
-            #expect(text.year == date.year)
-            #expect(text.day == date.day)
-            #expect(text.month == DateText(year: date.year, month: date.month, day: 1).month)
+    @Test func `the first and the last second of every day are those of the calendar and of Pacific time`() {
+        for second in (10_000..<30_000).flatMap({ [Int64($0) * 86_400, Int64($0) * 86_400 + 86_399] }) {
+            let utc = Instant(millisecondsSince1970: second * 1000)
+            let offset = PacificTime.offset(atSecondsSince1970: second, inYear: utc.components.year)
+            let pacific = Instant(millisecondsSince1970: (second + Int64(offset)) * 1000)
+            #expect(
+                Self.text(utc.millisecondsSince1970) == """
+                    "expires_date":"\(utc.gmtText) Etc/GMT","expires_date_ms":"\(utc.millisecondsSince1970)",\
+                    "expires_date_pst":"\(pacific.gmtText) America/Los_Angeles",
+                    """)
         }
+    }
+
+    @Test(arguments: 2002..<2050)
+    func `the hours around each change of the clock are Pacific time's`(year: Int) {
+        let summer = PacificTime.daylightSaving(in: year)
+        for change in [summer.lowerBound, summer.upperBound] {
+            for second in stride(from: change - 86_400, through: change + 86_400, by: 1800).flatMap({ [$0 - 1, $0] }) {
+                let text = Self.text(second * 1000)
+                let offset: Int64 = summer.contains(second) ? -25_200 : -28_800
+                let pacific = Instant(millisecondsSince1970: (second + offset) * 1000)
+                #expect(text.contains("_pst\":\"\(pacific.gmtText) America/Los_Angeles\""))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        VerifyReceiptDateName.receiptCreation, .request, .originalPurchase, .preorder, .expiration, .purchase, .expires,
+        .cancellation,
+    ])
+    func `every name has its dates at their places`(name: VerifyReceiptDateName) {
+        var dates = VerifyReceiptDates()
+        let bytes = [UInt8](capacity: 256) { $0.write { dates.append(1_585_714_059_000, name, to: &$0) } }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let key = text.dropFirst().prefix { $0 != "\"" }
+        #expect(
+            text == """
+                "\(key)":"2020-04-01 04:07:39 Etc/GMT","\(key)_ms":"1585714059000",\
+                "\(key)_pst":"2020-03-31 21:07:39 America/Los_Angeles",
+                """)
     }
 
     @Test func `every second of a day is the clock's`() {
@@ -66,7 +99,7 @@ struct VerifyReceiptDateTests {
     }
 
     static func text(_ milliseconds: Int64) -> String {
-        let dates = VerifyReceiptDates()
+        var dates = VerifyReceiptDates()
         let bytes = [UInt8](capacity: VerifyReceiptDates.maximumByteCount) {
             $0.write { dates.append(milliseconds, .expires, to: &$0) }
         }

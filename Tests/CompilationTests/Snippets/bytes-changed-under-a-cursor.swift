@@ -1,4 +1,5 @@
 // Bytes that a cursor reads do not change under it.
+// In this package.
 import SpanASN1
 
 func readNull(_ bytes: inout [UInt8]) throws(ASN1DecodingError) -> Int {

@@ -1,4 +1,5 @@
 // A cursor borrows its bytes: it cannot be used after them.
+// In this package.
 import SpanASN1
 
 func readNull() throws(ASN1DecodingError) -> Int {

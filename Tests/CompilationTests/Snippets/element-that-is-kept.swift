@@ -1,4 +1,5 @@
 // An element is a view into bytes: what is kept is its content, copied.
+// In this package.
 import SpanASN1
 
 final class Kept {

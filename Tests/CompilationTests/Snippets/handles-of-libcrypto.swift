@@ -1,4 +1,4 @@
-// libcrypto's handles are nobody's outside the package.
+// The handles by which chains are validated are nobody's outside the package.
 #if CONTROL
 import SignatureTrust
 
@@ -6,6 +6,6 @@ let anchor = TrustAnchor.appleRootCA
 #else
 import LibcryptoHandles
 
-// error: cannot find 'DigestAlgorithm' in scope
-let digest = DigestAlgorithm.sha256
+// error: cannot find type 'ChainValidator' in scope
+let validator: ChainValidator? = nil
 #endif

@@ -1,41 +1,10 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 public import CAppStoreReceipt
 import CProcess
 
-/// What a verifier is made of. Equal configurations share a verifier.
-struct Configuration: Hashable, Sendable {
-    var bundleIDs: Set<String> = []
-    var environments: Set<AppStoreEnvironment> = []
-    var appAppleID: String?
-    var roots: [TrustAnchor] = []
-    var issuers: [TransactionReceiptIssuer] = []
-    var isStoreKitTesting = false
-    var distrusted: Set<Fingerprint> = []
-    var maximumAge: Duration?
-    var validationDate = VerificationPolicy.ValidationDate.signing
-    var allowsRSA1024 = false
-    var clock: Instant?
-
-    var policy: VerificationPolicy {
-        var policy = VerificationPolicy(
-            bundleIDs: bundleIDs.isEmpty ? nil : bundleIDs, appAppleID: appAppleID, environments: environments)
-        policy.maximumAge = maximumAge
-        policy.validationDate = validationDate
-        policy.allowsRSA1024TransactionReceipts = allowsRSA1024
-        policy.distrusted = distrusted
-        if let clock { policy.clock = { clock } }
-        return policy
-    }
-
-    var trust: AppStoreTrust {
-        let trust: AppStoreTrust = isStoreKitTesting ? .storeKitTesting(roots) : roots.isEmpty ? .apple : .roots(roots)
-        return issuers.isEmpty ? trust : .adding(issuers, to: trust)
-    }
-}
-
 /// What `asr_options` points to.
 final class Options {
-    var configuration = Configuration()
+    private(set) var settings = VerifierSettings(.granting)
     /// Whether a value could not be read. Without it, the options could accept more than was meant.
     private(set) var hasUnreadableValue = false
 
@@ -45,17 +14,58 @@ final class Options {
         return unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(pointer)).takeUnretainedValue()
     }
 
-    /// Changes the configuration of `pointer`, if `value` is a value. Otherwise no verifier can be made with it.
-    static func set<Value>(
-        _ pointer: OpaquePointer?, to value: Value?, _ change: (inout Configuration, Value) -> Void
-    ) -> asr_status {
+    /// Changes the settings of `pointer`. If that fails, no verifier can be made with them.
+    static func change(_ pointer: OpaquePointer?, _ change: (inout VerifierSettings) -> Bool) -> asr_status {
         guard let options = unsafe Options.at(pointer) else { return Status.usage }
-        guard let value else {
+        guard change(&options.settings) else {
             options.hasUnreadableValue = true
             return Status.usage
         }
-        change(&options.configuration, value)
         return Status.verified
+    }
+
+    /// Adds a value to a setting, or sets it.
+    static func set(_ pointer: OpaquePointer?, _ setting: VerifierSetting?, to value: [UInt8]?) -> asr_status {
+        unsafe change(pointer) { settings in
+            guard let setting, let value else { return false }
+            if setting.row.kind == .certificates { return settings.add(certificates: value, to: setting) }
+            // A text for C ends at its first NUL. What would follow must not be lost.
+            guard !value.contains(0), let text = String(validating: value, as: UTF8.self) else { return false }
+            do throws(SettingFault) {
+                try settings.add(text, to: setting)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
+    static func set(_ pointer: OpaquePointer?, _ setting: VerifierSetting, to text: String?) -> asr_status {
+        unsafe set(pointer, setting, to: text.map { Array($0.utf8) })
+    }
+
+    /// The text of a date, two of which have a meaning of their own.
+    static func text(ofDate date: Int64) -> String {
+        switch date {
+        case .min: "creation"
+        case .max: "now"
+        default: "\(date)ms"
+        }
+    }
+}
+
+extension VerifierSettings {
+    fileprivate mutating func add(certificates file: [UInt8], to setting: VerifierSetting) -> Bool {
+        guard let certificates = try? CertificateFile(file).certificates else { return false }
+        for certificate in certificates {
+            if setting == .transactionReceiptIssuers {
+                guard let issuer = try? TransactionReceiptIssuer(der: certificate.der) else { return false }
+                add(issuer)
+            } else {
+                add(certificate, to: setting)
+            }
+        }
+        return true
     }
 }
 
@@ -74,13 +84,41 @@ public func asr_options_free(_ options: OpaquePointer?) {
     unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(options)).release()
 }
 
+@c(asr_options_set) @implementation
+public func asr_options_set(
+    _ options: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafeRawPointer?, _ length: Int
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Options.set(
+        options, string(name).flatMap(VerifierSetting.init(rawValue:)), to: bytes(value, length))
+}
+
+@c(asr_options_set_nothing) @implementation
+public func asr_options_set_nothing(_ options: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    let setting = unsafe string(name).flatMap(VerifierSetting.init(rawValue:))
+    return unsafe Options.change(options) { settings in
+        do throws(SettingFault) {
+            guard let setting else { return false }
+            try settings.addNothing(to: setting)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+// MARK: The settings that have a function of their own
+
 @c(asr_options_add_bundle_id) @implementation
 public func asr_options_add_bundle_id(
     _ options: OpaquePointer?, _ bundle_id: UnsafePointer<CChar>?
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: string(bundle_id)) { $0.bundleIDs.insert($1) }
+    return unsafe Options.set(options, .bundleIDs, to: string(bundle_id))
 }
 
 @c(asr_options_add_environment) @implementation
@@ -89,9 +127,7 @@ public func asr_options_add_environment(
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: string(environment).flatMap(AppStoreEnvironment.init(rawValue:))) {
-        $0.environments.insert($1)
-    }
+    return unsafe Options.set(options, .environments, to: string(environment))
 }
 
 @c(asr_options_set_app_apple_id) @implementation
@@ -100,9 +136,7 @@ public func asr_options_set_app_apple_id(
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    // As Apple writes it, since it is compared as a text: "007" is the id of no app.
-    let id = unsafe string(app_apple_id).flatMap { Int64($0) }.flatMap { $0 > 0 ? String($0) : nil }
-    return unsafe Options.set(options, to: id) { $0.appAppleID = $1 }
+    return unsafe Options.set(options, .appAppleID, to: string(app_apple_id))
 }
 
 @c(asr_options_add_roots) @implementation
@@ -111,10 +145,7 @@ public func asr_options_add_roots(
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    let roots = unsafe bytes(certificates, length).flatMap(CertificateFile.certificates).flatMap { certificates in
-        try? certificates.map { try TrustAnchor(der: $0) }
-    }
-    return unsafe Options.set(options, to: roots) { $0.roots += $1 }
+    return unsafe Options.set(options, .roots, to: bytes(certificates, length))
 }
 
 @c(asr_options_add_transaction_receipt_issuers) @implementation
@@ -123,17 +154,14 @@ public func asr_options_add_transaction_receipt_issuers(
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    let issuers = unsafe bytes(certificates, length).flatMap(CertificateFile.certificates).flatMap { certificates in
-        try? certificates.map { try TransactionReceiptIssuer(der: $0) }
-    }
-    return unsafe Options.set(options, to: issuers) { $0.issuers += $1 }
+    return unsafe Options.set(options, .transactionReceiptIssuers, to: bytes(certificates, length))
 }
 
 @c(asr_options_set_storekit_testing) @implementation
 public func asr_options_set_storekit_testing(_ options: OpaquePointer?, _ enabled: Int32) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: enabled != 0) { $0.isStoreKitTesting = $1 }
+    return unsafe Options.set(options, .storeKitTesting, to: "\(enabled != 0)")
 }
 
 @c(asr_options_add_distrusted) @implementation
@@ -142,43 +170,45 @@ public func asr_options_add_distrusted(
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: string(fingerprint).flatMap(Fingerprint.init(hex:))) {
-        $0.distrusted.insert($1)
-    }
+    return unsafe Options.set(options, .distrusted, to: string(fingerprint))
 }
 
 @c(asr_options_set_maximum_age) @implementation
 public func asr_options_set_maximum_age(_ options: OpaquePointer?, _ seconds: Int64) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: seconds < 0 ? nil : seconds) { $0.maximumAge = .seconds($1) }
+    return unsafe Options.set(options, .maximumAge, to: "\(seconds)")
 }
 
 @c(asr_options_set_validation_date) @implementation
 public func asr_options_set_validation_date(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: date) {
-        switch $1 {
-        case .min: $0.validationDate = .signing
-        case .max: $0.validationDate = .now
-        default: $0.validationDate = .date(Instant(millisecondsSince1970: $1))
-        }
-    }
+    return unsafe Options.set(options, .validationDate, to: Options.text(ofDate: date))
 }
 
 @c(asr_options_set_allows_rsa_1024) @implementation
 public func asr_options_set_allows_rsa_1024(_ options: OpaquePointer?, _ allowed: Int32) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: allowed != 0) { $0.allowsRSA1024 = $1 }
+    return unsafe Options.set(options, .allowsRSA1024, to: "\(allowed != 0)")
 }
 
 @c(asr_options_set_clock) @implementation
 public func asr_options_set_clock(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Options.set(options, to: date == .min ? nil : date) {
-        $0.clock = $1 == .max ? nil : Instant(millisecondsSince1970: $1)
+    return unsafe Options.set(options, .clock, to: Options.text(ofDate: date))
+}
+
+@c(asr_options_set_binding) @implementation
+public func asr_options_set_binding(_ options: OpaquePointer?, _ language: UnsafePointer<CChar>?) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    let binding = unsafe string(language).flatMap { name in Surface.bindings.first { $0.rawValue == name } }
+    return unsafe Options.change(options) { settings in
+        guard let binding else { return false }
+        settings.surface = binding
+        return true
     }
 }

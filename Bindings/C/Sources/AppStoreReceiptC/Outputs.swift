@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import CAppStoreReceipt
 
 #if canImport(Glibc)
@@ -18,10 +18,12 @@ enum Status {
     static let usage = asr_status(ASR_USAGE)
     static let decoded = asr_status(ASR_DECODED)
 
-    /// The status agrees with the category: what the client cannot correct is not its fault.
     static func of(_ error: VerificationError) -> asr_status {
-        if error.stage == .verifier { return error.isHostFault ? host : configuration }
-        return error.category == .host ? host : refused
+        switch error.fault.party {
+        case .client, .forger: refused
+        case .library, .host: host
+        case .configuration: configuration
+        }
     }
 }
 
@@ -52,10 +54,10 @@ struct Outputs {
         return Status.usage
     }
 
-    func refusal(_ refusal: VerificationError, withJSON: Bool = true) -> asr_status {
+    func refusal(_ refusal: VerificationError, for surface: Surface = .c, withJSON: Bool = true) -> asr_status {
         fail(refusal.code, refusal.category.rawValue)
         guard withJSON, takesJSON else { return Status.of(refusal) }
-        return write(refusal.json, Status.of(refusal))
+        return write(refusal.json(for: .user(of: surface)), Status.of(refusal))
     }
 
     func fail(_ code: String, _ category: String) {

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 public import CAppStoreReceipt
 import CProcess
 
@@ -31,7 +31,7 @@ public func asr_verify(
         guard takesJSON else { return Status.verified }
         return outputs.write(flags == ASR_JSON_BRIEF ? verified.verdictJSON : verified.json, Status.verified)
     } catch {
-        return outputs.refusal(error, withJSON: takesJSON)
+        return outputs.refusal(error, for: verifier.surface, withJSON: takesJSON)
     }
 }
 
@@ -46,41 +46,43 @@ public func asr_entitlements(
     let outputs = unsafe Outputs(json, json_length, error)
     guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
     else { return outputs.usage() }
-    guard count <= Entitlements.maximumEvidenceCount else {
-        outputs.fail("too-much-evidence", "client")
+    do throws(TooMuchEvidence) {
+        try TooMuchEvidence.check(pieceCount: count)
+    } catch {
+        outputs.fail("\(TooMuchEvidence.code)", TooMuchEvidence.category.rawValue)
         return Status.refused
     }
-    var position = 0
-    var verified: [VerifiedEvidence] = []
-    var refusals: [String] = []
-    var first: VerificationError?
-    for (index, length) in unsafe [Int](UnsafeBufferPointer(start: lengths, count: count)).enumerated() {
-        let (end, overflows) = position.addingReportingOverflow(length)
-        guard !overflows, let piece = unsafe bytes(evidence.map { unsafe $0 + position }, length) else {
-            return outputs.usage()
-        }
-        position = end
-        do throws(VerificationError) {
-            verified.append(try verifier.verifier.verify(piece))
-        } catch {
-            refusals.append("{\"index\":\(index),\(errorMember(of: error))")
-            if first == nil || (error.isHostFault && first?.isHostFault == false) { first = error }
-        }
+    let lengths = unsafe [Int](UnsafeBufferPointer(start: lengths, count: count))
+    guard let ranges = ranges(of: lengths), unsafe evidence != nil || lengths.allSatisfy({ $0 == 0 }) else {
+        return outputs.usage()
     }
-    if let first { outputs.fail(first.code, first.category.rawValue) }
+    let all = unsafe UnsafeRawBufferPointer(start: evidence, count: ranges.last?.upperBound ?? 0)
+    // Each piece is copied when its turn comes.
+    let decision = verifier.verifier.decision(
+        on: ranges.lazy.map { unsafe [UInt8](all[$0]) },
+        at: date == .max ? nil : Instant(millisecondsSince1970: date), productTypes: verifier.productTypes)
     // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
-    let status = first.map { $0.isHostFault ? Status.host : Status.refused } ?? Status.verified
-    guard outputs.takesJSON else { return status }
-    let instant = date == .max ? verifier.verifier.policy.clock() : Instant(millisecondsSince1970: date)
-    let items = Entitlements(verified, at: instant).json.dropLast()
-    return outputs.write("\(items),\"refused\":[\(refusals.joined(separator: ","))]}", status)
+    let refusals = decision.refusals
+    let hostFault = refusals.first { $0.error.isHostFault }
+    if let refusal = hostFault ?? refusals.first {
+        outputs.fail(refusal.error.code, refusal.error.category.rawValue)
+    }
+    let status = hostFault != nil ? Status.host : refusals.isEmpty ? Status.verified : Status.refused
+    return outputs.takesJSON ? outputs.write(decision.json(for: .user(of: verifier.surface)), status) : status
 }
 
-/// Returns `"error":{…}}`, the end of the JSON of an error. No member before it has that name.
-private func errorMember(of error: VerificationError) -> Substring {
-    var json = error.json[...]
-    while !json.isEmpty, !json.utf8.starts(with: "\"error\":".utf8) { json.removeFirst() }
-    return json
+/// Where pieces of these lengths are that stand one directly after the other; `nil` if no memory is that large.
+private func ranges(of lengths: [Int]) -> [Range<Int>]? {
+    var ranges: [Range<Int>] = []
+    var position = 0
+    for length in lengths {
+        let (end, overflows) = position.addingReportingOverflow(length)
+        // What is over half of the address space is a negative number in Swift.
+        guard length >= 0, !overflows else { return nil }
+        ranges.append(position..<end)
+        position = end
+    }
+    return ranges
 }
 
 @c(asr_answer) @implementation
@@ -100,7 +102,7 @@ public func asr_answer(
         answer = try verifier.responder(fillsLatestReceiptInfo: flags & UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) != 0)
             .answer(to: body)
     } catch {
-        return outputs.refusal(error)
+        return outputs.refusal(error, for: verifier.surface)
     }
     var status = Status.verified
     if case .failure(let error) = answer.result { status = outputs.refusal(error, withJSON: false) }

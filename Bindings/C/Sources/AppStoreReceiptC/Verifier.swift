@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 public import CAppStoreReceipt
 import CProcess
 import Synchronization
@@ -8,13 +8,19 @@ import Synchronization
 /// It has no lock: all its state is the library's, or atomic.
 final class Verifier: Sendable {
     let verifier: AppStoreVerifier
+    /// Whose names of the options advice has.
+    let surface: Surface
+    /// What the app states of its products.
+    let productTypes: [String: StatedProductType]
     /// For the answers of verifyReceipt: made with the first of them, since most programs never ask for one.
     private let responder = AtomicLazyReference<Responder>()
     /// Whether it belongs to the process and is never freed.
     let isShared: Bool
 
-    init(_ configuration: Configuration, isShared: Bool) throws(VerificationError) {
-        verifier = try AppStoreVerifier(policy: configuration.policy, trust: configuration.trust)
+    init(_ settings: VerifierSettings, isShared: Bool) throws(VerificationError) {
+        verifier = try AppStoreVerifier(policy: settings.verificationPolicy, trust: settings.trust)
+        productTypes = settings.productTypes
+        surface = settings.surface
         self.isShared = isShared
     }
 
@@ -62,31 +68,31 @@ final class Verifier: Sendable {
 
 /// A verifier of the process, and the one that was made after it.
 private final class SharedVerifier: Sendable {
-    let configuration: Configuration
+    let settings: VerifierSettings
     let verifier: Verifier
     let next = AtomicLazyReference<SharedVerifier>()
 
-    init(_ configuration: Configuration) throws(VerificationError) {
-        self.configuration = configuration
-        verifier = try Verifier(configuration, isShared: true)
+    init(_ settings: VerifierSettings) throws(VerificationError) {
+        self.settings = settings
+        verifier = try Verifier(settings, isShared: true)
     }
 
     static let first = AtomicLazyReference<SharedVerifier>()
 
     /// Returns the verifier with a configuration. Two threads that ask for a new one at
     /// the same time may each make one, and both get the one that is stored first.
-    static func verifier(_ configuration: Configuration) throws(VerificationError) -> Verifier {
+    static func verifier(_ settings: VerifierSettings) throws(VerificationError) -> Verifier {
         var current: SharedVerifier
         if let known = first.load() {
             current = known
         } else {
-            current = first.storeIfNil(try SharedVerifier(configuration))
+            current = first.storeIfNil(try SharedVerifier(settings))
         }
-        while current.configuration != configuration {
+        while current.settings != settings {
             if let next = current.next.load() {
                 current = next
             } else {
-                current = current.next.storeIfNil(try SharedVerifier(configuration))
+                current = current.next.storeIfNil(try SharedVerifier(settings))
             }
         }
         return current.verifier
@@ -102,8 +108,8 @@ public func asr_verifier_new(
     process_enter()
     defer { process_leave() }
     return unsafe make(options, verifier, Outputs(json, json_length, error)) {
-        (configuration) throws(VerificationError) in
-        unsafe Unmanaged.passRetained(try Verifier(configuration, isShared: false))
+        (settings) throws(VerificationError) in
+        unsafe Unmanaged.passRetained(try Verifier(settings, isShared: false))
     }
 }
 
@@ -116,25 +122,25 @@ public func asr_verifier_shared(
     process_enter()
     defer { process_leave() }
     return unsafe make(options, verifier, Outputs(json, json_length, error)) {
-        (configuration) throws(VerificationError) in
+        (settings) throws(VerificationError) in
         // The list keeps it.
-        unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(configuration))
+        unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(settings))
     }
 }
 
 private func make(
     _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs,
-    _ make: (Configuration) throws(VerificationError) -> Unmanaged<Verifier>
+    _ make: (VerifierSettings) throws(VerificationError) -> Unmanaged<Verifier>
 ) -> asr_status {
     unsafe verifier?.pointee = nil
     guard let options = unsafe Options.at(options), !options.hasUnreadableValue, let verifier = unsafe verifier else {
         return outputs.usage()
     }
     do throws(VerificationError) {
-        unsafe verifier.pointee = OpaquePointer(try make(options.configuration).toOpaque())
+        unsafe verifier.pointee = OpaquePointer(try make(options.settings).toOpaque())
         return Status.verified
     } catch {
-        return outputs.refusal(error)
+        return outputs.refusal(error, for: options.settings.surface)
     }
 }
 

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import Foundation
 
 /// A case of `Bindings/cases/cases.json`: a call of the library, whose result is the same in every language.
@@ -19,6 +19,7 @@ struct Case {
         var validationDate: ValidationDate?
         var allowsRSA1024 = false
         var clock: Int64?
+        var productTypes: [String: StatedProductType] = [:]
 
         static let receipts = Options()
         static let jws = Options(roots: ["authority/ec-root.der"])
@@ -54,8 +55,12 @@ struct Expectation {
     init(_ status: Int, _ json: String?) { (self.status, self.json) = (status, json) }
 
     init(_ error: VerificationError, _ json: String?) {
-        let isConfiguration = error.stage == .verifier && !error.isHostFault
-        status = isConfiguration ? 3 : error.category == .host ? 2 : 1
+        status =
+            switch error.fault.party {
+            case .client, .forger: 1
+            case .library, .host: 2
+            case .configuration: 3
+            }
         code = error.code
         category = error.category.rawValue
         self.json = json
@@ -64,7 +69,9 @@ struct Expectation {
 
 extension Case {
     /// Calls the Swift library, without the C ABI.
-    func expectation(_ read: (String) -> [UInt8]) throws -> Expectation {
+    ///
+    /// - Parameter surface: Whose names of the options advice has.
+    func expectation(_ read: (String) -> [UInt8], for surface: Surface = .c) throws -> Expectation {
         let options = options
         var policy = VerificationPolicy(
             bundleIDs: options.bundleIDs.isEmpty ? nil : Set(options.bundleIDs), appAppleID: options.appAppleID,
@@ -93,7 +100,7 @@ extension Case {
             case .verify:
                 let verified = try verifier.verify(pieces[0])
                 return Expectation(0, json == "none" ? nil : json == "brief" ? verified.verdictJSON : verified.json)
-            case .entitlements: return entitlements(verifier, pieces)
+            case .entitlements: return entitlements(verifier, pieces, surface)
             case .answer:
                 var responder = try VerifyReceiptResponder(policy: policy, trust: trust)
                 responder.clock = policy.clock
@@ -104,27 +111,14 @@ extension Case {
                 return Expectation(0, body)
             }
         } catch {
-            return Expectation(error, json == "none" ? nil : error.json)
+            return Expectation(error, json == "none" ? nil : error.json(for: .user(of: surface)))
         }
     }
 
-    private func entitlements(_ verifier: AppStoreVerifier, _ pieces: [[UInt8]]) -> Expectation {
-        var verified: [VerifiedEvidence] = []
-        var refused: [(index: Int, error: VerificationError)] = []
-        for (index, piece) in pieces.enumerated() {
-            do throws(VerificationError) {
-                verified.append(try verifier.verify(piece))
-            } catch {
-                refused.append((index, error))
-            }
-        }
-        let decided = Entitlements(verified, at: Instant(millisecondsSince1970: date ?? 0)).json
-        let errors = refused.map { refusal in
-            let json = refusal.error.json
-            let start = json.range(of: "\"error\":")?.lowerBound ?? json.startIndex
-            return "{\"index\":\(refusal.index),\(json[start...])"
-        }
-        let json = "\(decided.dropLast()),\"refused\":[\(errors.joined(separator: ","))]}"
+    private func entitlements(_ verifier: AppStoreVerifier, _ pieces: [[UInt8]], _ surface: Surface) -> Expectation {
+        let decision = verifier.decision(
+            on: pieces, at: Instant(millisecondsSince1970: date ?? 0), productTypes: options.productTypes)
+        let (refused, json) = (decision.refusals, decision.json(for: .user(of: surface)))
         guard let error = refused.first(where: \.error.isHostFault)?.error ?? refused.first?.error else {
             return Expectation(0, json)
         }

@@ -145,6 +145,22 @@ extension Case {
             name: "entitlements: length unknown", call: .entitlements, options: .jws,
             evidence: ["jws/transaction-non-renewing.jws"], date: later),
         Case(
+            name: "entitlements: length stated", call: .entitlements,
+            options: .jws.with { $0.productTypes = ["season": .nonRenewing(days: 90)] },
+            evidence: ["jws/transaction-non-renewing.jws"], date: later),
+        Case(
+            name: "entitlements: type not known", call: .entitlements, options: .transactionReceipts,
+            evidence: ["transaction-receipts/version-2.txt"], date: later),
+        Case(
+            name: "entitlements: type stated", call: .entitlements,
+            options: .transactionReceipts.with {
+                $0.productTypes = ["pro": .consumable, "other": .nonConsumable]
+            }, evidence: ["transaction-receipts/version-2.txt"], date: later),
+        Case(
+            name: "entitlements: type stated and contradicted", call: .entitlements,
+            options: .jws.with { $0.productTypes = ["coins": .nonConsumable] },
+            evidence: ["jws/consumable.jws"], date: later),
+        Case(
             name: "entitlements, a real-time request of any app first", call: .entitlements,
             options: .all.with { $0.bundleIDs = ["com.example.app"] },
             evidence: ["jws/realtime-request.jws", "receipts/1-purchase.der"], date: later),

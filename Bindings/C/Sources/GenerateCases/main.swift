@@ -1,5 +1,5 @@
 // Writes Bindings/cases/cases.json, or compares it with `--check`. `--benchmark FILE ROOT` measures `verify`.
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import Foundation
 
 let bindings = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
@@ -46,6 +46,7 @@ func json(_ options: Case.Options) -> String {
     }
     add("allows_rsa_1024", options.allowsRSA1024 ? "true" : nil)
     add("clock", options.clock.map(String.init))
+    add("product_types", options.productTypes.map { "\($0.key)=\($0.value)" }.sorted())
     return "{" + members.joined(separator: ", ") + "}"
 }
 
@@ -58,7 +59,12 @@ func json(_ item: Case) throws -> String {
     if item.fillsLatestReceiptInfo { text += ", \"latest_receipt_info\": true" }
     text += ",\n \"expect\": {\"status\": \(expected.status), \"code\": \(quoted(expected.code))"
     text += ", \"category\": \(quoted(expected.category))"
-    return text + ", \"json\": \(expected.json.map(quoted) ?? "null")}}"
+    text += ", \"json\": \(expected.json.map(quoted) ?? "null")}"
+    let others = try Surface.bindings.compactMap { binding -> String? in
+        let json = try item.expectation(read, for: binding).json
+        return json == expected.json ? nil : "\"\(binding)\": \(json.map(quoted) ?? "null")"
+    }
+    return text + (others.isEmpty ? "" : ",\n \"json_of\": {\(others.joined(separator: ",\n  "))}") + "}"
 }
 
 if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "--benchmark" {

@@ -21,17 +21,9 @@ final class Library {
 
     static native Pointer asr_options_new();
     static native void asr_options_free(Pointer options);
-    static native int asr_options_add_bundle_id(Pointer options, byte[] text);
-    static native int asr_options_add_environment(Pointer options, byte[] text);
-    static native int asr_options_set_app_apple_id(Pointer options, byte[] text);
-    static native int asr_options_add_roots(Pointer options, byte[] certificates, long length);
-    static native int asr_options_add_transaction_receipt_issuers(Pointer options, byte[] certificates, long length);
-    static native int asr_options_set_storekit_testing(Pointer options, int enabled);
-    static native int asr_options_add_distrusted(Pointer options, byte[] text);
-    static native int asr_options_set_maximum_age(Pointer options, long seconds);
-    static native int asr_options_set_validation_date(Pointer options, long date);
-    static native int asr_options_set_allows_rsa_1024(Pointer options, int allowed);
-    static native int asr_options_set_clock(Pointer options, long date);
+    static native int asr_options_set(Pointer options, byte[] name, byte[] value, long length);
+    static native int asr_options_set_nothing(Pointer options, byte[] name);
+    static native int asr_options_set_binding(Pointer options, byte[] language);
     static native int asr_verifier_new(Pointer options, Pointer verifier, Pointer json, Pointer length, Pointer error);
     static native void asr_verifier_free(Pointer verifier);
     static native int asr_verify(

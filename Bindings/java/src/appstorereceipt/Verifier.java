@@ -25,6 +25,7 @@ public final class Verifier implements AutoCloseable {
     public Verifier(Options options) throws VerificationError {
         Pointer pointer = Library.asr_options_new();
         try {
+            Library.asr_options_set_binding(pointer, new byte[] {'j', 'a', 'v', 'a', 0});
             options.apply(pointer);
             Outputs out = OUTPUTS.get();
             out.take(Library.asr_verifier_new(pointer, out.verifier, out.json, out.length, out.error)).json(Library.VERIFIED);

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import ServerText
+import StrictText
 
 // Apple documents every member of an answer as optional. Unknown members are skipped, and `null` is a missing one; a repeated member or one of another type makes
 // the answer unreadable.

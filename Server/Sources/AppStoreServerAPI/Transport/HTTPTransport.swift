@@ -1,6 +1,6 @@
 package import AppStoreReceipt
 import CLibcurl
-import ServerText
+import StrictText
 import Synchronization
 
 /// Sends HTTP requests with libcurl, over connections that it keeps. It is thread-safe; each request occupies its thread until the answer is there.

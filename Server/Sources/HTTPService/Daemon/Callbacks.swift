@@ -1,5 +1,5 @@
 import CMicrohttpd
-import ServerText
+import StrictText
 
 // The functions that libmicrohttpd calls, and what they know of a request. Its pointers are valid during a call.
 

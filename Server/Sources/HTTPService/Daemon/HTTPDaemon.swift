@@ -1,4 +1,5 @@
 import CMicrohttpd
+import StrictText
 import ServerThreads
 
 #if canImport(Glibc)
@@ -16,7 +17,8 @@ struct LaneResources {
 
     init(_ limits: ServiceLimits, _ lane: Lane, laneCount: Int) {
         queue = WorkQueue(
-            capacity: limits.queueCapacity, threadCount: limits.threadCount(of: lane), maximumWait: limits.queueTime)
+            capacity: limits.queueCapacity, threadCount: limits.threadCount(of: lane),
+            largeThreadCount: limits.largeThreadCount(of: lane), maximumWait: limits.queueTime)
         memory = MemoryBudget(limit: limits.memoryByteCount(laneCount: laneCount))
     }
 }
@@ -236,12 +238,15 @@ extension HTTPDaemon {
         let route = routes.routes[index]
         if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
         let queue = lanesOfRoutes[index].queue
-        guard queue.takePlace() else { return .queueFull }
+        // The owner of a large request is not looked for: that takes time, and large requests have few places anyway.
+        let owner = exchange.hasLargeBody ? nil : route.owner(exchange.request)
+        let share = WorkQueue.Share(owner: owner.map { UTF8Bytes($0) }, isLarge: exchange.hasLargeBody)
+        guard queue.takePlace(share) else { return .queueFull }
         exchange.state = .queued
         let resume = suspend()
-        queue.run { [queue] turn in
+        queue.run(share) { [queue] turn in
             exchange.answer(exchange.refusal(at: turn) ?? route.handler(exchange.request))
-            queue.leavePlace()
+            queue.leavePlace(share)
             resume()
         }
         return nil

@@ -5,6 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
+import StrictText
 import ServerThreads
 import Synchronization
 
@@ -17,30 +18,55 @@ final class WorkQueue: @unchecked Sendable {
         case tooLate
     }
 
+    /// Whose a job is, and whether it is large. One owner, and all large jobs together, have a part of the places and of the threads, so that the others always have some.
+    struct Share: Sendable {
+        /// `nil` for a job that is nobody's.
+        var owner: UTF8Bytes?
+        var isLarge = false
+    }
+
     private struct Job {
+        let share: Share
         let run: @Sendable (Turn) -> Void
         /// In milliseconds.
         let deadline: UInt64
     }
 
+    /// What jobs have.
+    private struct Usage {
+        var places = 0
+        var threads = 0
+    }
+
     private let capacity: Int
+    private let threadCount: Int
+    private let largeThreadCount: Int
     private let maximumWait: Duration
-    private let occupied = Atomic<Int>(0)
     private let running: Atomic<Int>
     private let monitor = Monitor()
     /// Within the monitor.
     private var jobs: [Job] = []
+    private var all = Usage()
+    private var large = Usage()
+    private var owned: [UTF8Bytes: Usage] = [:]
     private var isStopping = false
     private var threads: [Thread] = []
 
-    /// - Parameter maximumWait: How long a job may wait for a thread.
-    init(capacity: Int, threadCount: Int, maximumWait: Duration) {
+    /// - Parameters:
+    ///   - largeThreadCount: The number of threads that large jobs may have together; `nil` for all.
+    ///   - maximumWait: How long a job may wait for a thread.
+    init(capacity: Int, threadCount: Int, largeThreadCount: Int? = nil, maximumWait: Duration) {
         self.capacity = capacity
+        self.threadCount = threadCount
+        self.largeThreadCount = largeThreadCount ?? threadCount
         self.maximumWait = maximumWait
         running = Atomic(threadCount)
         threads = (0..<threadCount).compactMap { _ in
             Thread { [unowned self] in
-                while let (job, turn) = self.next() { job.run(turn) }
+                while let (job, turn) = self.next() {
+                    job.run(turn)
+                    self.monitor.locked { self.count(job.share, \.threads, -1) }
+                }
                 self.running.subtract(1, ordering: .releasing)
             }
         }
@@ -49,21 +75,40 @@ final class WorkQueue: @unchecked Sendable {
 
     /// Whether there is a thread at all, without which no job would be done.
     var hasThreads: Bool { !threads.isEmpty }
-    var occupiedCount: Int { occupied.load(ordering: .relaxed) }
+    var occupiedCount: Int { monitor.locked { all.places } }
 
-    /// Takes a place; `false` if none is free.
-    func takePlace() -> Bool {
-        if occupied.add(1, ordering: .relaxed).newValue <= capacity { return true }
-        leavePlace()
-        return false
+    /// The part of something that one owner may have.
+    private static func part(of count: Int) -> Int { max(count / 4, 1) }
+
+    /// Takes a place; `false` if none is free, or the job's owner has enough of them.
+    func takePlace(_ share: Share = Share()) -> Bool {
+        monitor.locked {
+            guard all.places < capacity else { return false }
+            if share.isLarge, largeThreadCount < threadCount, large.places >= Self.part(of: capacity) { return false }
+            if let owner = share.owner, owned[owner, default: Usage()].places >= Self.part(of: capacity) {
+                return false
+            }
+            count(share, \.places, 1)
+            return true
+        }
     }
 
-    func leavePlace() { occupied.subtract(1, ordering: .relaxed) }
+    func leavePlace(_ share: Share = Share()) { monitor.locked { count(share, \.places, -1) } }
+
+    /// Counts what a job has, within the monitor.
+    private func count(_ share: Share, _ what: WritableKeyPath<Usage, Int>, _ change: Int) {
+        all[keyPath: what] += change
+        if share.isLarge { large[keyPath: what] += change }
+        guard let owner = share.owner else { return }
+        var own = owned[owner, default: Usage()]
+        own[keyPath: what] += change
+        owned[owner] = own.places == 0 && own.threads == 0 ? nil : own
+    }
 
     /// Runs a job on one of the threads. There is one for each place at most.
-    func run(_ job: @escaping @Sendable (Turn) -> Void) {
+    func run(_ share: Share = Share(), _ job: @escaping @Sendable (Turn) -> Void) {
         let deadline = System.monotonicMilliseconds + maximumWait.milliseconds
-        monitor.locked { jobs.append(Job(run: job, deadline: deadline)) }
+        monitor.locked { jobs.append(Job(share: share, run: job, deadline: deadline)) }
         monitor.signal()
     }
 
@@ -105,12 +150,24 @@ final class WorkQueue: @unchecked Sendable {
 
     private func next() -> (Job, Turn)? {
         monitor.locked {
-            while jobs.isEmpty {
+            while true {
+                if let index = jobs.firstIndex(where: mayRun) {
+                    let job = jobs.remove(at: index)
+                    count(job.share, \.threads, 1)
+                    // A thread that ended may have made way for two.
+                    if !jobs.isEmpty { monitor.signal() }
+                    return (job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work)
+                }
+                // What may not run yet is for the threads in whose way it is.
                 if isStopping { return nil }
                 monitor.wait()
             }
-            let job = jobs.removeFirst()
-            return (job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work)
         }
+    }
+
+    private func mayRun(_ job: Job) -> Bool {
+        if job.share.isLarge, large.threads >= largeThreadCount { return false }
+        guard let owner = job.share.owner else { return true }
+        return owned[owner, default: Usage()].threads < Self.part(of: threadCount)
     }
 }

@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 
 /// A metric in the text format of Prometheus (version 0.0.4): one name, and a value for each set of labels.
 package struct MetricFamily: Sendable {

@@ -127,3 +127,30 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
         self.isTemporary = isTemporary
     }
 }
+
+extension OptionTable.Values {
+    /// Returns the number that is the value of an option; `nil` without the option.
+    package func number(_ name: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
+        guard let text = self[name] else { return nil }
+        guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else {
+            throw ConfigurationError(
+                "\(name) must be a number from \(range.lowerBound) to \(range.upperBound), and is '\(text)'")
+        }
+        return number
+    }
+
+    /// Returns the time that is the value of an option; `nil` without the option.
+    package func seconds(_ name: String, _ range: ClosedRange<Int> = 1...3600) throws(ConfigurationError) -> Duration? {
+        try number(name, range).map { .seconds($0) }
+    }
+
+    /// Returns the address that is the value of an option; `nil` without the option.
+    package func address(_ name: String) throws(ConfigurationError) -> ListenAddress? {
+        guard let text = self[name] else { return nil }
+        guard let address = ListenAddress(text) else {
+            throw ConfigurationError(
+                "\(name) must be a host and a port, such as 127.0.0.1:8080 or [::1]:8080, and is '\(text)'")
+        }
+        return address
+    }
+}

@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 import Synchronization
 
 /// The log: one JSON object a line, on standard error.

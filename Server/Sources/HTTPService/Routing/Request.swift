@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 
 /// A request whose body has been received, or a part of one in a test.
 package struct Request: Sendable {

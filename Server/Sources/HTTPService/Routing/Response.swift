@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 
 /// The answer to a request.
 package struct Response: Sendable {

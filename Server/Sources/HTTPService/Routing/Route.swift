@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 
 /// Requests that wait together. A lane has places, threads and memory of its own, which the requests of no other lane can take.
 package enum Lane: CaseIterable, Sendable {
@@ -38,12 +38,15 @@ package struct Route: Sendable {
     package var queryItems: [String] = []
     /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil` admits it.
     package let refusal: @Sendable (Request) -> Response?
+    /// Whose a queued request is, as far as it says so: one owner has a part of the lane's places and threads, and leaves the others to others.
+    package let owner: @Sendable (Request) -> String?
     package let handler: @Sendable (Request) -> Response
 
     package init(
         _ methods: Methods, _ path: String, execution: Execution = .immediate, headers: [String] = [],
         queryItems: [String] = [], refusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
-        handler: @escaping @Sendable (Request) -> Response
+        owner: @escaping @Sendable (Request) -> String? = { _ in nil },
+        handler: @escaping @Sendable (Request) throws -> Response
     ) {
         self.methods = methods
         self.path = path
@@ -51,7 +54,8 @@ package struct Route: Sendable {
         self.headers = headers
         self.queryItems = queryItems
         self.refusal = refusal
-        self.handler = handler
+        self.owner = owner
+        self.handler = { request in Response { try handler(request) } }
     }
 
     /// The lane of its requests that are not answered at once.

@@ -1,4 +1,4 @@
-import ServerText
+import StrictText
 
 /// All routes of a listener.
 package struct RouteTable: Sendable {

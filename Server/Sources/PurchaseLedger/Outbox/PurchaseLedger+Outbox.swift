@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-import ServerText
+import StrictText
 public import SpanASN1
 
 /// An event that could not be delivered, for an operator.

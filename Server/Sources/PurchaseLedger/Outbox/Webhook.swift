@@ -1,5 +1,6 @@
 import CLibcurl
-import ServerText
+import LibcryptoHandles
+import StrictText
 
 /// Where the backend is told of events.
 public struct Webhook: Sendable {
@@ -47,7 +48,10 @@ public struct Webhook: Sendable {
 
     /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the time in seconds since 1970.
     func signature(of body: [UInt8], atSecond time: Int64) throws(LedgerError) -> String {
-        let code = try SHA256.authenticationCode(of: Array("\(time).".utf8) + body, key: secret)
+        let signed = Array("\(time).".utf8) + body
+        let code = try LedgerError.onHost { () throws(LibcryptoError) in
+            try DigestAlgorithm.sha256.authenticationCode(of: signed.span, key: secret.span).hexadecimal
+        }
         return "Ledger-Signature: t=\(time),v1=\(code)"
     }
 }

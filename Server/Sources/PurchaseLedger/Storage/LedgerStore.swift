@@ -5,10 +5,13 @@ protocol LedgerStore: Sendable {
     /// Runs `body` in a transaction that can write, and commits it. What `body` reads and writes is as if no other transaction ran at the same time, if it locks
     /// what it reads with ``SQLDialect/rowLock``. When this returns, the transaction survives a crash of the machine.
     ///
-    /// `body` may run several times: another transaction can be in its way.
+    /// `body` may run several times, and on another thread: another transaction can be in its way, or be shared with it.
     func write<Result>(
-        _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
+
+    /// Answers a request, in a transaction of ``write(_:_:)`` that it may share with others.
+    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption?
 
     /// Runs `body` in a transaction that only reads, and sees the database as it was at one moment.
     func read<Result>(
@@ -19,18 +22,78 @@ protocol LedgerStore: Sendable {
     func completeFile() throws(LedgerError)
 }
 
+extension LedgerStore {
+    /// Runs `body` for nobody's account.
+    func write<Result>(
+        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result {
+        try write(WorkShare(), body)
+    }
+}
+
+extension RedemptionRequest {
+    var share: WorkShare { WorkShare(account: claim.account, weight: brought.purchases.count) }
+}
+
 /// A connection to a database, within a transaction.
 protocol SQLConnection: AnyObject {
     var dialect: SQLDialect { get }
 
-    /// Runs one statement with its parameters, prepared once for each connection.
-    @discardableResult
-    func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow]
+    /// Whether nothing can be written. What could be avoided by a look is looked for first.
+    var isSnapshot: Bool { get }
+
+    /// Runs statements, one after the other, and returns the rows of each. Each is prepared once for each connection.
+    func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]]
+
+    /// Runs a statement whose rows nobody reads, at the latest before the next one that is read, and before the commit. An error can be that of the next statement.
+    func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError)
 }
 
 extension SQLConnection {
+    var isSnapshot: Bool { false }
+
     @discardableResult
-    func run(_ statement: String) throws(LedgerError) -> [SQLRow] { try run(statement, []) }
+    func run(_ statement: String, _ parameters: [SQLValue] = []) throws(LedgerError) -> [SQLRow] {
+        try run([SQLStatement(statement, parameters)])[0]
+    }
+
+    /// Returns the rows of each question.
+    func run(_ questions: [SQLQuestion]) throws(LedgerError) -> [[SQLRow]] {
+        var answers = try run(questions.flatMap(\.statements))[...]
+        return questions.map { question in
+            defer { answers = answers.dropFirst(question.statements.count) }
+            return Array(answers.prefix(question.statements.count).joined())
+        }
+    }
+}
+
+/// A statement with its parameters.
+struct SQLStatement: Sendable {
+    let text: String
+    let parameters: [SQLValue]
+
+    init(_ text: String, _ parameters: [SQLValue] = []) {
+        self.text = text
+        self.parameters = parameters
+    }
+}
+
+/// A question about several values: one statement for all, where the database has arrays, or one for each.
+struct SQLQuestion {
+    let statements: [SQLStatement]
+
+    /// - Parameters:
+    ///   - text: A `SELECT` that compares a column with ``SQLDialect/oneOf(_:)`` of its last parameter, and returns that column, too.
+    ///   - parameters: The other parameters.
+    init(
+        _ text: String, _ parameters: [SQLValue] = [], oneOf values: [SQLValue], _ dialect: SQLDialect
+    ) {
+        if dialect.hasArrays, !values.isEmpty {
+            statements = [SQLStatement(text, parameters + [.array(values)])]
+        } else {
+            statements = values.map { SQLStatement(text, parameters + [$0]) }
+        }
+    }
 }
 
 /// What the databases say differently.
@@ -39,6 +102,8 @@ struct SQLDialect: Sendable {
     let text: String
     /// The type of a column that numbers the rows.
     let rowNumber: String
+    /// Whether a parameter can be an array.
+    let hasArrays: Bool
     /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs none.
     let rowLock: String
     /// The same, without the rows that another transaction has locked.
@@ -51,8 +116,19 @@ struct SQLDialect: Sendable {
     /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1 wrote them, to RFC 3339.
     let eventDatesAsText: String
 
+    /// What a column is compared with that is to be one of several values.
+    func oneOf(_ parameter: String) -> String { hasArrays ? "ANY(\(parameter))" : parameter }
+
+    /// The same for a connection that reads a snapshot.
+    var withoutLocks: SQLDialect {
+        SQLDialect(
+            text: text, rowNumber: rowNumber, hasArrays: hasArrays, rowLock: "", skippingRowLock: "", migrationLock: [],
+            sharedAccountLock: [], accountLock: [], eventDatesAsText: eventDatesAsText)
+    }
+
     static let sqlite = SQLDialect(
-        text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", rowLock: "", skippingRowLock: "", migrationLock: [],
+        text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", hasArrays: false, rowLock: "", skippingRowLock: "",
+        migrationLock: [],
         sharedAccountLock: [], accountLock: [],
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
@@ -61,7 +137,7 @@ struct SQLDialect: Sendable {
             """)
     static let postgreSQL = SQLDialect(
         text: "TEXT COLLATE \"C\"", rowNumber: "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
-        rowLock: " FOR UPDATE", skippingRowLock: " FOR UPDATE SKIP LOCKED",
+        hasArrays: true, rowLock: " FOR UPDATE", skippingRowLock: " FOR UPDATE SKIP LOCKED",
         migrationLock: ["SELECT pg_advisory_xact_lock(7310579653419)"],
         sharedAccountLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"],
         accountLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"],

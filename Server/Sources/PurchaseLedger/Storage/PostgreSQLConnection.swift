@@ -10,8 +10,12 @@ final class PostgreSQLConnection: SQLConnection {
     private let handle: OpaquePointer
     /// The names of the prepared statements.
     private var statements: [String: String] = [:]
+    /// What is sent before the next statement whose rows are read.
+    private var unsent: [SQLStatement] = []
     /// Whether the connection can be used again.
     private(set) var isUsable = true
+    /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same work can be done over another connection.
+    private var isUntouched = false
 
     init(uri: String) throws(LedgerError) {
         guard let handle = unsafe PQconnectdb(uri) else { throw LedgerError(.storeUnavailable, "out of memory") }
@@ -22,34 +26,114 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQsetClientEncoding(handle, "UTF8") == 0 else {
             throw LedgerError(.storeUnavailable, "the database has no conversion to UTF-8")
         }
+        // What is sent waits in memory while answers are read.
+        guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
         // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever the server's default.
-        for setting in [
+        let settings = [
             "SET statement_timeout = '10s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
             // libpq would print what is no error, such as that a table exists already.
             "SET client_min_messages = 'warning'",
+            // Every statement follows an index. A plan that was made for empty tables, or for the first arrays, would stay. Where there is no index, the plan seems so dear that it would be compiled each time.
+            "SET enable_seqscan = off", "SET plan_cache_mode = 'force_generic_plan'", "SET jit = off",
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
-        ] {
-            try run(setting)
-        }
+        ]
+        _ = try run(settings.map { SQLStatement($0) })
     }
 
     deinit { unsafe PQfinish(handle) }
 
-    func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow] {
-        let name = try prepare(statement)
+    // MARK: Transactions
+
+    /// Begins a transaction with the next statement.
+    func begin(_ statement: String) {
+        unsent = [SQLStatement(statement)]
+        isUntouched = true
+    }
+
+    func commit() throws(LedgerError) {
+        isUntouched = false
+        try run("COMMIT")
+    }
+
+    /// Ends the transaction after an error, which is returned: as a conflict if the connection was lost while it was idle, after a restart of the server for example.
+    func rollBack(_ error: LedgerError) -> LedgerError {
+        unsent = []
+        if isUsable, unsafe PQtransactionStatus(handle) != PQTRANS_IDLE { _ = try? run("ROLLBACK") }
+        guard !isUsable else { return error }
+        return LedgerError(error.code, error.detail, isConflict: isUntouched, isLost: !isUntouched)
+    }
+
+    // MARK: Statements
+
+    func write(_ statement: String, _ parameters: [SQLValue]) { unsent.append(SQLStatement(statement, parameters)) }
+
+    func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
+        guard !statements.isEmpty else { return [] }
+        let all = unsent + statements
+        unsent = []
+        return Array(try pipeline(all).suffix(statements.count))
+    }
+
+    /// Sends statements, and then reads their answers. If one fails, those after it are not run.
+    private func pipeline(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
+        guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost() }
+        // Of each answer: the statement that it says is prepared.
+        var steps: [String?] = []
+        var names = self.statements
+        for statement in statements {
+            let known = names[statement.text]
+            let name = known ?? "ledger_\(names.count)"
+            if known == nil {
+                guard unsafe PQsendPrepare(handle, name, statement.text, 0, nil) == 1 else { throw lost() }
+                names[statement.text] = name
+                steps.append(statement.text)
+            }
+            guard send(name, statement.parameters) else { throw lost() }
+            steps.append(nil)
+        }
+        guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
+        var answers: [[SQLRow]] = []
+        var failure: LedgerError?
+        for prepared in steps {
+            var rows: [SQLRow] = []
+            while let result = unsafe try nextResult() {
+                defer { unsafe PQclear(result) }
+                switch unsafe PQresultStatus(result) {
+                case PGRES_COMMAND_OK:
+                    isUntouched = false
+                    if let prepared { self.statements[prepared] = names[prepared] }
+                case PGRES_TUPLES_OK:
+                    isUntouched = false
+                    rows = unsafe Self.rows(result)
+                // What comes after the one that failed.
+                case PGRES_PIPELINE_ABORTED: break
+                default: failure = unsafe failure ?? error(result)
+                }
+            }
+            if prepared == nil { answers.append(rows) }
+        }
+        guard let end = unsafe try nextResult() else { throw failure ?? lost() }
+        unsafe PQclear(end)
+        guard unsafe PQexitPipelineMode(handle) == 1 else { throw failure ?? lost() }
+        if let failure { throw failure }
+        return answers
+    }
+
+    private func send(_ name: String, _ parameters: [SQLValue]) -> Bool {
         let texts: [[UInt8]?] = parameters.map {
             switch $0 {
             case .null: nil
             case .integer(let value): Array(String(value).utf8) + [0]
             case .text(let text): Array(text.utf8)
+            case .array(let values): Self.text(values) + [0]
             }
         }
         // Texts are sent with their length: a NUL is an error, and not the end of the text.
         let formats: [Int32] = parameters.map { if case .text = $0 { 1 } else { 0 } }
         let lengths = texts.map { Int32($0?.count ?? 0) }
         let flat: [UInt8] = texts.compactMap(\.self).joined() + [0]
-        let isSent = unsafe flat.withUnsafeBufferPointer { buffer in
+        return unsafe flat.withUnsafeBufferPointer { buffer in
             var offset = 0
             let values: [UnsafePointer<CChar>?] = unsafe texts.map { text in
                 guard let text else { return nil }
@@ -60,37 +144,30 @@ final class PostgreSQLConnection: SQLConnection {
             }
             return unsafe PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 0) == 1
         }
-        return try result(isSent: isSent)
     }
 
-    private func prepare(_ statement: String) throws(LedgerError) -> String {
-        if let known = statements[statement] { return known }
-        let name = "ledger_\(statements.count)"
-        _ = try result(isSent: unsafe PQsendPrepare(handle, name, statement, 0, nil) == 1)
-        statements[statement] = name
-        return name
+    /// The text of an array (8.15.6 of PostgreSQL's documentation). Its texts are keys, which have no NUL.
+    private static func text(_ values: [SQLValue]) -> [UInt8] {
+        let elements = values.map { value in
+            switch value {
+            case .integer(let value): Array(String(value).utf8)
+            case .text(let text):
+                [UInt8(ascii: "\"")]
+                    + text.utf8.flatMap { byte in
+                        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
+                    } + [UInt8(ascii: "\"")]
+            case .null, .array: Array("NULL".utf8)
+            }
+        }
+        return [UInt8(ascii: "{")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
     }
 
     // MARK: Answers
 
-    /// Waits for the answer to what was sent.
-    private func result(isSent: Bool) throws(LedgerError) -> [SQLRow] {
-        guard isSent else { throw lost() }
-        let deadline = ContinuousClock.now + Self.patience
-        var rows: [SQLRow] = []
-        var failure: LedgerError?
-        while true {
-            try waitForAnswer(until: deadline)
-            guard let result = unsafe PQgetResult(handle) else { break }
-            defer { unsafe PQclear(result) }
-            switch unsafe PQresultStatus(result) {
-            case PGRES_COMMAND_OK: break
-            case PGRES_TUPLES_OK: rows = unsafe Self.rows(result)
-            default: failure = unsafe error(result)
-            }
-        }
-        if let failure { throw failure }
-        return rows
+    /// Waits for the next result; `nil` after the last one of a statement.
+    private func nextResult() throws(LedgerError) -> OpaquePointer? {
+        try waitForAnswer(until: .now + Self.patience)
+        return unsafe PQgetResult(handle)
     }
 
     private func waitForAnswer(until deadline: ContinuousClock.Instant) throws(LedgerError) {
@@ -100,7 +177,7 @@ final class PostgreSQLConnection: SQLConnection {
             if unsent == 0, unsafe PQisBusy(handle) == 0 { return }
             let rest = ContinuousClock.now.duration(to: deadline).components
             guard rest.seconds >= 0 else {
-                isUsable = false
+                (isUsable, isUntouched) = (false, false)
                 throw LedgerError(.storeUnavailable, "the database does not answer")
             }
             let events = Int16(unsent == 0 ? POLLIN : POLLIN | POLLOUT)

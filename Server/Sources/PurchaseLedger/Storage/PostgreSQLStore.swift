@@ -1,23 +1,112 @@
+import StrictText
+
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
 ///
 /// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ COMMITTED` with row locks). The
 /// ledger takes all locks in one order.
 struct PostgreSQLStore: LedgerStore {
+    private static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
     /// How often a transaction is run when others are in its way.
     private static let maximumAttempts = 10
 
-    private let pool: ConnectionPool<PostgreSQLConnection>
+    private let writers: ConnectionPool<PostgreSQLConnection>
+    /// Who reads waits for no lock, and not for a connection of those who do.
+    private let readers: ConnectionPool<PostgreSQLConnection>
+    private let groups: GroupQueue<PendingRedemption>
 
+    /// A request that waits for its answer.
+    private final class PendingRedemption: @unchecked Sendable {
+        let request: RedemptionRequest
+        /// Written before the member of the group is finished, and read afterwards.
+        var answer: Redemption?
+
+        init(_ request: RedemptionRequest) { self.request = request }
+
+        /// What no other request of a group may have, too.
+        var keys: Set<Key> {
+            var keys = Set(request.brought.keys.map(Key.transaction))
+            for renewal in request.brought.renewals { keys.insert(.renewal(UTF8Bytes(renewal.originalTransactionID))) }
+            if let answered = request.answered {
+                keys.insert(.answer(UTF8Bytes(answered.account), UTF8Bytes(answered.key)))
+            }
+            return keys
+        }
+
+        enum Key: Hashable {
+            case transaction(TransactionKey)
+            case renewal(UTF8Bytes)
+            case answer(UTF8Bytes, UTF8Bytes)
+        }
+    }
+
+    /// - Parameter connections: The number of connections that write, and of those that only read.
     init(uri: String, connections: Int = 8) throws(LedgerError) {
         // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
-        pool = ConnectionPool(limit: connections) { () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
+        // With fewer groups, each is larger, and whoever writes without one has connections left.
+        groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 2)))
+        let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
+        writers = ConnectionPool(limit: connections, make: make)
+        readers = ConnectionPool(limit: connections, make: make)
     }
 
     func write<Result>(
-        _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try repeating("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", body)
+        try repeating(writers, Self.begin, body)
+    }
+
+    /// Those who wait while others are answered share a load, a write and a commit.
+    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+        let pending = PendingRedemption(request)
+        try groups.perform(pending, request.share, answer)
+        return pending.answer
+    }
+
+    private func answer(_ group: Group<PendingRedemption>) {
+        var together: [(member: GroupMember<PendingRedemption>, pending: PendingRedemption)] = []
+        var alone: [GroupMember<PendingRedemption>] = []
+        var keys: Set<PendingRedemption.Key> = []
+        while let member = group.next() {
+            guard let pending = member.take() else { continue }
+            if keys.isDisjoint(with: pending.keys) {
+                keys.formUnion(pending.keys)
+                together.append((member, pending))
+            } else {
+                alone.append(member)
+            }
+        }
+        if together.count > 1 {
+            do throws(LedgerError) {
+                let answers = try transaction(writers, Self.begin) { (connection) throws(LedgerError) in
+                    try RedemptionRequest.answer(together.map(\.pending.request), connection)
+                }
+                for ((member, pending), answer) in zip(together, answers) {
+                    pending.answer = answer
+                    member.finish(nil)
+                }
+            } catch {
+                // One of them can be the reason, or all together; but if the database is gone, each would wait for it.
+                if error.isLost {
+                    for (member, _) in together { member.finish(error) }
+                } else {
+                    alone = together.map(\.member) + alone
+                }
+            }
+        } else {
+            alone = together.map(\.member) + alone
+        }
+        for member in alone {
+            guard let pending = member.take() else { continue }
+            do throws(LedgerError) {
+                pending.answer = try repeating(writers, Self.begin) { (connection) throws(LedgerError) in
+                    try RedemptionRequest.answer([pending.request], connection)[0]
+                }
+                member.finish(nil)
+            } catch {
+                member.finish(error)
+            }
+        }
     }
 
     /// Its server keeps its files.
@@ -26,16 +115,17 @@ struct PostgreSQLStore: LedgerStore {
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try repeating("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+        try repeating(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
     }
 
     private func repeating<Result>(
-        _ begin: String, _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String,
+        _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var attempt = 1
         while true {
             do throws(LedgerError) {
-                return try transaction(begin, body)
+                return try transaction(pool, begin, body)
             } catch {
                 guard error.isConflict, attempt < Self.maximumAttempts else { throw error }
                 attempt += 1
@@ -44,23 +134,17 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     private func transaction<Result>(
-        _ begin: String, _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String,
+        _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isUsable) { connection throws(LedgerError) in
             do throws(LedgerError) {
-                try connection.run(begin)
-            } catch {
-                // The connection was lost while it was idle, after a restart of the server for example. Nothing has been done yet.
-                guard !connection.isUsable else { throw error }
-                throw LedgerError(.storeUnavailable, error.detail, isConflict: true)
-            }
-            do throws(LedgerError) {
+                connection.begin(begin)
                 let result = try body(connection)
-                try connection.run("COMMIT")
+                try connection.commit()
                 return result
             } catch {
-                if connection.isUsable { _ = try? connection.run("ROLLBACK") }
-                throw error
+                throw connection.rollBack(error)
             }
         }
     }

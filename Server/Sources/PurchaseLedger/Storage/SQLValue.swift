@@ -6,6 +6,8 @@ enum SQLValue: Sendable {
     case null
     case integer(Int64)
     case text(String)
+    /// Where ``SQLDialect/hasArrays`` says so.
+    case array([SQLValue])
 
     init(_ value: String?) { self = value.map(SQLValue.text) ?? .null }
     init(_ date: Instant) { self = .integer(date.millisecondsSince1970) }
@@ -30,7 +32,7 @@ struct SQLRow: Sendable {
         case .integer(let value): return value
         // libpq's results are texts.
         case .text(let text): if let value = Int64(text) { return value }
-        case .null: break
+        case .null, .array: break
         }
         throw unexpected(column)
     }

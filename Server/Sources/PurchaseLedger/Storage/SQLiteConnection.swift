@@ -10,7 +10,7 @@ final class SQLiteConnection: SQLConnection {
     private var files: [(path: String, identity: FileIdentity?)] = []
 
     /// - Parameter identity: The file to which the path must lead.
-    init(path: String, _ identity: FileIdentity?) throws(LedgerError) {
+    init(path: String, _ identity: FileIdentity?, isReader: Bool = false) throws(LedgerError) {
         var handle: OpaquePointer?
         // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -25,6 +25,8 @@ final class SQLiteConnection: SQLConnection {
         // FULL: in WAL mode, only this makes a commit durable before it returns.
         for pragma in [
             "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
+            // The journals of savepoints would be files.
+            "PRAGMA temp_store=MEMORY",
         ] {
             try run(pragma)
         }
@@ -39,6 +41,7 @@ final class SQLiteConnection: SQLConnection {
             }
         }
         try checkFiles()
+        if isReader { try run("PRAGMA query_only=ON") }
     }
 
     deinit {
@@ -61,7 +64,16 @@ final class SQLiteConnection: SQLConnection {
         }
     }
 
-    func run(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) -> [SQLRow] {
+    func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
+        try statements.map { (statement) throws(LedgerError) in try run(statement.text, statement.parameters) }
+    }
+
+    func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) {
+        _ = try run(statement, parameters) as [SQLRow]
+    }
+
+    @discardableResult
+    func run(_ statement: String, _ parameters: [SQLValue] = []) throws(LedgerError) -> [SQLRow] {
         let prepared = try unsafe prepare(statement)
         defer {
             unsafe sqlite3_reset(prepared)
@@ -100,6 +112,7 @@ final class SQLiteConnection: SQLConnection {
             switch parameter {
             case .null: unsafe sqlite3_bind_null(statement, position)
             case .integer(let value): unsafe sqlite3_bind_int64(statement, position, value)
+            case .array: throw LedgerError(.storeFailed, "SQLite has no arrays")
             case .text(var text):
                 text.withUTF8 { utf8 in
                     unsafe utf8.withMemoryRebound(to: CChar.self) {

@@ -8,6 +8,10 @@ import Darwin
 
 /// A ledger in one file, beside which SQLite keeps its log of what is not yet in it (`-wal`, `-shm`).
 struct SQLiteStore: LedgerStore {
+    /// What is to be done in a transaction that can write.
+    private typealias Work = (any SQLConnection) throws(LedgerError) -> Void
+
+    private let groups = GroupQueue<Work>()
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
 
@@ -22,48 +26,129 @@ struct SQLiteStore: LedgerStore {
             close(file)
         }
         let identity = FileIdentity(path: path)
-        let make = { @Sendable () throws(LedgerError) in try SQLiteConnection(path: path, identity) }
-        writer = ConnectionPool(limit: 1, make: make)
-        readers = ConnectionPool(limit: 4, make: make)
+        writer = ConnectionPool(limit: 1) { () throws(LedgerError) in try SQLiteConnection(path: path, identity) }
+        // Reading computes.
+        readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 4)) { () throws(LedgerError) in
+            try SQLiteConnection(path: path, identity, isReader: true)
+        }
     }
 
+    /// Those who wait for the one writer share a commit.
     func write<Result>(
-        _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        // IMMEDIATE: another process that writes is waited for here, and not in the middle.
-        try transaction(writer, "BEGIN IMMEDIATE", body) { connection throws(LedgerError) in try connection.checkFiles()
+        var result: Result?
+        let work: Work = { (connection) throws(LedgerError) in result = try body(connection) }
+        try groups.perform(work, share) { group in
+            do throws(LedgerError) {
+                try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
+                    Self.write(group, connection)
+                }
+            } catch {
+                group.next()?.finish(error)
+            }
         }
+        guard let result else { throw LedgerError(.storeUnavailable, "the work was not done") }
+        return result
+    }
+
+    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+        try write(request.share) { (connection) throws(LedgerError) in
+            try RedemptionRequest.answer([request], connection)[0]
+        }
+    }
+
+    /// Writes a group in one transaction. A member whose work fails in it is no harm to the others, and who shared a transaction that came to nothing is alone the next time.
+    private static func write(_ group: Group<Work>, _ connection: SQLiteConnection) {
+        guard let leader = group.next() else { return }
+        var written: [GroupMember<Work>] = []
+        var alone: [GroupMember<Work>] = []
+        do throws(LedgerError) {
+            try begin(connection)
+            try leader.take()?(connection)
+            written.append(leader)
+            while let member = group.next() {
+                guard let work = member.take() else { continue }
+                alone.append(member)
+                try connection.run("SAVEPOINT member")
+                do throws(LedgerError) {
+                    try work(connection)
+                } catch {
+                    // Some errors, such as a full disk, end the transaction of all.
+                    guard !connection.isIdle else { throw error }
+                    try connection.run("ROLLBACK TO member")
+                    try connection.run("RELEASE member")
+                    continue
+                }
+                try connection.run("RELEASE member")
+                written.append(alone.removeLast())
+            }
+            try connection.run("COMMIT")
+        } catch {
+            rollBack(connection)
+            // Nobody else can be the reason.
+            if written.count + alone.count <= 1 {
+                leader.finish(error)
+                return
+            }
+            alone = written + alone
+            written = []
+        }
+        let failure = failure(of: connection)
+        for member in written { member.finish(failure) }
+        for member in alone { write(member, connection) }
+    }
+
+    /// Writes what one member brings.
+    private static func write(_ member: GroupMember<Work>, _ connection: SQLiteConnection) {
+        guard let work = member.take() else { return }
+        do throws(LedgerError) {
+            try begin(connection)
+            try work(connection)
+            try connection.run("COMMIT")
+            member.finish(failure(of: connection))
+        } catch {
+            rollBack(connection)
+            member.finish(error)
+        }
+    }
+
+    /// IMMEDIATE: another process that writes is waited for here, and not in the middle.
+    private static func begin(_ connection: SQLiteConnection) throws(LedgerError) {
+        try connection.run("BEGIN IMMEDIATE")
+    }
+
+    /// If this fails, the connection is closed, which ends the transaction.
+    private static func rollBack(_ connection: SQLiteConnection) {
+        if !connection.isIdle { _ = try? connection.run("ROLLBACK") }
+    }
+
+    /// Returns what is wrong with the files that a commit was written to.
+    private static func failure(of connection: SQLiteConnection) -> LedgerError? {
+        do throws(LedgerError) { try connection.checkFiles() } catch { return error }
+        return nil
     }
 
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try transaction(readers, "BEGIN", body)
+        try readers.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
+            try connection.run("BEGIN")
+            do throws(LedgerError) {
+                let result = try body(connection)
+                try connection.run("COMMIT")
+                try connection.checkFiles()
+                return result
+            } catch {
+                Self.rollBack(connection)
+                throw error
+            }
+        }
     }
 
     func completeFile() throws(LedgerError) {
         try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
             _ = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-    }
-
-    private func transaction<Result>(
-        _ pool: ConnectionPool<SQLiteConnection>, _ begin: String,
-        _ body: (any SQLConnection) throws(LedgerError) -> Result,
-        afterCommit check: (SQLiteConnection) throws(LedgerError) -> Void = { _ in }
-    ) throws(LedgerError) -> Result {
-        try pool.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-            try connection.run(begin)
-            do throws(LedgerError) {
-                let result = try body(connection)
-                try connection.run("COMMIT")
-                try check(connection)
-                return result
-            } catch {
-                // If this fails too, the connection is closed, which ends the transaction.
-                if !connection.isIdle { _ = try? connection.run("ROLLBACK") }
-                throw error
-            }
         }
     }
 }

@@ -1,71 +1,21 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
-import ServerText
+import StrictText
 
 /// `POST /v1/entitlements`: the evidence of one customer, and what it entitles to at a date.
 ///
 /// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal. It is 500 only if the host could not
 /// verify a piece: signed contents that cannot be read are a refusal of their piece alone.
 func entitlementsRoute(
-    _ verifier: AppStoreVerifier, endOfNonRenewing: @escaping @Sendable (Purchase) -> Instant?
+    _ verifier: AppStoreVerifier, productTypes: [String: StatedProductType]
 ) -> Route {
     Route(.only("POST"), "/v1/entitlements") { request in
-        do throws(RequestFault) {
-            let asked = try EntitlementsRequest(request.body.span)
-            return answer(asked, verifier, endOfNonRenewing)
-        } catch {
-            return error.response
-        }
+        let asked = try EntitlementsRequest(request.body.span)
+        let decision = verifier.decision(on: asked.evidence, at: asked.date, productTypes: productTypes)
+        return Response(
+            status: decision.httpStatus, body: Array(decision.json(for: .httpClient).utf8),
+            code: decision.worstRefusal?.error.code ?? "ok")
     }
-}
-
-private func answer(
-    _ request: EntitlementsRequest, _ verifier: AppStoreVerifier, _ endOfNonRenewing: (Purchase) -> Instant?
-) -> Response {
-    var verified: [VerifiedEvidence] = []
-    var refusals = JSONWriter()
-    var worst: VerificationError?
-    refusals.beginArray()
-    for (index, piece) in request.evidence.enumerated() {
-        do throws(VerificationError) {
-            verified.append(try verifier.verify(piece))
-        } catch {
-            refusals.beginObject()
-            refusals.name("index")
-            refusals.integer(Int64(index))
-            refusals.name("error")
-            let json = Array(error.json.utf8)
-            refusals.raw(json.span.extracting(errorMember(of: json)))
-            refusals.endObject()
-            if worst.map({ $0.statusAmongOthers < error.statusAmongOthers }) ?? true { worst = error }
-        }
-    }
-    refusals.endArray()
-    let entitlements = Entitlements(
-        verified, at: request.date ?? verifier.policy.clock(), endOfNonRenewing: endOfNonRenewing)
-    var body = Array(entitlements.json.utf8)
-    // The object ends with the refusals.
-    body.removeLast()
-    body += Array(",\"refused\":".utf8) + refusals.bytes + [UInt8(ascii: "}")]
-    return Response(status: worst?.statusAmongOthers ?? 200, body: body, code: worst?.code ?? "ok")
-}
-
-extension VerificationError {
-    /// The HTTP status of an answer about several pieces of evidence, one of which was refused.
-    fileprivate var statusAmongOthers: Int {
-        category == .host && !isHostFault ? Category.client.httpStatus : category.httpStatus
-    }
-}
-
-/// Returns where the value of the member `error` is in the JSON of an error.
-private func errorMember(of json: [UInt8]) -> Range<Int> {
-    var range = 0..<0
-    try? JSONCursor.decode(json.span) { (cursor) throws(JSONError) in
-        try cursor.readObject { (cursor, name) throws(JSONError) in
-            if name == "error" { range = try cursor.skipValue() }
-        }
-    }
-    return range
 }
 
 /// `{"evidence":["…",…],"at":"2025-01-31T12:00:00Z"}`. One piece may stand without the array, and without a date it is now.
@@ -89,16 +39,17 @@ struct EntitlementsRequest {
                     case .evidence:
                         try cursor.readArray { (cursor) throws(JSONError) in
                             let piece = try cursor.readString()
-                            if evidence.count < Entitlements.maximumEvidenceCount {
+                            do throws(TooMuchEvidence) {
+                                try TooMuchEvidence.check(pieceCount: evidence.count + 1)
                                 evidence.append(piece.bytes)
-                            } else {
+                            } catch {
                                 fault = .tooManyPieces
                             }
                         }
                     case .at:
                         if try cursor.readIfNull() { return }
                         let text = try cursor.readString().value
-                        date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z")
+                        date = Instant(specified: text)
                         if date == nil { fault = fault ?? .invalidDate }
                     }
                 }
@@ -113,31 +64,14 @@ struct EntitlementsRequest {
     }
 }
 
-/// The reason a request cannot be read. Its evidence is not at fault.
-enum RequestFault: Error, Hashable {
-    case invalidJSON(offset: Int)
-    case missingEvidence
-    case tooManyPieces
-    case invalidDate
-
-    var response: Response {
-        switch self {
-        case .invalidJSON(let offset):
-            Response(
-                status: 400, errorCode: "invalid-json",
-                message: "the body is not the expected JSON object, as byte \(offset) shows")
-        case .missingEvidence:
-            Response(
-                status: 400, errorCode: "missing-evidence",
-                message: "'evidence' must be a string or an array of at least one string")
-        case .tooManyPieces:
-            Response(
-                status: 400, errorCode: "too-much-evidence",
-                message: "'evidence' may have at most \(Entitlements.maximumEvidenceCount) strings")
-        case .invalidDate:
-            Response(
-                status: 400, errorCode: "invalid-date",
-                message: "'at' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
-        }
+extension RequestFault {
+    fileprivate static func invalidJSON(offset: Int) -> RequestFault {
+        RequestFault("the body is not the expected JSON object, as byte \(offset) shows", code: "invalid-json")
     }
+
+    fileprivate static let missingEvidence = RequestFault(
+        "'evidence' must be a string or an array of at least one string", code: "missing-evidence")
+    fileprivate static let tooManyPieces = RequestFault(
+        "'evidence' may have at most \(Entitlements.maximumEvidenceCount) strings", code: TooMuchEvidence.code)
+    fileprivate static let invalidDate = RequestFault.noDate("at", code: "invalid-date")
 }

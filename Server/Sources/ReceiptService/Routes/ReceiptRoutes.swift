@@ -1,27 +1,27 @@
-package import AppStoreReceipt
+@_spi(Surfaces) package import AppStoreReceipt
 package import HTTPService
 
 /// The routes that verify, with their verifiers.
 package struct ReceiptRoutes: Sendable {
     /// The verifier of `/v1`.
     package let verifier: AppStoreVerifier
-    private let endOfNonRenewing: @Sendable (Purchase) -> Instant?
+    private let productTypes: [String: StatedProductType]
     private let responders: [(path: String, responder: VerifyReceiptResponder)]
 
     /// - Throws: The fault of a configuration that can accept nothing, or of a host that cannot verify.
     package init(_ configuration: ReceiptConfiguration) throws(ConfigurationError) {
-        endOfNonRenewing = configuration.endOfNonRenewing
+        productTypes = configuration.productTypes
         do throws(VerificationError) {
             verifier = try AppStoreVerifier(policy: configuration.policy, trust: configuration.trust)
             responders = try Self.responders(configuration)
         } catch {
-            throw ConfigurationError("\(error.code): \(error)")
+            throw ConfigurationError("\(error.code): \(error). \(error.advice(for: .user(of: .server)))")
         }
     }
 
     package var routes: [Route] {
         responders.map { verifyReceiptRoute($0.path, $0.responder) } + [
-            verifyRoute(verifier), entitlementsRoute(verifier, endOfNonRenewing: endOfNonRenewing),
+            verifyRoute(verifier), entitlementsRoute(verifier, productTypes: productTypes),
         ]
     }
 

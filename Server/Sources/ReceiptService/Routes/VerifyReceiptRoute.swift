@@ -1,6 +1,6 @@
 import AppStoreReceipt
 import HTTPService
-import ServerText
+import StrictText
 
 /// Apple's endpoint: the HTTP status is 200, and `status` in the body says what is wrong, also for another method than `POST` (21000).
 func verifyReceiptRoute(_ path: String, _ responder: VerifyReceiptResponder) -> Route {

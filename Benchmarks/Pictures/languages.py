@@ -1,0 +1,12 @@
+"""Makes JSON of what Bindings/benchmark prints: the least time of a call, by language. usage: Bindings/benchmark | languages.py"""
+
+import json
+import re
+import sys
+
+least = {}
+for line in sys.stdin:
+    if match := re.match(r"(\S+), (.+?)\s+([\d.]+) µs$", line.strip()):
+        key, time = match.group(1, 2), float(match.group(3))
+        least[key] = min(time, least.get(key, time))
+json.dump([{"language": language, "call": call, "microseconds": time} for (language, call), time in least.items()], sys.stdout, indent=1)

@@ -1,0 +1,86 @@
+import AppStoreReceipt
+import SpanASN1
+
+/// What the tables have about a family.
+struct FamilyContents {
+    private(set) var variants: [TransactionKey: [FamilyEvidence.Variant]] = [:]
+    private(set) var renewals: [SubscriptionRenewal] = []
+    private(set) var grants: [Grant] = []
+
+    /// Returns the contents of families by their numbers, each of which it has.
+    static func load(
+        _ families: [Int64], _ connection: any SQLConnection
+    ) throws(LedgerError) -> [Int64: FamilyContents] {
+        try contents(of: families, connection.run(questions(families, connection.dialect)))
+    }
+
+    /// The questions whose answers ``contents(of:_:)`` reads.
+    static func questions(_ families: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+        [
+            """
+            SELECT identifiers.family_id, evidence.variant, evidence.signed_date, evidence.purchase FROM identifiers
+            JOIN evidence ON evidence.environment = identifiers.environment
+                AND evidence.bundle_id = identifiers.bundle_id
+                AND evidence.transaction_id = identifiers.transaction_id
+            """,
+            """
+            SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
+            JOIN renewals ON renewals.environment = identifiers.environment
+                AND renewals.original_transaction_id = identifiers.transaction_id
+            """,
+            """
+            SELECT identifiers.family_id, grants.environment, grants.bundle_id, grants.transaction_id, grants.account,
+                grants.product_id, grants.quantity, grants.until, grants.voided_at
+            FROM identifiers JOIN grants ON grants.environment = identifiers.environment
+                AND grants.bundle_id = identifiers.bundle_id AND grants.transaction_id = identifiers.transaction_id
+            """,
+        ].map { text in
+            SQLQuestion(
+                text + " WHERE identifiers.family_id = \(dialect.oneOf("$1"))",
+                oneOf: families.map(SQLValue.integer), dialect)
+        }
+    }
+
+    static func contents(
+        of families: [Int64], _ answers: some Collection<[SQLRow]>
+    ) throws(LedgerError) -> [Int64: FamilyContents] {
+        var contents = Dictionary(uniqueKeysWithValues: families.map { ($0, FamilyContents()) })
+        for (question, rows) in answers.enumerated() {
+            for row in rows {
+                let family = try row.integer(0)
+                var changed = contents.removeValue(forKey: family) ?? FamilyContents()
+                switch question {
+                case 0: try changed.addEvidence(row)
+                case 1: changed.renewals.append(try StoredJSON.decode(row.text(1)))
+                default: try changed.addGrant(row)
+                }
+                contents[family] = changed
+            }
+        }
+        return contents
+    }
+
+    private mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
+        var purchase: Purchase = try StoredJSON.decode(row.text(3))
+        purchase.signedDate = try row.date(2)
+        guard let key = PurchaseKeys(purchase)?.transaction else { return }
+        variants[key, default: []].append((try row.integer(1), purchase))
+    }
+
+    private mutating func addGrant(_ row: SQLRow) throws(LedgerError) {
+        guard let environment = AppStoreEnvironment(rawValue: try row.text(1)) else { return }
+        let key = TransactionKey(
+            environment: environment, bundleID: try row.text(2), transactionID: try row.text(3))
+        grants.append(
+            Grant(
+                transaction: key, account: try row.text(4), productID: try row.text(5), quantity: try row.integer(6),
+                until: try row.optionalDate(7), isVoided: try row.optionalDate(8) != nil))
+    }
+
+    /// Adds the contents of another family of the same purchase.
+    mutating func formUnion(_ other: FamilyContents) {
+        variants.merge(other.variants) { $0 + $1 }
+        renewals += other.renewals
+        grants += other.grants
+    }
+}

@@ -1,0 +1,62 @@
+import AppStoreReceipt
+import StrictText
+import SpanASN1
+
+/// A request to redeem evidence.
+struct RedemptionRequest: Sendable {
+    let brought: BroughtEvidence
+    let claim: LedgerTransaction.Claim
+    /// With an idempotency key.
+    let answered: AnsweredRequest?
+    let policy: LedgerPolicy
+    let now: Instant
+
+    /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after the other: one load, a decision for each, one write.
+    ///
+    /// All locks are taken before, and in the order of ``Families``, or two groups could wait for each other.
+    ///
+    /// - Returns: The answers; `nil` for a request whose idempotency key belongs to another.
+    /// - Throws: A conflict also if two requests are about one family. Run them alone.
+    static func answer(
+        _ requests: [RedemptionRequest], _ connection: any SQLConnection
+    ) throws(LedgerError) -> [Redemption?] {
+        guard let now = requests.map(\.now).max() else { return [] }
+        let accounts = Set(requests.map { UTF8Bytes($0.claim.account) }).map(\.string)
+        for account in accounts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            try connection.lockAccount(account, .shared)
+        }
+        let families = try Families(of: requests.map(\.brought), connection, at: now)
+        let numbers = requests.flatMap { families.of($0.brought).map(\.0.id) }
+        guard Set(numbers).count == numbers.count else { throw .conflict }
+        var records = try connection.run(requests.compactMap { $0.answered?.question })[...]
+        var answers: [[TransactionOutcome]?] = []
+        var repeated: [Redemption?] = []
+        var events: [LedgerEvent] = []
+        for request in requests {
+            // What the evidence says counts, whatever the answer is.
+            var transaction = try LedgerTransaction(
+                recording: request.brought, families, request.policy, connection, .redeem, at: request.now)
+            let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
+            if case .none = record {
+                answers.append(try transaction.redeem(request.claim))
+            } else {
+                try transaction.decide()
+                answers.append(nil)
+            }
+            if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
+            events += transaction.events
+        }
+        let sequences = try connection.post(events, answering: requests.map(\.claim.account), at: now)
+        var redemptions: [Redemption?] = []
+        for (number, request) in requests.enumerated() {
+            guard let outcomes = answers[number] else {
+                redemptions.append(repeated[number])
+                continue
+            }
+            let redemption = Redemption(outcomes: outcomes, sequence: sequences[number], isRepeated: false)
+            try request.answered?.record(redemption, connection, at: request.now)
+            redemptions.append(redemption)
+        }
+        return redemptions
+    }
+}

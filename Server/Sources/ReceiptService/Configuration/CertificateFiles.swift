@@ -1,0 +1,32 @@
+@_spi(Surfaces) import AppStoreReceipt
+import HTTPService
+
+/// The certificates that options name by their files.
+enum CertificateFiles {
+    static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] {
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try System.readFile(file, maximumByteCount: 1 << 20)
+        } catch {
+            throw ConfigurationError("\(file): \(error)")
+        }
+        do throws(CertificateFileFault) {
+            return try CertificateFile(bytes).certificates
+        } catch {
+            throw ConfigurationError("\(file): \(error)")
+        }
+    }
+
+    /// The fingerprints that a value of `--distrust` names.
+    static func fingerprints(_ value: String) throws(ConfigurationError) -> [Fingerprint] {
+        if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
+        var fingerprints: [Fingerprint] = []
+        for anchor in try anchors(in: value) {
+            guard let fingerprint = try? Fingerprint(of: anchor.der.span) else {
+                throw ConfigurationError("\(value): this host cannot compute SHA-256")
+            }
+            fingerprints.append(fingerprint)
+        }
+        return fingerprints
+    }
+}

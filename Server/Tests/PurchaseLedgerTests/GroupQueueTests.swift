@@ -1,0 +1,115 @@
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+
+@Suite struct GroupQueueTests {
+    /// The groups of a queue, and what became of its work.
+    private final class Trial: Sendable {
+        let queue: GroupQueue<String>
+        let groups = Guarded<[[String]]>([])
+        let errors = Guarded<[String: String]>([:])
+        private let threads = Guarded<[Thread]>([])
+
+        init(_ limits: GroupQueue<String>.Limits) { queue = GroupQueue(limits) }
+
+        /// Starts a thread with work, and waits until it waits, or leads.
+        ///
+        /// - Parameter isOpen: What a leader waits for before it takes others.
+        func start(_ name: String, _ account: String?, weight: Int = 1, until isOpen: DispatchSemaphore? = nil) {
+            let count = queue.waitingCount
+            let leads = DispatchSemaphore(value: 0)
+            let thread = Thread { [self] in
+                do throws(LedgerError) {
+                    try queue.perform(name, WorkShare(account: account, weight: weight)) { group in
+                        leads.signal()
+                        isOpen?.wait()
+                        var members: [GroupMember<String>] = []
+                        while let member = group.next() { members.append(member) }
+                        let names = members.compactMap { $0.take() }
+                        groups.withLock { $0.append(names) }
+                        for member in members { member.finish(nil) }
+                    }
+                } catch {
+                    errors.withLock { $0[name] = error.detail }
+                }
+            }
+            threads.withLock { $0.append(thread) }
+            thread.start()
+            if isOpen != nil { leads.wait() } else { while queue.waitingCount == count { usleep(100) } }
+        }
+
+        func finish() { while !threads.withLock({ $0.allSatisfy(\.isFinished) }) { usleep(100) } }
+    }
+
+    @Test func `who waits is in the group, each account once before any is twice`() {
+        let trial = Trial(.init(weight: 5, time: .seconds(60)))
+        let isOpen = DispatchSemaphore(value: 0)
+        trial.start("leader", "anna", until: isOpen)
+        for number in 1...5 { trial.start("mallory \(number)", "mallory") }
+        for name in ["ben", "carl", "dora"] { trial.start(name, name) }
+        isOpen.signal()
+        trial.finish()
+        #expect(
+            trial.groups.withLock { $0 } == [
+                ["leader", "mallory 1", "ben", "carl", "dora"],
+                ["mallory 2", "mallory 3", "mallory 4", "mallory 5"],
+            ])
+    }
+
+    @Test func `a large member has a group of its own, and small ones come between two of them`() {
+        let trial = Trial(.init(weight: 4, time: .seconds(60)))
+        let isOpen = DispatchSemaphore(value: 0)
+        trial.start("leader", "a", until: isOpen)
+        for number in 1...3 { trial.start("large \(number)", "large \(number)", weight: 2500) }
+        for number in 1...5 { trial.start("small \(number)", "small \(number)", weight: 2) }
+        isOpen.signal()
+        trial.finish()
+        #expect(
+            trial.groups.withLock { $0 } == [
+                ["leader", "small 1"], ["large 1"], ["small 2", "small 3"], ["large 2"], ["small 4", "small 5"],
+                ["large 3"],
+            ])
+    }
+
+    @Test func `a member does not wait longer than it has patience, and its work is not done then`() {
+        let trial = Trial(.init(patience: .milliseconds(50)))
+        let isOpen = DispatchSemaphore(value: 0)
+        trial.start("leader", "anna", until: isOpen)
+        trial.start("follower", "ben")
+        while trial.errors.withLock(\.isEmpty) { usleep(1000) }
+        isOpen.signal()
+        trial.finish()
+        #expect(trial.errors.withLock { $0 } == ["follower": "all connections are in use"])
+        #expect(trial.groups.withLock { $0 } == [["leader"]])
+    }
+
+    @Test func `a member does not wait for ever for the end of a group`() {
+        let queue = GroupQueue<String>(.init(time: .seconds(60), answerTime: .milliseconds(300)))
+        let (isOpen, isTaken, leads) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        let leader = Thread {
+            try? queue.perform("leader", WorkShare()) { group in
+                leads.signal()
+                while queue.waitingCount == 0 { usleep(100) }
+                var members: [GroupMember<String>] = []
+                while let member = group.next() { if member.take() != nil { members.append(member) } }
+                isTaken.signal()
+                isOpen.wait()
+                // Who is gone has nothing to do, and nothing to be told.
+                #expect(members.compactMap { $0.take() } == ["leader"])
+                for member in members { member.finish(nil) }
+            }
+        }
+        leader.start()
+        leads.wait()
+        let error = #expect(throws: LedgerError.self) {
+            try queue.perform("follower", WorkShare()) { _ in Issue.record("it does not lead") }
+        }
+        #expect(error?.detail == "the database does not answer")
+        isTaken.wait()
+        isOpen.signal()
+        while !leader.isFinished { usleep(100) }
+    }
+}

@@ -1,0 +1,157 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import SeededRandom
+import Testing
+
+/// What becomes of requests that share a transaction.
+@Suite(.serialized) struct GroupTests {
+    /// Runs all of `work` at the same time: none begins before all wait.
+    private func together(_ ledger: PurchaseLedger, _ work: [@Sendable () -> Void]) throws {
+        let gate = DispatchSemaphore(value: 0)
+        let isOpen = DispatchSemaphore(value: 0)
+        let first = Thread {
+            // It has the writer, if there is one, until the others wait for it.
+            try? ledger.store.write { (_) throws(LedgerError) in
+                gate.signal()
+                isOpen.wait()
+            }
+        }
+        first.start()
+        gate.wait()
+        let threads = work.map { body in Thread { body() } }
+        threads.forEach { $0.start() }
+        usleep(UInt32(20_000 + 500 * work.count))
+        isOpen.signal()
+        while !(threads + [first]).allSatisfy(\.isFinished) { usleep(500) }
+    }
+
+    /// A request and its answer, alone and in a group.
+    private struct Request: Sendable {
+        let evidence: VerifiedEvidence
+        let account: String
+        var key: String?
+
+        func answer(_ ledger: PurchaseLedger) -> String {
+            do throws(LedgerError) {
+                let answer = try ledger.redeem(evidence, for: account, idempotencyKey: key, at: day(1))
+                return answer.outcomes.map { "\($0.transactionID) \($0.outcome) \($0.quantity)" }.joined(
+                    separator: ", ")
+            } catch {
+                // Each fails for its own reason only.
+                return error.code == .storeUnavailable ? "\(error)" : error.code.rawValue
+            }
+        }
+    }
+
+    /// Rows of this account are refused: each time with the statement alone, or with the whole transaction.
+    private func refuseEvents(_ ledger: PurchaseLedger, _ place: Place) throws {
+        let statements =
+            switch place {
+            case .sqlite:
+                ["ABORT", "FAIL", "ROLLBACK"].map {
+                    """
+                    CREATE TRIGGER refuse_\($0) BEFORE INSERT ON outbox WHEN NEW.account LIKE 'refused \($0)%'
+                    BEGIN SELECT RAISE(\($0), 'refused'); END
+                    """
+                }
+            case .postgreSQL: ["ALTER TABLE outbox ADD CHECK (account NOT LIKE 'refused%')"]
+            }
+        try ledger.store.write { (connection) throws(LedgerError) in
+            for statement in statements { try connection.run(statement) }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a member of a group that fails leaves the others as if it had run alone`(_ place: Place) throws {
+        var generator = SeededGenerator()
+        for _ in 0..<(LongTests.areOn ? 100 : 6) {
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let (group, alone) = (try place.makeLocation(), try place.makeLocation())
+            let ledgers = [try PurchaseLedger(group.text), try PurchaseLedger(alone.text)]
+            for ledger in ledgers { try refuseEvents(ledger, place) }
+            var requests: [Request] = []
+            for number in 0..<Int.random(in: 2...40, using: &generator) {
+                let coins = (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+                    history.buyConsumable("coins", quantity: number % 5 + 1, at: day(0))
+                }
+                let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: coins))
+                var request = Request(evidence: receipt, account: "account \(number)")
+                switch Int.random(in: 0..<6, using: &generator) {
+                case 0:
+                    let kind = ["ABORT", "FAIL", "ROLLBACK"].randomElement(using: &generator) ?? ""
+                    request = Request(evidence: receipt, account: "refused \(kind) \(number)")
+                case 1:
+                    // The key belongs to another request.
+                    let coins = history.buyConsumable("coins", at: day(0))
+                    let other = try history.evidence(coins, signedAt: day(1))
+                    request.key = "k"
+                    for ledger in ledgers {
+                        _ = try ledger.redeem(other, for: request.account, idempotencyKey: "k", at: day(1))
+                    }
+                case 2:
+                    let other = try history.evidence(coins[0], signedAt: day(1))
+                    for ledger in ledgers { _ = try ledger.redeem(other, for: "another", at: day(1)) }
+                case 3: request.key = "k"
+                default: break
+                }
+                requests.append(request)
+            }
+            let expected = requests.shuffled(using: &generator).map { ($0.account, $0.answer(ledgers[1])) }
+            let answers = Guarded<[String: String]>([:])
+            try together(
+                ledgers[0],
+                requests.map { request in
+                    {
+                        let answer = request.answer(ledgers[0])
+                        answers.withLock { $0[request.account] = answer }
+                    }
+                })
+            #expect(answers.withLock { $0 } == Dictionary(uniqueKeysWithValues: expected))
+            #expect(try LedgerState(ledgers[0]) == LedgerState(ledgers[1]))
+            #expect(try ledgers[0].stateByEvents() == LedgerState(ledgers[1]))
+            withExtendedLifetime((group, alone)) {}
+        }
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `a commit whose answer is lost is recorded for all of its group, and once`() throws {
+        let location = try Place.postgreSQL.makeLocation()
+        let parts = location.text.components(separatedBy: "host=")
+        let folder = try #require(parts.last?.components(separatedBy: "&").first)
+        let proxy = try LossyProxy(before: folder)
+        let ledger = try PurchaseLedger(location.text.replacingOccurrences(of: folder, with: proxy.folder))
+        for round in 0..<(LongTests.areOn ? 100 : 5) {
+            var history = PurchaseHistory(bundleID: Minted.bundleID, customer: round + 1)
+            let requests = try (0..<20).map { number in
+                let coins = history.buyConsumable("coins", at: day(0))
+                return Request(evidence: try history.evidence(coins, signedAt: day(1)), account: "account \(number)")
+            }
+            proxy.loseCommits(1)
+            let answers = Guarded<[String: String]>([:])
+            try together(
+                ledger,
+                requests.map { request in
+                    {
+                        let answer = request.answer(ledger)
+                        answers.withLock { $0[request.account] = answer }
+                    }
+                })
+            let lost = requests.filter { request in
+                answers.withLock { $0[request.account]?.hasPrefix("store-unavailable") ?? false }
+            }
+            #expect(!lost.isEmpty && lost.count < 20)
+            for request in requests {
+                let id = try #require(request.evidence.purchases.first?.transactionID)
+                let answer = answers.withLock { $0[request.account] }
+                #expect(lost.contains { $0.account == request.account } || answer == "\(id) granted 1")
+                // It is asked again, and had been granted.
+                #expect(request.answer(ledger) == "\(id) alreadyYours 1")
+            }
+            #expect(try ledger.events().count == 20 * (round + 1))
+        }
+        withExtendedLifetime(location) {}
+    }
+}

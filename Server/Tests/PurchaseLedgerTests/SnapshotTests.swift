@@ -1,0 +1,157 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+
+/// Requests that change nothing.
+@Suite(.serialized) struct SnapshotTests {
+    /// What is brought a second time, by whom, and what the answer is.
+    struct Request: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let outcomes: [Outcome]
+        /// Brings it, and returns the outcomes.
+        let bring: @Sendable (PurchaseLedger, Customer) throws -> [Outcome]
+    }
+
+    /// The purchases of a customer.
+    struct Customer: Sendable {
+        let coins: VerifiedEvidence
+        let older: VerifiedEvidence
+        let receipt: VerifiedEvidence
+        let early: VerifiedEvidence
+        let notifications: [VerifiedNotification]
+
+        init() throws {
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coin = history.buyConsumable("coins", at: day(0))
+            let others = (0..<3).map { _ in history.buyConsumable("coins", at: day(0)) }
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            history.refund(others[0], at: day(2))
+            older = try history.evidence(coin, signedAt: day(0.5))
+            coins = try history.evidence(coin, signedAt: day(1))
+            receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: others))
+            early = try history.evidence(renewal, signedAt: day(30))
+            notifications = try history.verifiedNotifications(through: day(40))
+        }
+    }
+
+    static let requests = [
+        Request(testDescription: "a purchase of the account", outcomes: [.alreadyYours]) {
+            try $0.outcomes($1.coins, for: "anna", at: day(1))
+        },
+        Request(testDescription: "the same with an older signature", outcomes: [.alreadyYours]) {
+            try $0.outcomes($1.older, for: "anna", at: day(1))
+        },
+        Request(testDescription: "a purchase of another account", outcomes: [.belongsToAnother]) {
+            try $0.outcomes($1.coins, for: "ben", at: day(1))
+        },
+        Request(
+            testDescription: "a receipt with a refunded purchase",
+            outcomes: [.revoked, .alreadyYours, .alreadyYours]
+        ) { try $0.outcomes($1.receipt, for: "anna", at: day(3)) },
+        Request(testDescription: "a renewal that begins later", outcomes: [.tooEarly]) {
+            try $0.outcomes($1.early, for: "anna", at: day(20))
+        },
+        Request(testDescription: "a request with its key", outcomes: [.alreadyYours]) {
+            try $0.outcomes($1.coins, for: "anna", key: "key", at: day(1))
+        },
+        Request(testDescription: "notifications with renewal information", outcomes: []) { ledger, customer in
+            for notification in customer.notifications { try ledger.record(notification, at: day(20)) }
+            return []
+        },
+        Request(testDescription: "a notification as evidence", outcomes: [.tooEarly]) { ledger, customer in
+            let renewal = try #require(
+                customer.notifications.last { !VerifiedEvidence.notification($0).renewals.isEmpty })
+            return try ledger.outcomes(.notification(renewal), for: "anna", at: day(20))
+        },
+    ]
+
+    /// What changes when something is written.
+    private static func state(_ location: String, _ observer: SQLiteConnection?) throws -> [String] {
+        guard let observer else {
+            // A lock of a row has a transaction id, and each has a record in the log.
+            return try PostgreSQLServer.query(
+                location, "SELECT pg_current_wal_insert_lsn(), pg_snapshot_xmax(pg_current_snapshot())"
+            ).split(separator: "|").map(String.init)
+        }
+        let version = try observer.run("PRAGMA data_version").map { try $0.integer(0) }
+        let log = try FileManager.default.attributesOfItem(atPath: location + "-wal")
+        return ["\(version)", "\(log[.size] ?? 0)", "\(log[.modificationDate] ?? 0)"]
+    }
+
+    @Test(arguments: Place.available, requests)
+    func `what changes nothing writes nothing, and waits for no lock`(_ place: Place, _ request: Request) throws {
+        // A server of its own: others would write to the log of a shared one.
+        let server = place == .postgreSQL ? try Self.server.get() : nil
+        let folder = place == .sqlite ? try TemporaryFolder() : nil
+        let path = try server?.makeDatabase() ?? (folder?.path ?? "") + "/ledger.db"
+        let ledger = try PurchaseLedger(path)
+        let customer = try Customer()
+        for evidence in [customer.coins, customer.receipt] {
+            _ = try ledger.outcomes(evidence, for: "anna", at: day(1))
+        }
+        for notification in customer.notifications { try ledger.record(notification, at: day(3)) }
+        _ = try request.bring(ledger, customer)
+        let observer = folder == nil ? nil : try SQLiteConnection(path: path, FileIdentity(path: path))
+        // PostgreSQL removes old rows of a page when it reads it, and has work of its own.
+        for attempt in 1... {
+            let before = try Self.state(path, observer)
+            #expect(try request.bring(ledger, customer) == request.outcomes)
+            let after = try Self.state(path, observer)
+            if before == after { break }
+            guard attempt < 4 else {
+                Issue.record("\(before) became \(after)")
+                break
+            }
+        }
+        let lock = try ForeignLock(path)
+        let start = ContinuousClock.now
+        #expect(try request.bring(ledger, customer) == request.outcomes)
+        #expect(ContinuousClock.now - start < .seconds(3))
+        withExtendedLifetime((lock, folder)) {}
+    }
+
+    private static let server = Result { try PostgreSQLServer() }
+
+    @Test(arguments: Place.available)
+    func `a newer signature is recorded`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let customer = try Customer()
+            for evidence in [customer.older, customer.coins] {
+                _ = try ledger.outcomes(evidence, for: "anna", at: day(1))
+            }
+            let rows = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT signed_date FROM evidence")
+            }
+            #expect(try rows.map { try $0.date(0) } == [day(1)])
+        }
+    }
+}
+
+/// All rows of a ledger that somebody else has locked for as long as this exists.
+private final class ForeignLock {
+    private var file: SQLiteConnection?
+    private var program: ChildProcess?
+
+    init(_ location: String) throws {
+        if location.contains("://") {
+            let program = try ChildProcess([(PostgreSQLServer.binaries ?? "") + "/psql", "-XAtq", location])
+            let tables = ["families", "identifiers", "evidence", "renewals", "grants", "notifications", "accounts"]
+            let locks = tables.map { "LOCK TABLE \($0) IN EXCLUSIVE MODE;" }.joined()
+            program.write("BEGIN; \(locks)\nSELECT 'locked';\n")
+            guard program.readLine() == "locked" else { throw ChildProcess.Failure(description: "not locked") }
+            self.program = program
+        } else {
+            file = try SQLiteConnection(path: location, FileIdentity(path: location))
+            try file?.run("BEGIN IMMEDIATE")
+        }
+    }
+
+    deinit {
+        program?.closeInput()
+        program?.wait()
+    }
+}

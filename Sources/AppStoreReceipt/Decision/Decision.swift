@@ -1,0 +1,131 @@
+public import SpanASN1
+
+/// The evidence of one customer, verified piece by piece, and what it entitles to at a date.
+///
+/// ```swift
+/// let decision = verifier.decision(on: pieces, at: .now)
+/// for item in decision.entitlements.items { … }
+/// for refusal in decision.refusals { log(refusal.index, refusal.error) }
+/// ```
+///
+/// A piece that is refused gives access to nothing, and the others count. The command `receipt entitlements`, the HTTP service and the packages of other languages
+/// answer with ``json``.
+public struct Decision: Sendable {
+    /// A piece of evidence that was refused.
+    public struct Refusal: Sendable {
+        /// The position of the piece, counted from 0.
+        public let index: Int
+        /// The reason.
+        public let error: VerificationError
+    }
+
+    /// A piece of evidence, and what became of it.
+    package struct Piece: Sendable {
+        package enum Outcome: Sendable {
+            case verified(VerifiedEvidence)
+            case refused(VerificationError)
+            /// It could not be read, such as a file that does not exist.
+            case unreadable(message: String)
+        }
+
+        package let place: EvidencePlace
+        package let outcome: Outcome
+
+        package init(_ place: EvidencePlace, _ outcome: Outcome) {
+            self.place = place
+            self.outcome = outcome
+        }
+    }
+
+    /// All pieces, in their order.
+    package let pieces: [Piece]
+    /// What the pieces that were verified entitle to, taken together. It has the date of the decision, the items and the subscriptions with their renewals.
+    public let entitlements: Entitlements
+
+    /// - Parameters:
+    ///   - pieces: The pieces of one customer.
+    ///   - date: The date to decide for.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
+    ///     subscription lasts.
+    package init(_ pieces: [Piece], at date: Instant, productTypes: [String: StatedProductType] = [:]) {
+        self.pieces = pieces
+        entitlements = Entitlements(
+            pieces.compactMap(\.evidence), at: date, productTypes: productTypes)
+    }
+
+    /// The pieces that were verified, in their order.
+    public var evidence: [VerifiedEvidence] { pieces.compactMap(\.evidence) }
+
+    /// The pieces that were refused, in their order.
+    public var refusals: [Refusal] {
+        pieces.enumerated().compactMap { index, piece in
+            guard case .refused(let error) = piece.outcome else { return nil }
+            return Refusal(index: index, error: error)
+        }
+    }
+
+    /// The refusal of the worst category, the first of several: ``VerificationError/Category/host``, then ``VerificationError/Category/forgery``, then
+    /// ``VerificationError/Category/client``; `nil` if no piece was refused.
+    ///
+    /// Only a fault of the host itself (``VerificationError/isHostFault``) counts as `host`. Nothing is then known about that piece: decide again. Signed contents that
+    /// cannot be read are a refusal of their piece alone, and count as `client`.
+    public var worstRefusal: Refusal? {
+        refusals.reduce(nil) { worst, refusal in
+            guard let worst, refusal.error.statusAmongOthers <= worst.error.statusAmongOthers else { return refusal }
+            return worst
+        }
+    }
+
+    /// The status for the HTTP response: that of ``worstRefusal``, or 200.
+    public var httpStatus: Int { worstRefusal?.error.statusAmongOthers ?? 200 }
+}
+
+extension AppStoreVerifier {
+    /// Verifies the evidence of one customer, piece by piece, and decides what it entitles to at a date.
+    ///
+    /// - Parameters:
+    ///   - pieces: The pieces of evidence, of any kind and in any order. There is no limit: set your own if customers choose how much they send.
+    ///   - date: The date to decide for; by default, the present by the policy's clock.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
+    ///     subscription lasts.
+    public func decision(
+        on pieces: some Sequence<[UInt8]>, at date: Instant? = nil,
+        productTypes: [String: StatedProductType] = [:]
+    ) -> Decision {
+        let pieces = pieces.enumerated().map { index, piece in
+            Decision.Piece(.index(index), Decision.Piece.Outcome(verifying: piece, by: self))
+        }
+        return Decision(pieces, at: date ?? policy.clock(), productTypes: productTypes)
+    }
+}
+
+extension Decision.Piece {
+    fileprivate var evidence: VerifiedEvidence? { if case .verified(let evidence) = outcome { evidence } else { nil } }
+}
+
+extension Decision.Piece.Outcome {
+    package init(verifying piece: [UInt8], by verifier: AppStoreVerifier) {
+        do throws(VerificationError) {
+            self = .verified(try verifier.verify(piece))
+        } catch {
+            self = .refused(error)
+        }
+    }
+}
+
+extension VerificationError {
+    fileprivate var statusAmongOthers: Int { fault.party.categoryAmongOthers.httpStatus }
+}
+
+/// More pieces of evidence than a surface takes at once: see ``Entitlements/maximumEvidenceCount``.
+@_spi(Surfaces) public struct TooMuchEvidence: Error {
+    /// The stable code of the error.
+    public static let code: StaticString = "too-much-evidence"
+    /// The category of the error.
+    public static let category = VerificationError.Category.client
+
+    /// Checks a number of pieces, also while they are being read.
+    public static func check(pieceCount: Int) throws(TooMuchEvidence) {
+        guard pieceCount <= Entitlements.maximumEvidenceCount else { throw TooMuchEvidence() }
+    }
+}

@@ -1,0 +1,56 @@
+public import SpanASN1
+
+// Where decisions meet evidence. The folder of `Entitlements` knows plain purchases alone.
+extension Entitlements {
+    /// Decides what verified purchases give access to.
+    ///
+    /// - Parameters:
+    ///   - purchases: The purchases of one customer.
+    ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes after the current period.
+    ///   - date: The date to decide for, usually `.now`.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
+    ///     subscription lasts.
+    public init(
+        _ purchases: some Sequence<VerifiedPurchase>, renewals: [Verified<RenewalInfo>] = [], at date: Instant,
+        clockAllowance: Duration = .seconds(300), productTypes: [String: StatedProductType] = [:]
+    ) {
+        self.init(
+            purchases.map { Source($0.purchase, $0.verification) }, renewals.map(SubscriptionRenewal.init), date,
+            clockAllowance, productTypes)
+    }
+
+    /// Decides what verified evidence gives access to: its purchases and its renewal information, taken together.
+    ///
+    /// - Parameters:
+    ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in any order.
+    ///   - date: The date to decide for, usually `.now`.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
+    ///     subscription lasts.
+    public init(
+        _ evidence: some Sequence<VerifiedEvidence>, at date: Instant, clockAllowance: Duration = .seconds(300),
+        productTypes: [String: StatedProductType] = [:]
+    ) {
+        let evidence = Array(evidence)
+        self.init(
+            evidence.flatMap { $0.purchases }, renewals: evidence.flatMap { $0.renewals }, at: date,
+            clockAllowance: clockAllowance, productTypes: productTypes)
+    }
+}
+
+extension Entitlements {
+    /// The number of pieces of evidence that the HTTP service and the packages of other languages take at once: 1,000.
+    ///
+    /// Refusals are larger than what is refused, so that only a limit bounds the answer. In Swift, set your own if customers choose how much they send.
+    public static let maximumEvidenceCount = 1000
+}
+
+extension VerifiedReceipt {
+    /// Decides what the purchases of the receipt give access to. See ``Entitlements``.
+    ///
+    /// An answer is as old as the receipt, which does not contain what happened after it was signed.
+    ///
+    /// - Parameter date: The date to decide for, usually `.now`.
+    public func entitlements(at date: Instant) -> Entitlements { Entitlements(purchases, at: date) }
+}

@@ -1,0 +1,85 @@
+/// A row of the table of faults: what is wrong, which check finds it, who is at fault, and what to do.
+///
+/// The rows stand in `Fault+Table.swift`. Everything that a surface says about an error comes from its row.
+@_spi(Surfaces) public struct Fault: Sendable {
+    /// Who is at fault. Categories, statuses and what is worth another attempt follow from this alone.
+    public enum Party: String, Sendable, CaseIterable {
+        /// The client: other evidence can be accepted.
+        case client
+        /// Whoever made the evidence: it is well formed, but not signed by a trusted authority.
+        case forger
+        /// This version of the library: it cannot read what a trusted authority signed.
+        case library
+        /// The configuration of the verifier.
+        case configuration
+        /// The host, so that nothing is known about the evidence.
+        case host
+    }
+
+    public let code: String
+    public let stage: VerificationError.Stage
+    public private(set) var party: Party
+    /// A clause that says what is wrong.
+    public let explanation: String
+    /// Advice is made when it is asked for: codes and categories are asked for more often, also where memory has run out.
+    private let makeAdvice: @Sendable () -> Advice
+
+    var advice: Advice { makeAdvice() }
+
+    init(
+        _ code: String, _ stage: VerificationError.Stage, _ party: Party, _ explanation: String,
+        _ advice: @escaping @Sendable () -> Advice
+    ) {
+        self.code = code
+        self.stage = stage
+        self.party = party
+        self.explanation = explanation
+        makeAdvice = advice
+    }
+
+    /// The fault of a signed part of a notification, which a trusted authority has signed: what is wrong with it is not the client's fault.
+    var ofSignedPart: Fault {
+        guard stage != .policy, party == .client || party == .forger else { return self }
+        var fault = self
+        fault.party = .library
+        return fault
+    }
+}
+
+extension Fault.Party {
+    @_spi(Surfaces) public var category: VerificationError.Category {
+        switch self {
+        case .client: .client
+        case .forger: .forgery
+        case .library, .configuration, .host: .host
+        }
+    }
+
+    /// The category if the evidence is one piece of several. What the library or the options cannot decide is then a refusal of that piece alone.
+    @_spi(Surfaces) public var categoryAmongOthers: VerificationError.Category {
+        switch self {
+        case .library, .configuration: .client
+        case .client, .forger, .host: category
+        }
+    }
+}
+
+extension VerificationError {
+    /// The row of this error in the table of faults.
+    @_spi(Surfaces) public var fault: Fault { part == nil ? reason.fault : reason.fault.ofSignedPart }
+
+    /// A stable word for programs, such as `bundle-id-mismatch`. The article <doc:Errors> lists all of them.
+    public var code: String { fault.code }
+
+    /// The check that failed.
+    public var stage: Stage { fault.stage }
+
+    /// A clause that says what is wrong, without the values and the place.
+    public var explanation: String { fault.explanation }
+
+    /// One or two sentences that say what to do. They name the members of this library's API.
+    public var advice: String { advice(for: .swift) }
+
+    /// One or two sentences that say what to do, in the words of an audience.
+    @_spi(Surfaces) public func advice(for audience: Audience) -> String { fault.advice.text(for: audience) }
+}

@@ -1,0 +1,227 @@
+import SignatureTrust
+import SpanASN1
+import StrictText
+
+/// The steps from the text of a JWS to a verified payload.
+///
+/// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a pinned root, Apple's
+/// markers on them, judged at the date of signing. `alg` is `ES256` and nothing else; a header that leads to another key is refused.
+struct JWSVerifier: Sendable {
+    let policy: VerificationPolicy
+    let trust: TrustEngine
+
+    init(policy: VerificationPolicy, trust: TrustEngine) {
+        self.policy = policy
+        self.trust = trust
+        // Makes the tables of names when the program starts. Where memory has run out, the Swift runtime dereferences NULL in the generic code that makes them.
+        JOSEHeader.makeTable()
+        _ = JWSReading(Array(#"{"":0}"#.utf8))
+    }
+
+    /// Verifies a JWS that must be of one kind.
+    func verify<Payload: JWSClaims>(_ text: Span<UInt8>) throws(VerificationError) -> Verified<Payload> {
+        let jws = try read(text)
+        let payload = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
+        do throws(VerificationError) {
+            return try verify(payload, of: jws, text)
+        } catch {
+            guard case .members(let error, _) = error.reason, error.kind == .missingMember else { throw error }
+            throw VerificationError(.members(error, expected: Payload.kind))
+        }
+    }
+
+    func verifyNotification(_ text: Span<UInt8>) throws(VerificationError) -> VerifiedNotification {
+        try withParts(verify(text))
+    }
+
+    func read(_ text: Span<UInt8>) throws(VerificationError) -> CompactJWS {
+        try CompactJWS(
+            text, maximumByteCount: min(policy.limits.maximumJWSByteCount, Int(UInt32.max)),
+            certificateCount: trust.certificateCount)
+    }
+
+    // MARK: Notifications
+
+    func withParts(
+        _ notification: Verified<AppStoreNotification>
+    ) throws(VerificationError) -> VerifiedNotification {
+        let (data, appData) = (notification.payload.data, notification.payload.appData)
+        return VerifiedNotification(
+            notification: notification,
+            transactionInfo: try verify(
+                .transactionInfo, data?.members.bytes(.signedTransactionInfo), of: notification.payload),
+            renewalInfo: try verify(.renewalInfo, data?.members.bytes(.signedRenewalInfo), of: notification.payload),
+            appTransaction: try verify(
+                .appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo), of: notification.payload))
+    }
+
+    private func verify<Payload: JWSClaims>(
+        _ part: VerificationError.Part, _ jws: [UInt8]?, of notification: AppStoreNotification
+    ) throws(VerificationError) -> Verified<Payload>? {
+        guard let jws else { return nil }
+        do throws(VerificationError) {
+            let verified: Verified<Payload> = try verify(jws.span)
+            if let difference = verified.payload.difference(from: notification) {
+                throw .policy(.partMismatch, found: difference.found, expected: difference.expected)
+            }
+            return verified
+        } catch {
+            throw error.within(part)
+        }
+    }
+
+    // MARK: One JWS
+
+    /// Checks in this order, so that an input has one verdict: signature, date, chain, payload, policy.
+    ///
+    /// - Parameter decoded: the payload, which is needed for the date. Its other errors are reported after those of the chain. Decoding it is cheap and
+    ///   needs memory only for the known members.
+    func verify<Payload: JWSClaims>(
+        _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>
+    ) throws(VerificationError) -> Verified<Payload> {
+        let key: SignerKey
+        do throws(SignatureTrustError) {
+            key = try trust.verify(
+                ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
+        } catch {
+            throw .signature(error, of: .jws)
+        }
+        let date: Instant
+        do throws(VerificationError) {
+            date = try signingDate(decoded, jws.payload)
+        } catch {
+            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
+            if case .members = error.reason { _ = try verification(jws.certificates, key, at: nil) }
+            throw error
+        }
+        let verification = try verification(jws.certificates, key, at: policy.validationDate(signedAt: date))
+        let payload: Payload
+        do throws(JSONError) {
+            payload = try decoded.get()
+        } catch {
+            throw VerificationError(.members(error))
+        }
+        try policy.check(payload)
+        return Verified(payload: payload, verification: verification)
+    }
+
+    /// - Parameter date: the validation date; `nil` for the start of the validity of the signer's certificate.
+    private func verification(
+        _ certificates: CertificateSequence, _ key: SignerKey, at date: Instant?
+    ) throws(VerificationError) -> Verification {
+        do throws(SignatureTrustError) {
+            let moment = if let date { date } else { try certificates.signerNotBefore() }
+            return try trust.verification(for: certificates, key: key, at: moment)
+        } catch {
+            throw .chain(error, of: .jws)
+        }
+    }
+
+    /// The signing date of a payload; any date if the policy validates at another one.
+    private func signingDate<Payload: JWSClaims>(
+        _ decoded: Result<Payload, JSONError>, _ payload: [UInt8]
+    ) throws(VerificationError) -> Instant {
+        guard policy.validationDate == .signing else { return Instant(millisecondsSince1970: 0) }
+        switch decoded {
+        case .success(let payload):
+            guard let date = payload.signedDate else {
+                throw VerificationError(.date(.missingSignedDate, offset: nil))
+            }
+            return date
+        case .failure(let error):
+            return try Self.signingDate(in: payload, name: Payload.dateMember.rawValue, orThrow: error)
+        }
+    }
+
+    /// Looks for the date in a payload that is faulty elsewhere, or of another kind, whose date has another name.
+    private static func signingDate(
+        in payload: [UInt8], name: String, orThrow fault: JSONError
+    ) throws(VerificationError) -> Instant {
+        var found: Instant?
+        var dateFault: (fault: DateFault, offset: Int)?
+        do throws(JSONError) {
+            try JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
+                try cursor.readObject { (cursor, memberName) throws(JSONError) in
+                    guard dateFault == nil, memberName == name else { return }
+                    guard found == nil else {
+                        dateFault = (.repeatedSignedDate, memberName.offset)
+                        return
+                    }
+                    guard try !cursor.readIfNull() else { return }
+                    let offset = cursor.offset
+                    if try cursor.peekType() == .number, let date = try? cursor.readInstant() {
+                        found = date
+                    } else {
+                        dateFault = (.unreadableSignedDate, offset)
+                    }
+                }
+            }
+        } catch {
+            throw VerificationError(.members(fault))
+        }
+        if let dateFault { throw VerificationError(.date(dateFault.fault, offset: dateFault.offset)) }
+        if let found { return found }
+        throw VerificationError(
+            fault.kind == .missingMember ? .members(fault) : .date(.missingSignedDate, offset: nil))
+    }
+}
+
+extension JWSClaims {
+    /// Decodes a payload that must be of this kind.
+    init(decoding text: [UInt8]) throws(JSONError) { try self.init(checking: JWSMembers(decoding: text)) }
+
+    /// - Throws: `missing-member` without one of the required members.
+    init(checking members: JWSMembers<Member>) throws(JSONError) {
+        for member in Self.required where members.value(of: member) == nil {
+            throw JSONError(.missingMember, offset: members.range.lowerBound)
+        }
+        self.init(members: members)
+    }
+
+    /// Returns the first difference between the app and environment of this payload and of another.
+    fileprivate func difference(from other: some JWSClaims) -> (found: String?, expected: String?)? {
+        for mine in subjects {
+            for theirs in other.subjects {
+                guard mine.environment == theirs.environment else {
+                    return (mine.environment?.rawValue, theirs.environment?.rawValue)
+                }
+                if mine.hasBundleID, theirs.hasBundleID {
+                    guard let left = mine.bundleID, let right = theirs.bundleID, left.hasSameBytes(as: right)
+                    else { return (mine.bundleID, theirs.bundleID) }
+                }
+                if let left = mine.appAppleID, let right = theirs.appAppleID, !left.hasSameBytes(as: right) {
+                    return (left, right)
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension VerificationPolicy {
+    /// Checks whom a genuine payload concerns, and when it was signed.
+    fileprivate func check(_ payload: some JWSClaims) throws(VerificationError) {
+        for subject in payload.subjects { try check(subject, named: payload.environmentName) }
+        guard let signed = payload.signedDate else { return }
+        try checkAge(signedAt: signed, tooOld: .signedTooLongAgo, future: .signedInTheFuture)
+    }
+
+    /// - Parameter environmentName: the name of an unknown environment.
+    private func check(
+        _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
+    ) throws(VerificationError) {
+        if subject.hasBundleID { try checkBundleID(subject.bundleID) }
+        try checkEnvironment(subject.environment, named: environmentName())
+        guard subject.hasAppAppleID else { return }
+        guard let expected = appAppleID else {
+            if bundleIDs != nil, !subject.hasBundleID { throw .configuration(.noAppAppleID) }
+            return
+        }
+        // Apple leaves it out, or writes 0, in the sandbox.
+        let mayBeAbsent = subject.environment != .production && subject.hasBundleID
+        if subject.appAppleID == nil, mayBeAbsent { return }
+        guard let found = subject.appAppleID, found.hasSameBytes(as: expected) else {
+            throw .policy(.appAppleIDMismatch, found: subject.appAppleID, expected: expected)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+
+/// The steps from a binary receipt to a verified one.
+struct ReceiptVerifier: Sendable {
+    let policy: VerificationPolicy
+    let trust: TrustEngine
+
+    func verify(_ binary: [UInt8]) throws(VerificationError) -> VerifiedReceipt {
+        let verified = try ReceiptContainer.readingDER(of: binary, policy.limits) { (der) throws(VerificationError) in
+            try verify(der: der)
+        }
+        try policy.check(verified.receipt)
+        return verified
+    }
+
+    /// Checks in this order, so that an input has one verdict: structure, signature, date, chain, payload.
+    private func verify(der: [UInt8]) throws(VerificationError) -> VerifiedReceipt {
+        let limits = policy.limits
+        let message = try ReceiptContainer.message(in: der.span, limits)
+        let payload = try ReceiptContainer.payload(of: message)
+        let signature: VerifiedSignature
+        do throws(SignatureTrustError) {
+            signature = try trust.verifySignature(of: message)
+        } catch {
+            throw .signature(error, of: .receipt)
+        }
+        // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
+        // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
+        let early = signature.isSignerKnown ? ReceiptContainer.decode(payload, limits) : nil
+        let created: Instant
+        if case .success(let table) = early, let date = table.date(.creationDate) {
+            created = date
+        } else {
+            do throws(VerificationError) {
+                created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
+            } catch {
+                // Too damaged to hold a date. Only of a trusted signer's payload may it be said that it cannot be read.
+                if case .payload = error.reason { _ = try verification(signature, message, at: nil) }
+                throw error
+            }
+        }
+        let verification = try verification(signature, message, at: policy.validationDate(signedAt: created))
+        let table = try (early ?? ReceiptContainer.decode(payload, limits)).get()
+        return VerifiedReceipt(receipt: Receipt(der, payload, table), verification: verification)
+    }
+
+    /// - Parameter date: The validation date; `nil` for the start of the validity of the signer's certificate.
+    private func verification(
+        _ signature: borrowing VerifiedSignature, _ message: SignedData, at date: Instant?
+    ) throws(VerificationError) -> Verification {
+        do throws(SignatureTrustError) {
+            let moment = if let date { date } else { try signature.signerNotBefore() }
+            return try trust.verification(for: signature, in: message, at: moment)
+        } catch {
+            throw .chain(error, of: .receipt)
+        }
+    }
+}
+
+extension VerificationPolicy {
+    /// Checks what a genuine receipt says.
+    fileprivate func check(_ receipt: Receipt) throws(VerificationError) {
+        try checkBundleID(receipt.bundleID)
+        try checkEnvironment(receipt.environment, named: receipt.receiptType)
+        guard let created = receipt.creationDate else { return }
+        if rejectsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
+        try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
+    }
+}
+
+extension Receipt {
+    /// Whether every date in the receipt is on or before its creation date. (When a subscription or the receipt expires may be later.)
+    fileprivate var isMadeLast: Bool {
+        // Attributes 8 and 18 may have fractions of a second, which 12 does not.
+        guard let last = creationDate?.secondsSince1970 else { return false }
+        func isPast(_ date: Instant?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
+        return isPast(originalCreationDate) && isPast(originalPurchaseDate)
+            && inAppPurchases.allSatisfy {
+                isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.revocationDate)
+            }
+    }
+}

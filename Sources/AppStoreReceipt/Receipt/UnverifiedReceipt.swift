@@ -1,0 +1,27 @@
+/// A receipt that was decoded but not verified. Anyone can have written it.
+public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
+    /// The contents of the receipt as a plain value.
+    public let receipt: Receipt
+}
+
+extension UnverifiedReceipt {
+    /// Decodes a receipt without verifying it: anyone can have written its contents.
+    ///
+    /// - Parameters:
+    ///   - input: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - limits: The limits on the input.
+    /// - Throws: An error of the stage `input`, `container` or `payload`.
+    public init(
+        decoding input: some EvidenceSource, limits: VerificationLimits = VerificationLimits()
+    ) throws(VerificationError) {
+        try self.init(binary: ReceivedEvidence(input, as: .receipt, limits).binary(), limits)
+    }
+
+    /// - Parameter binary: A receipt in DER or BER.
+    init(binary: [UInt8], _ limits: VerificationLimits) throws(VerificationError) {
+        receipt = try ReceiptContainer.readingDER(of: binary, limits) { (der) throws(VerificationError) in
+            let payload = try ReceiptContainer.payload(of: ReceiptContainer.message(in: der.span, limits))
+            return Receipt(der, payload, try ReceiptContainer.decode(payload, limits).get())
+        }
+    }
+}

@@ -1,0 +1,39 @@
+public import SignatureTrust
+public import SpanASN1
+public import StrictText
+
+/// The contents of a file with certificates that an operator chose: one in DER, or any number in PEM (RFC 7468).
+@_spi(Surfaces)
+public struct CertificateFile: Sendable {
+    public let certificates: [TrustAnchor]
+
+    /// - Throws: The fault of a file in which any certificate, or any block of PEM, is malformed, or that has no certificate.
+    public init(_ bytes: [UInt8]) throws(CertificateFileFault) {
+        let file: PEMFile?
+        do throws(PEMFileError) { file = try PEMFile(bytes) } catch { throw .malformedPEM(error) }
+        // A PEM file may have other things, such as a private key.
+        let encoded = file.map { $0.blocks.filter { $0.label.hasSameBytes(as: "CERTIFICATE") }.map(\.bytes) } ?? [bytes]
+        guard !encoded.isEmpty else { throw .noCertificate }
+        do throws(ASN1DecodingError) {
+            certificates = try encoded.map { (der) throws(ASN1DecodingError) in try TrustAnchor(der: der) }
+        } catch {
+            throw .malformedCertificate(error)
+        }
+    }
+}
+
+/// The reason a file is not used as certificates.
+@_spi(Surfaces)
+public enum CertificateFileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    case malformedPEM(PEMFileError)
+    case malformedCertificate(ASN1DecodingError)
+    case noCertificate
+
+    public var description: String {
+        switch self {
+        case .malformedPEM(let error): error.description
+        case .malformedCertificate(let error): "not a certificate: \(error)"
+        case .noCertificate: "no certificate among the PEM blocks"
+        }
+    }
+}

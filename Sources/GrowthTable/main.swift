@@ -1,0 +1,17 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+// How the time of everything grows that a stranger can fill: `scripts/measure/growth-table` runs it.
+//
+//   growth-table RECEIPT [--all] [--thorough] [WORD]...
+
+guard CommandLine.arguments.count > 1 else {
+    print("usage: growth-table RECEIPT [--all] [--thorough] [WORD]...")
+    exit(2)
+}
+exit(try GrowthTable.run(CommandLine.arguments[1], Array(CommandLine.arguments.dropFirst(2))))

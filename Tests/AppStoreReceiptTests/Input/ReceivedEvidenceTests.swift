@@ -1,0 +1,113 @@
+import AppStoreReceiptTesting
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AppStoreReceipt
+
+/// One piece of evidence of each kind, in every armor.
+@Suite struct ReceivedEvidenceTests {
+    private struct Row {
+        let kind: SignedForm
+        let armor: InputForm?
+        let input: [UInt8]
+        /// The content without the armor.
+        let content: [UInt8]
+
+        init(_ kind: SignedForm, _ armor: InputForm?, _ input: String, _ content: [UInt8]) {
+            self.init(kind, armor, Array(input.utf8), content)
+        }
+
+        init(_ kind: SignedForm, _ armor: InputForm?, _ input: [UInt8], _ content: [UInt8]) {
+            self.kind = kind
+            self.armor = armor
+            self.input = input
+            self.content = content
+        }
+    }
+
+    private static let members = [
+        "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
+    ]
+
+    private static func rows() throws -> [Row] {
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let base64 = Data(receipt).base64EncodedString()
+        let jws = try Minted.jws(Minted.transaction)
+        let list = try TransactionReceiptBuilder(
+            bundleID: Minted.bundleID, productID: "pro", transactionID: "10000000000001"
+        ).signed(by: Minted.authority)
+        let text = Data(list).base64EncodedString()
+        var rows = [
+            Row(.receipt, .binary, receipt, receipt), Row(.receipt, .base64, base64, receipt),
+            Row(.receipt, .pem, "-----BEGIN PKCS7-----\n\(base64)\n-----END PKCS7-----", receipt),
+            Row(.jws, nil, jws, Array(jws.utf8)), Row(.transactionReceipt, .propertyList, list, list),
+            Row(.transactionReceipt, .base64, text, list),
+        ]
+        for member in members {
+            rows += [
+                Row(.receipt, .json, #"{"\#(member)":"\#(base64)"}"#, receipt),
+                Row(.jws, .json, #"{"x":[1],"\#(member)":"\#(jws)"}"#, Array(jws.utf8)),
+                Row(
+                    .jws, .json, #"{"\#(member)":"\#(jws.replacing("e", with: #"\u0065"#))"}"#, Array(jws.utf8)),
+                Row(.transactionReceipt, .json, #"{"\#(member)":"\#(text)"}"#, list),
+            ]
+        }
+        return rows
+    }
+
+    private static func content(_ received: ReceivedEvidence, in input: [UInt8]) throws -> [UInt8] {
+        if received.kind == .receipt { return try received.binary() }
+        return [UInt8](copying: try received.text(in: input.span))
+    }
+
+    @Test func `the kind, the armor and the content of evidence are known before anything is verified`() throws {
+        for row in try Self.rows() {
+            let text = String(decoding: row.input.prefix(80), as: UTF8.self)
+            let limits = VerificationLimits()
+            for received in [
+                ReceivedEvidence(row.input, limits), ReceivedEvidence(row.input[...], limits),
+                ReceivedEvidence(copying: row.input.span, limits),
+            ] {
+                #expect(received.kind == row.kind, "\(text)")
+                #expect(received.armor == row.armor, "\(text)")
+                #expect(try Self.content(received, in: row.input) == row.content, "\(text)")
+            }
+        }
+    }
+
+    @Test func `what is verified can be decoded, and means the same`() throws {
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production]),
+            trust: Minted.authority.transactionReceiptTrust)
+        for row in try Self.rows() {
+            let decoded = try UnverifiedEvidence(decoding: row.input)
+            switch (row.kind, decoded) {
+            case (.jws, .jws): break
+            case (.receipt, .receipt(let receipt)):
+                #expect(try verifier.verify(row.input) == .receipt(verifier.verifyReceipt(row.content)))
+                #expect(try receipt.receipt == verifier.verifyReceipt(row.content).receipt)
+            case (.transactionReceipt, .transactionReceipt(let receipt)):
+                let verified = try verifier.verifyTransactionReceipt(row.content)
+                #expect(receipt.transactionReceipt == verified.transactionReceipt)
+            default: Issue.record("\(row.kind) decoded as \(decoded)")
+            }
+        }
+    }
+
+    @Test func `a JWS that must be of one kind may be in an object, too`() throws {
+        let verifier = try Minted.verifier()
+        let jws = try Minted.jws(Minted.transaction)
+        let body = #"{"signedTransactionInfo":"\#(jws)","environment":"Production"}"#
+        #expect(try verifier.verifyTransaction(body) == verifier.verifyTransaction(jws))
+        let error = #expect(throws: VerificationError.self) { try verifier.verifyRenewalInfo(body) }
+        #expect(error?.code == "missing-member" && error?.category == .client)
+    }
+
+    @Test func `the other members of an object are kept beside evidence that is refused`() {
+        let received = ReceivedEvidence(
+            #"{"user":17,"receipt-data":"*","x":[]}"#, VerificationLimits(), keepsOtherMembers: true)
+        #expect(String(decoding: received.otherMembers, as: UTF8.self) == #"{"user":17,"x":[]}"#)
+        #expect(throws: VerificationError.self) { try received.binary() }
+    }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+@_spi(Surfaces) @testable import AppStoreReceipt
+
+struct VerifierSettingsTests {
+    @Test func `nobody who grants products accepts the sandbox unasked, and who inspects sees all`() {
+        let inspecting = VerifierSettings(.inspecting).verificationPolicy
+        #expect(inspecting.environments == [.production, .sandbox] && inspecting.bundleIDs == nil)
+        let granting = VerifierSettings(.granting)
+        #expect(granting.verificationPolicy.environments == [.production] && granting.trust == .apple)
+        #expect(granting.verificationPolicy.validationDate == .signing)
+        #expect(!granting.verificationPolicy.allowsRSA1024TransactionReceipts)
+    }
+
+    /// A value, and whether it can be read.
+    @Test(
+        arguments: [
+            (.bundleIDs, "a", true), (.environments, "production", true), (.environments, "Production", false),
+            (.environments, "", false), (.environments, "local-testing", true), (.appAppleID, "123", true),
+            (.appAppleID, "0", false), (.appAppleID, "-1", false), (.appAppleID, "1.5", false),
+            (.appAppleID, "", false),
+            (.appAppleID, "9223372036854775808", false), (.storeKitTesting, "true", true),
+            (.storeKitTesting, "1", false),
+            (.allowsRSA1024, "false", true), (.allowsRSA1024, "", false), (.validationDate, "creation", true),
+            (.validationDate, "now", true), (.validationDate, "2025-01-31", true),
+            (.validationDate, "1738324800000ms", true), (.validationDate, "-1ms", true),
+            (.validationDate, "1738324800000", false), (.validationDate, "ms", false), (.validationDate, "", false),
+            (.distrusted, String(repeating: "ab", count: 32), true), (.distrusted, "ab", false),
+            (.maximumAge, "0", true), (.maximumAge, "-1", false), (.maximumAge, "1.5", false),
+            (.maximumAge, "", false), (.clock, "1738324800000ms", true), (.clock, "creation", false),
+            (.productTypes, "a=consumable", true), (.productTypes, "a=b=consumable", false),
+            (.productTypes, "a", false), (.roots, "a", false), (.transactionReceiptIssuers, "a", false),
+        ] as [(VerifierSetting, String, Bool)])
+    func `a value that cannot be read is refused, with the name that the surface has for the setting`(
+        setting: VerifierSetting, value: String, isReadable: Bool
+    ) {
+        var settings = VerifierSettings(.granting)
+        do throws(SettingFault) {
+            try settings.add(value, to: setting)
+            #expect(isReadable && settings.has(setting))
+        } catch {
+            #expect(!isReadable && !settings.has(setting))
+            for surface in Surface.allCases {
+                let name = setting.name(on: surface) ?? setting.rawValue
+                #expect(error.text(on: surface) == "\(name) cannot be '\(value)'; expected: \(error.expected)")
+            }
+        }
+    }
+
+    @Test(arguments: VerifierSetting.allCases)
+    func `a setting that is present and empty never means every app or any age`(setting: VerifierSetting) {
+        var settings = VerifierSettings(.granting)
+        do throws(SettingFault) {
+            try settings.addNothing(to: setting)
+            let policy = settings.verificationPolicy
+            #expect(policy.bundleIDs == [] || policy.environments == [])
+            #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: policy, trust: settings.trust) }
+        } catch {
+            #expect(setting != .bundleIDs && setting != .environments)
+        }
+    }
+
+    @Test func `settings are equal if the same was said`() throws {
+        var (first, second) = (VerifierSettings(.granting), VerifierSettings(.granting))
+        for setting in [VerifierSetting.bundleIDs, .productTypes] {
+            try first.add("a=consumable", to: setting)
+            #expect(first != second)
+            try second.add("a=consumable", to: setting)
+            #expect(first == second)
+        }
+    }
+
+    @Test func `every surface has its own name for every setting that it has`() {
+        #expect(VerifierSetting.bundleIDs.name(on: .go) == "BundleID")
+        #expect(VerifierSetting.storeKitTesting.name(on: .node) == "storekitTesting")
+        #expect(VerifierSetting.allowsRSA1024.name(on: .php) == "allowsRsa1024")
+        #expect(VerifierSetting.maximumAge.name(on: .command) == nil)
+        #expect(VerifierSetting.transactionReceiptIssuers.name(on: .server) == "--root")
+        for surface in Surface.allCases {
+            let names = VerifierSetting.allCases.filter { $0 != .transactionReceiptIssuers }
+                .compactMap { $0.name(on: surface) }
+            #expect(Set(names).count == names.count, "\(surface)")
+        }
+    }
+}
