@@ -1,7 +1,6 @@
 // Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive form.
 extension ASN1Writer {
     /// Writes an INTEGER.
-    @inlinable
     package mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
         append(tag.asPrimitive)
         // The sign bit and what differs from it.

@@ -179,7 +179,6 @@ package struct ASN1Writer: ~Copyable {
         }
     }
 
-    @usableFromInline
     mutating func append(_ octet: UInt8) {
         bytes.append(octet)
     }
@@ -188,10 +187,8 @@ package struct ASN1Writer: ~Copyable {
         bytes.append(contentsOf: text.utf8)
     }
 
-    @usableFromInline
     mutating func append(_ tag: ASN1Tag) { bytes.append(tag) }
 
-    @usableFromInline
     mutating func append(length: Int) { bytes.append(length: length) }
 
     mutating func append(digits value: Int, _ count: Int) { bytes.append(digits: value, count) }

@@ -1,7 +1,6 @@
 /// Bytes as hexadecimal digits.
 package enum Hexadecimal {
     /// The lower-case digit of a number below 16.
-    @inlinable
     package static func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
 
     package static func text(_ bytes: Span<UInt8>, separator: String = "") -> String {
