@@ -5,7 +5,7 @@ extension AppStoreVerifier {
     /// Verifies a receipt and returns its contents.
     ///
     /// - Parameters:
-    ///   - receipt: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`.
     ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
     ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
     ///     ``ReceiptContents/matches(deviceIdentifier:)``.

@@ -55,35 +55,35 @@ public final class AppStoreVerifier: Sendable {
         try policy.check(with: trust)
         self.policy = policy
         self.trust = trust
-        let engines: (receipts: TrustEngine, jws: TrustEngine, transactionReceipts: TransactionReceiptTrust)
+        let engines: (receipts: TrustEngine, jws: TrustEngine, transactionReceipts: TransactionReceiptEngine)
         do throws(SignatureTrustError) {
             try HostSelfTest.run(policy.algorithms)
             let receipts = try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted)
             engines = (
                 receipts,
                 try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted),
-                try TransactionReceiptTrust(trust, policy, receipts: receipts)
+                try TransactionReceiptEngine(trust, policy, receipts: receipts)
             )
         } catch {
             if error.kind.isHostFault { throw VerificationError(.host(error.kind)) }
             let place = (error.path.index ?? 0) + 1
             throw .configuration(.unusableTrustAnchor, found: "certificate \(place): \(error.kind.explanation)")
         }
-        receipts = ReceiptVerifier(policy: policy, trust: engines.receipts)
-        jws = JWSVerifier(policy: policy, trust: engines.jws)
-        transactionReceipts = TransactionReceiptVerifier(policy: policy, trust: engines.transactionReceipts)
+        receipts = ReceiptVerifier(policy: policy, engine: engines.receipts)
+        jws = JWSVerifier(policy: policy, engine: engines.jws)
+        transactionReceipts = TransactionReceiptVerifier(policy: policy, engine: engines.transactionReceipts)
     }
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
     /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
     public var counts: VerifierCounts {
-        counters.counts(of: [receipts.trust, jws.trust] + transactionReceipts.trust.ownEngines)
+        counters.counts(of: [receipts.engine, jws.engine] + transactionReceipts.engine.ownEngines)
     }
 
     /// Verifies evidence of any kind.
     ///
-    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact form, a transaction receipt (a property list or its base64), or a JSON
+    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact serialization, a transaction receipt (a property list or its base64), or a JSON
     ///   object with one of them as its member `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
     ///   other members of the object are ignored.
     /// - Returns: The verified evidence, by its kind.

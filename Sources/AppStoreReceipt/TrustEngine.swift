@@ -2,7 +2,7 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-/// Who may have signed: the two kinds of trust behind one face, for receipts and for JWS.
+/// Verifies signatures and signers, of receipts and of JWS: by chains to pinned roots, or by the pinned certificates of StoreKit Testing.
 enum TrustEngine: Sendable {
     case chain(PinnedChainVerifier, Verification.Authority)
     case signer(PinnedSignerVerifier)
@@ -25,7 +25,7 @@ enum TrustEngine: Sendable {
         }
         switch trust {
         case .apple:
-            // Whoever narrows the algorithms does without some of the roots. Without all of them there is no verifier, and the error says why.
+            // Skips roots whose algorithm is not allowed. If that is all of them, the first one's error says why.
             let roots = TrustAnchor.appleRoots.filter { $0.isAccepted(by: algorithms) }
             self = try chains(to: roots.isEmpty ? TrustAnchor.appleRoots : roots, .apple)
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
@@ -73,7 +73,7 @@ extension TrustEngine {
 // MARK: - JWS
 
 extension TrustEngine {
-    /// How many certificates a header has: leaf, intermediate and root; or Xcode's one.
+    /// The number of certificates in a header: leaf, intermediate and root; or Xcode's one.
     var certificateCount: Int { if case .chain = self { 3 } else { 1 } }
 
     func verify(

@@ -46,7 +46,7 @@ extension VerificationError {
         default: return nil
         }
         var limits = VerificationLimits()
-        limits.maximumByteCount = .max
+        limits.maximumReceiptByteCount = .max
         guard let binary = try? ReceivedEvidence(input, as: .receipt, limits).binary() else { return nil }
         let rest = binary.dropFirst(offset)
         var cursor = ASN1Cursor(rest.span)

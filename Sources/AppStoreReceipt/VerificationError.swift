@@ -75,8 +75,8 @@ public struct VerificationError: Error, Hashable, Sendable {
 
 // MARK: - Reasons
 
-/// The forms of signed evidence.
-package enum SignedForm: Hashable, Sendable { case receipt, jws, transactionReceipt }
+/// The kinds of signed evidence.
+package enum EvidenceKind: Hashable, Sendable { case receipt, jws, transactionReceipt }
 
 /// The two property lists of a transaction receipt, one in the other.
 package enum PropertyListPlace: Hashable, Sendable { case propertyList, payload }
@@ -87,8 +87,8 @@ extension VerificationError {
         case input(InputError)
         /// The container of a receipt does not conform to RFC 5652.
         case container(ASN1DecodingError)
-        /// The text is not a JWS in its compact form (RFC 7515, 7.1).
-        case form(FormFault, offset: Int)
+        /// The text is not a JWS in its compact serialization (RFC 7515, 7.1).
+        case compactJWS(CompactJWSFault, offset: Int)
         /// The header of a JWS is not JSON.
         case headerSyntax(JSONError)
         /// The header of a JWS is not one that Apple sends.
@@ -98,11 +98,11 @@ extension VerificationError {
         /// The `signature` of a transaction receipt is malformed, or of a version that is not accepted.
         case signatureBlob(SignatureBlobFault, offset: Int)
         /// The signature is not valid, or is of a kind that is not accepted.
-        case signature(SignatureTrustError, SignedForm)
+        case signature(SignatureTrustError, EvidenceKind)
         /// The payload does not have exactly one readable signing date.
         case date(DateFault, offset: Int?)
         /// The verifier does not trust the signer.
-        case chain(SignatureTrustError, SignedForm)
+        case chain(SignatureTrustError, EvidenceKind)
         /// The payload of a receipt is malformed. The path of the error has the attribute and the purchase.
         case payload(ASN1DecodingError)
         /// The payload of a JWS is malformed, or is of another kind than the one that the method accepts.
@@ -117,7 +117,7 @@ extension VerificationError {
 }
 
 /// The faults of the text of a JWS.
-package enum FormFault: String, Sendable, CaseIterable {
+package enum CompactJWSFault: String, Sendable, CaseIterable {
     /// The text is empty or has only whitespace.
     case emptyInput = "empty-input"
     /// The text is larger than ``VerificationLimits/maximumJWSByteCount``.
@@ -172,7 +172,7 @@ package enum DateFault: String, Sendable, CaseIterable {
     /// The milliseconds, the GMT text and the Pacific text of the purchase date are not the same date.
     case disagreeingPurchaseDates = "dates-disagree"
 
-    var signedForm: SignedForm {
+    var evidenceKind: EvidenceKind {
         switch self {
         case .missingCreationDate, .repeatedCreationDate, .unreadableCreationDate: .receipt
         case .missingSignedDate, .repeatedSignedDate, .unreadableSignedDate: .jws
@@ -242,12 +242,12 @@ extension VerificationError {
         VerificationError(.configuration(fault, found: found.map(UTF8Bytes.init)))
     }
 
-    package static func signature(_ error: SignatureTrustError, of form: SignedForm) -> VerificationError {
-        VerificationError(error.kind.isHostFault ? .host(error.kind) : .signature(error, form))
+    package static func signature(_ error: SignatureTrustError, of kind: EvidenceKind) -> VerificationError {
+        VerificationError(error.kind.isHostFault ? .host(error.kind) : .signature(error, kind))
     }
 
-    package static func chain(_ error: SignatureTrustError, of form: SignedForm) -> VerificationError {
-        VerificationError(error.kind.isHostFault ? .host(error.kind) : .chain(error, form))
+    package static func chain(_ error: SignatureTrustError, of kind: EvidenceKind) -> VerificationError {
+        VerificationError(error.kind.isHostFault ? .host(error.kind) : .chain(error, kind))
     }
 
     func within(_ part: Part) -> VerificationError { VerificationError(reason, part: part) }
@@ -259,10 +259,11 @@ extension VerificationError {
             VerificationError(.container(ASN1DecodingError(error.kind, offset: map(error.offset), path: error.path)))
         case .payload(let error):
             VerificationError(.payload(ASN1DecodingError(error.kind, offset: map(error.offset), path: error.path)))
-        case .signature(let error, let form): VerificationError(.signature(error.mappingOffset(map), form))
-        case .chain(let error, let form): VerificationError(.chain(error.mappingOffset(map), form))
+        case .signature(let error, let kind): VerificationError(.signature(error.mappingOffset(map), kind))
+        case .chain(let error, let kind): VerificationError(.chain(error.mappingOffset(map), kind))
         case .date(let fault, let offset): VerificationError(.date(fault, offset: offset.map(map)))
-        case .input, .form, .headerSyntax, .header, .propertyList, .signatureBlob, .members, .policy, .configuration,
+        case .input, .compactJWS, .headerSyntax, .header, .propertyList, .signatureBlob, .members, .policy,
+            .configuration,
             .host:
             self
         }
@@ -279,7 +280,7 @@ extension VerificationError {
         switch reason {
         case .input(let error): error.offset
         case .container(let error), .payload(let error): error.offset
-        case .form(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
+        case .compactJWS(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
         case .propertyList(let error, _): error.offset
         case .headerSyntax(let error), .members(let error, _): error.offset
         case .signature(let error, _), .chain(let error, _): error.offset
@@ -292,19 +293,19 @@ extension VerificationError {
     public var offsetBase: OffsetBase? {
         guard offset != nil else { return nil }
         switch reason {
-        case .input(let error): return error.form == .binary ? .binary : .text
+        case .input(let error): return error.armor == .binary ? .binary : .text
         case .container, .payload: return .binary
-        case .form: return .text
+        case .compactJWS: return .text
         case .headerSyntax, .header: return .header
         case .propertyList(_, let place): return place == .propertyList ? .propertyList : .payload
         case .signatureBlob: return .signatureBlob
-        case .signature(_, let form), .chain(_, let form):
-            return switch form {
+        case .signature(_, let kind), .chain(_, let kind):
+            return switch kind {
             case .receipt: .binary
             case .jws: .certificates
             case .transactionReceipt: .signatureBlob
             }
-        case .date(let fault, _): return fault.signedForm == .receipt ? .binary : .payload
+        case .date(let fault, _): return fault.evidenceKind == .receipt ? .binary : .payload
         case .members: return .payload
         case .policy, .configuration, .host: return nil
         }
@@ -319,7 +320,7 @@ extension VerificationError {
         case .signature(let error, .receipt), .chain(let error, .receipt):
             Self.describe(error.path, in: "container")
         case .date(let fault, _):
-            switch fault.signedForm {
+            switch fault.evidenceKind {
             case .receipt: "payload › 12 creation date"
             case .jws: nil
             case .transactionReceipt: "purchase-info › purchase-date"
@@ -331,7 +332,8 @@ extension VerificationError {
                 place == .payload ? "purchase-info" : nil
             }
         case .signatureBlob: "signature"
-        case .input, .form, .headerSyntax, .header, .signature, .chain, .members, .policy, .configuration, .host: nil
+        case .input, .compactJWS, .headerSyntax, .header, .signature, .chain, .members, .policy, .configuration, .host:
+            nil
         }
     }
 
@@ -346,9 +348,9 @@ extension VerificationError {
         return whole + purchase + " › \(type.rawValue)" + (type.name.map { " \($0)" } ?? "")
     }
 
-    /// The form that the input begins like, if it could not be read.
-    package var inputForm: InputForm? {
-        if case .input(let error) = reason { error.form } else { nil }
+    /// The armor that the input begins like, if it could not be read.
+    package var armor: Armor? {
+        if case .input(let error) = reason { error.armor } else { nil }
     }
 
     /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the configuration at fault.

@@ -79,7 +79,7 @@ public struct VerificationLimits: Hashable, Sendable {
     ///
     /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB. The maximum size of a text that
     /// may be any evidence is twice the largest of this, ``maximumJWSByteCount`` and ``maximumTransactionReceiptByteCount`` plus 64 KiB. The offset of the error is the limit.
-    public var maximumByteCount = 64 << 20
+    public var maximumReceiptByteCount = 64 << 20
     /// The maximum size of a JWS with the whitespace around it, in bytes. Notifications have about 20,000.
     public var maximumJWSByteCount = 1 << 20
     /// The maximum size of the property list of a transaction receipt, in bytes. The largest known ones have 4000.

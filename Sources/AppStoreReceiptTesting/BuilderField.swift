@@ -18,7 +18,7 @@ enum BuilderField<Root>: Sendable {
         switch self {
         case .text: "a string"
         case .integer, .identifier: "an integer"
-        case .date: Instant.specifiedForms
+        case .date: Instant.specifiedSyntax
         case .octets: "a string of hexadecimal digits"
         case .flag: "true or false"
         case .productType:
@@ -76,7 +76,7 @@ extension RecordWriter {
         isWrittenEmpty: Bool = false
     ) throws(MintingError) {
         switch fields[row.type] {
-        case .text(let path): addText(row.type, root[keyPath: path], tag: row.form == .ia5String ? 0x16 : 0x0C)
+        case .text(let path): addText(row.type, root[keyPath: path], tag: row.valueType == .ia5String ? 0x16 : 0x0C)
         case .integer(let path): addInteger(row.type, root[keyPath: path])
         case .identifier(let path):
             addInteger(

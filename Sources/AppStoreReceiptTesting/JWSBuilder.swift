@@ -29,19 +29,19 @@ public struct JWSBuilder: Hashable, Sendable {
 
     // MARK: Signing
 
-    /// Returns the JWS in its compact form, with the certificates that Apple writes into the header: leaf, intermediate and root.
+    /// Returns the JWS in its compact serialization, with the certificates that Apple writes into the header: leaf, intermediate and root.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {
         try signed(certificates: authority.certificates, key: authority.leaf.key)
     }
 
-    /// Returns the JWS in its compact form, with one certificate in the header, as Xcode writes it.
+    /// Returns the JWS in its compact serialization, with one certificate in the header, as Xcode writes it.
     public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> String {
         var builder = self
         builder.additionalHeaderMembers += [.init("kid", "Apple_Xcode_Key"), .init("typ", "JWT")]
         return try builder.signed(certificates: [signer.identity.certificate], key: signer.identity.key)
     }
 
-    /// Returns the JWS in its compact form, with any certificates and key.
+    /// Returns the JWS in its compact serialization, with any certificates and key.
     ///
     /// - Parameters:
     ///   - certificates: The certificates for the header (DER).
@@ -62,7 +62,7 @@ public struct JWSBuilder: Hashable, Sendable {
         return Self.base64URL(header.bytes) + "." + Self.base64URL(payload.bytes)
     }
 
-    /// Returns a signature in the form of JWS: r and s, with 32 bytes each (RFC 7518, 3.4).
+    /// Returns the signature of a JWS: r and s, with 32 bytes each (RFC 7518, 3.4).
     public static func signature(of input: [UInt8], key: SigningKey) throws(MintingError) -> [UInt8] {
         let encoded = try key.sign(input, digest: .sha256)
         do throws(ASN1DecodingError) {

@@ -64,7 +64,7 @@ package struct JWSSpecification: Sendable {
         self.json = json
     }
 
-    /// Returns the JWS in its compact form.
+    /// Returns the JWS in its compact serialization.
     ///
     /// - Throws: `unsuitable-key` for an authority whose leaf is not on P-256.
     package func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {

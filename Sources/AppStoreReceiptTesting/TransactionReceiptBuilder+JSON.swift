@@ -106,7 +106,7 @@ extension TransactionReceiptBuilder {
             switch self {
             case .version: "2, 3 or 4"
             case .quantity: "an integer"
-            case .purchaseDate, .originalPurchaseDate, .expiresDate: Instant.specifiedForms
+            case .purchaseDate, .originalPurchaseDate, .expiresDate: Instant.specifiedSyntax
             case .isTrialPeriod, .isInIntroOfferPeriod: "true or false"
             case .unknownKeys: "an object of strings"
             case .environment, .environmentIsInferred, .bundleID, .applicationVersion, .appItemID,

@@ -145,7 +145,7 @@ extension TransactionReceiptBuilder {
         return values + additionalValues
     }
 
-    /// Returns a property list in the form in which Apple writes it.
+    /// Returns a property list as Apple writes it.
     public static func propertyList(_ values: [Value]) -> [UInt8] {
         Array(("{\n" + values.map { "\t\"\($0.key)\" = \"\($0.value)\";\n" }.joined() + "}").utf8)
     }

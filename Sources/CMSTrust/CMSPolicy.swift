@@ -52,7 +52,7 @@ public struct CMSPolicy: Sendable {
 /// The limits on a message, which bound the time of its verification.
 public struct CMSLimits: Hashable, Sendable {
     /// The maximum size of a received message, in bytes. Detached content is not counted.
-    public var maximumByteCount = 64 << 20
+    public var maximumMessageByteCount = 64 << 20
     /// The maximum number of signers. The code for more is `signer-count`.
     public var maximumSignerCount = 16
     /// The maximum number of certificates of all kinds.

@@ -11,7 +11,7 @@ public enum CMSFault: String, Sendable, CaseIterable {
     case missingSigner = "missing-signer"
     /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3), so its type is not signed.
     case missingSignedAttributes = "missing-signed-attributes"
-    /// The content has the form of another message's signed attributes. The signature may have been made for those.
+    /// The content has the syntax of another message's signed attributes. The signature may have been made for those.
     case signedAttributesAsContent = "signed-attributes-as-content"
     /// A signer has more attributes than ``CMSLimits/maximumAttributeCount``.
     case tooManyAttributes = "too-many-attributes"

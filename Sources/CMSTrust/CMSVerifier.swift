@@ -71,8 +71,8 @@ public final class CMSVerifier: Sendable {
         _ received: [UInt8], detachedContent: [UInt8]? = nil, signers: SignerSelection = .every,
         at date: ValidationDate
     ) throws(CMSVerificationError) -> VerifiedMessage {
-        guard received.count <= policy.limits.maximumByteCount else {
-            throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumByteCount))
+        guard received.count <= policy.limits.maximumMessageByteCount else {
+            throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumMessageByteCount))
         }
         let message: ReceivedMessage
         do throws(ASN1DecodingError) {

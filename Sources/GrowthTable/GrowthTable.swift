@@ -211,7 +211,7 @@ extension GrowthTable {
         }
         print(Row.head)
         let groups: [(String, () throws -> [Place])] = [
-            ("receipts", Place.receipts), ("messages", Place.messages), ("forms", Place.forms),
+            ("receipts", Place.receipts), ("messages", Place.messages), ("armor", Place.armor),
             ("JWS", Place.jws), ("transaction receipts", Place.transactionReceipts),
             ("commands", { try Place.commands(program) }),
         ]

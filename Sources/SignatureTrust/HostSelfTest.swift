@@ -10,7 +10,7 @@ package enum HostSelfTest {
         // Apple Root CA signed itself with SHA-1.
         let anchor = TrustAnchor.appleRootCA
         let root = try anchor.view()
-        // Under any policy: the Swift runtime makes the types of keys when the first is made and freed, which must not be where memory has run out.
+        // Whatever the policy: the Swift runtime makes the types of keys when the first key is made and freed, and crashes if memory has run out by then.
         let key = try root.publicKey()
         guard policy.allowsSHA1 else { return }
         let signature = try SignatureTrustError.reading { () throws(ASN1DecodingError) in

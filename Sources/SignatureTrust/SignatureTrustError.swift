@@ -204,7 +204,7 @@ extension SignatureTrustError.Kind {
             case .allocationFailed: .outOfMemory
             case .malformedCertificate, .malformedKey: .malformedCertificate
             case .unsuitableKey: .unsupportedKey
-            // No list is read here.
+            // This module reads no revocation lists.
             case .operationFailed, .malformedRevocationList: .libcryptoFailure
             }
     }

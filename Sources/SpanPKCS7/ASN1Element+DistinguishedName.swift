@@ -1,7 +1,7 @@
 package import SpanASN1
 
 extension ASN1Element {
-    /// Returns a `Name` in the form of RFC 4514, with the last RDN first, such as `CN=Example,O=Example\, Inc.,C=US`.
+    /// Returns a `Name` as in RFC 4514, with the last RDN first, such as `CN=Example,O=Example\, Inc.,C=US`.
     ///
     /// Use it for display only: two different names can have the same text. An attribute without a short name has its OBJECT IDENTIFIER. A value that is not a
     /// string is its encoding in hexadecimal after `#`. Characters that could mislead a terminal (C0, C1, marks of direction) are escaped.

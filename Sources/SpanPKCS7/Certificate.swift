@@ -107,7 +107,7 @@ package struct SubjectPublicKeyInfo: ~Escapable {
     package let element: ASN1Element
     /// The algorithm of the key, with its parameters.
     package let algorithm: AlgorithmIdentifier
-    /// The key in the form its algorithm defines, a BIT STRING of whole octets.
+    /// The key in the encoding that its algorithm defines, a BIT STRING of whole octets.
     package let subjectPublicKey: ASN1Element
 
     @_lifetime(copy cursor)

@@ -57,7 +57,7 @@ public enum Base64 {
         /// JSON's `\/` instead of `/`.
         public static let escapedSlash = Syntax(rawValue: 1 << 6)
 
-        /// All forms in which receipts were seen in transport from an app to a server.
+        /// All spellings in which receipts were seen in transport from an app to a server.
         public static let transported = Syntax(rawValue: 0x7F)
         /// The body of a PEM file (RFC 7468, 2).
         public static let pem: Syntax = [.standard, .padded, .whitespace]
@@ -379,7 +379,7 @@ extension Base64 {
     }
 }
 
-// The characters that the input forms are made of.
+// The characters that the armor is made of.
 extension UInt8 {
     @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
     @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }

@@ -1,7 +1,7 @@
 public import SpanASN1
 
 extension Instant {
-    /// Creates an instant from a date in the forms that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
+    /// Creates an instant from a date in the formats that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
     /// offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit Testing in Xcode).
     public init?(rfc3339 text: String) {
         self.init(rfc3339: text.utf8Span.span)
@@ -65,8 +65,8 @@ extension Instant {
 }
 
 extension Instant {
-    /// The forms that ``init(specified:)`` takes.
-    public static let specifiedForms = "a date such as \"2025-06-15T12:00:00Z\" or \"2025-06-15\""
+    /// The formats that ``init(specified:)`` takes.
+    public static let specifiedSyntax = "a date such as \"2025-06-15T12:00:00Z\" or \"2025-06-15\""
 
     /// Creates an instant from a date as people write it: RFC 3339, or a day, which begins at midnight UTC.
     public init?(specified text: String) {

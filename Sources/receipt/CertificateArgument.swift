@@ -25,7 +25,7 @@ struct CertificateFileError: Error, Hashable, CustomStringConvertible {
     enum Reason: Hashable {
         case unreadable(SystemError)
         case contents(CertificateFileFault)
-        /// `--distrust` cannot be about roots.
+        /// `--distrust` names a root.
         case onlyRoots
         /// The host does not compute SHA-256.
         case noFingerprint(SignatureTrustError)

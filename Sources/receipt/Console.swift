@@ -83,7 +83,7 @@ struct Console {
         flush()
         errorOutput.append(contentsOf: "receipt: \(message)\n".utf8)
         guard destination == .descriptors else { return }
-        // Nobody is left to be told when this fails.
+        // An error of standard error cannot be reported.
         try? System.write(errorOutput.span, to: System.standardError)
         errorOutput.removeAll()
     }
@@ -110,7 +110,7 @@ struct Console {
     mutating func finish(_ status: ExitStatus) -> ExitStatus {
         flush()
         guard let failure else { return status }
-        // Whoever read has had enough: as when `head` ends.
+        // The reader closed the pipe, as `head` does.
         guard failure != .closedPipe else { return .closedPipe }
         report("cannot write to \(file?.name.printable ?? "standard output"): \(failure)")
         return .unusable

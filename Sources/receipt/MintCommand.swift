@@ -25,7 +25,7 @@ struct MintCommand: Command {
                 name: "--out", value: "FILE", help: "Write to FILE instead of standard output. No file is overwritten."),
             .init(
                 name: "--format", value: "der|base64",
-                help: "The form of a receipt. The default is 'der' with --out, and 'base64' without."),
+                help: "The format of a receipt. The default is 'der' with --out, and 'base64' without."),
             .init(
                 name: "--lines", value: "",
                 help:
@@ -182,7 +182,7 @@ struct MintCommand: Command {
                 )
             }
             guard format == nil else {
-                console.report("--format is for receipts: a JWS has one form")
+                console.report("--format is for receipts: a JWS has one format")
                 return nil
             }
             return specification
@@ -192,7 +192,7 @@ struct MintCommand: Command {
         }
     }
 
-    /// A receipt in the form that was asked for.
+    /// A receipt in the format that was asked for.
     private func encoded(_ bytes: [UInt8]) -> [UInt8] {
         let isBinary = format.map { $0 == "der" } ?? (output != nil)
         return isBinary ? bytes : Array((Base64.encode(bytes.span) + "\n").utf8)

@@ -20,7 +20,7 @@ private struct PurchaseTable {
     private let lines: [[(column: PurchaseColumn, width: Int)]]
     private let style: Style
 
-    /// App Store Connect gives a product's id 100 characters; a stranger may give it a million.
+    /// App Store Connect gives a product's id 100 characters; an attacker can write one of a million.
     private static let maximumCellWidth = 120
     private static let indents = (first: 2, other: 6)
 
@@ -63,7 +63,7 @@ private struct PurchaseTable {
                 let value = style.isWide ? cell(column) : cell(column).keepingEnd(of: Self.maximumCellWidth)
                 text += String(repeating: " ", count: text.isEmpty ? indent : 2) + value.padded(to: width)
             }
-            // Not its last character: an offer's may be of any number of scalars, and to compare it is to normalise them.
+            // By bytes: a character can have any number of scalars, and comparing characters normalises them.
             while text.utf8.last == UInt8(ascii: " ") { text.unicodeScalars.removeLast() }
             guard !text.isEmpty else { continue }
             // A column that is alone in its line can be too wide.

@@ -26,7 +26,7 @@ enum System {
     static func read(_ descriptor: CInt, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < maximumByteCount {
-            // As much again as there is: linear in all, and nothing is set aside for what may not come.
+            // Doubles the buffer: linear time, and no more memory than twice the bytes that were read.
             let chunk = min(max(bytes.count, 1 << 16), maximumByteCount - bytes.count)
             if try read(descriptor, atMost: chunk, appendingTo: &bytes) == 0 { break }
         }
@@ -95,7 +95,7 @@ enum System {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw SystemError(code: errno) }
     }
 
-    /// Removes what a file has after a number of bytes.
+    /// Truncates a file to a number of bytes.
     static func truncate(_ descriptor: CInt, to byteCount: Int) throws(SystemError) {
         guard ftruncate(descriptor, off_t(byteCount)) == 0 else { throw SystemError(code: errno) }
     }
@@ -223,7 +223,7 @@ struct SystemError: Error, Hashable, CustomStringConvertible {
     var description: String { unsafe String(cString: strerror(code)) }
 }
 
-// Under names that the functions above do not have.
+// libc's functions, under other names than those of the methods above.
 
 @unsafe
 private func systemOpen(_ path: String, _ flags: CInt, _ mode: mode_t) -> CInt { unsafe open(path, flags, mode) }

@@ -44,7 +44,7 @@ extension String {
             for piece in text.pieces(width: max(width - start, 8)) {
                 let line = String(repeating: " ", count: start) + piece
                 while isAtStart, lines[0].utf8.last == UInt8(ascii: " ") { lines[0].unicodeScalars.removeLast() }
-                // A line that has nothing yet is not left empty.
+                // Leaves no line empty.
                 if lines.count == 1, lines[0].isEmpty {
                     lines = [line]
                 } else {

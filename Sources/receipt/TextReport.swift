@@ -10,7 +10,7 @@ struct TextReport {
     let verification: Verification?
 
     struct Verification {
-        /// What was not checked, in words.
+        /// The checks that were not made, in words.
         let unchecked: [String]
         let audience: Audience
         let verifier: AppStoreVerifier
@@ -60,14 +60,14 @@ struct TextReport {
         }
         if let path = error.path { place.append(path) }
         if let part = error.part { place.append(part.rawValue) }
-        if let form = error.inputForm { place.append("what looked like \(form.text)") }
-        // What stands where a signature or a certificate begins tells nobody anything.
+        if let armor = error.armor { place.append("what looked like \(armor.text)") }
+        // No excerpt: the bytes of signatures and certificates are opaque.
         let isTelling = ![.signature, .chain].contains(error.stage)
         let refusal = Refusal(
             code: error.code, explanation: error.explanation, found: error.found, expected: error.expected,
             place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
             subject: verification?.subject(of: bytes, refused: error) ?? [],
-            // Where nothing is verified, what to do is for the caller to know.
+            // No advice: a command that verifies nothing does not know what the input is for.
             advice: verification.map { error.advice(for: $0.audience) })
         print(refusal, of: input, to: &console)
     }
@@ -129,7 +129,7 @@ struct TextReport {
     }
 
     func print(fields: [(label: String, value: String)], to console: inout Console) {
-        // A stranger may give a name a million characters.
+        // An attacker can write a name of a million characters.
         let labelWidth = min(fields.map(\.label.columnCount).max() ?? 0, 48)
         for field in fields {
             let label = field.label.padded(to: labelWidth)
@@ -165,7 +165,7 @@ struct TextReport {
     }
 }
 
-extension InputForm {
+extension Armor {
     fileprivate var text: String {
         switch self {
         case .binary: "a binary receipt"

@@ -23,7 +23,7 @@ struct VerifierOptions {
     private var settings = VerifierSettings(.inspecting)
     /// The values that are read when the verifier is made.
     private var files: [(setting: VerifierSetting, name: String)] = []
-    /// Whom advice is for: somebody who gave these options.
+    /// The audience of advice: a user who gave these options.
     let audience: Audience
 
     /// - Parameter hasValidationDate: Whether `--at` is the validation date of the certificates.
@@ -80,7 +80,7 @@ struct VerifierOptions {
             var settings = settings
             var issuers: [TransactionReceiptIssuer] = []
             for (setting, file) in files { issuers += try read(file, of: setting, into: &settings, &console) }
-            // Without any root, the verifier says so.
+            // If there is no root, the verifier reports it.
             if files.contains(where: { $0.setting == .roots }), !settings.has(.roots) {
                 for issuer in issuers.compactMap({ try? TrustAnchor(der: $0.der) }) { settings.add(issuer, to: .roots) }
             }
@@ -106,7 +106,7 @@ struct VerifierOptions {
         let certificates = try CertificateArgument(name: file).trustAnchors()
         let issuers = setting == .roots ? certificates.compactMap(\.transactionReceiptIssuer) : []
         for issuer in issuers { settings.add(issuer) }
-        // A file that has nothing else is no mistake.
+        // A file with nothing else is accepted.
         guard certificates.count > issuers.count else { return issuers }
         let anchors = setting == .roots ? roots(certificates, in: file, &console) : certificates
         for anchor in anchors { settings.add(anchor, to: setting) }
@@ -118,7 +118,7 @@ struct VerifierOptions {
         _ anchors: [TrustAnchor], in file: String, _ console: inout Console
     ) -> [TrustAnchor] {
         let roots = anchors.filter(\.isRoot)
-        // Without any, the verifier says so.
+        // If there is none, the verifier reports it.
         guard !roots.isEmpty, roots.count < anchors.count else { return anchors }
         console.report(
             "\(file.printable): \(anchors.count - roots.count) of \(anchors.count) certificates left out: not self-signed"

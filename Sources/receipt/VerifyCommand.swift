@@ -18,7 +18,7 @@ struct VerifyCommand: Command {
         ] + Style.options,
         notes: """
             A receipt is binary, base64, PEM, or JSON with 'receipt-data'. StoreKit 2 data is a JWS in
-            its compact form: a transaction, renewal information, an app transaction, a notification
+            its compact serialization: a transaction, renewal information, an app transaction, a notification
             (its signed parts are verified too), or a real-time request. A transaction receipt of
             iOS 3 to 6 is a property list or its base64. '-' is standard input.
 

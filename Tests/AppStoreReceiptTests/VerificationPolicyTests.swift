@@ -174,8 +174,8 @@ import Testing
             try AppStoreVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
         }
         #expect(error?.code == "unusable-trust-anchor")
-        #expect(try code({ $0.limits.maximumByteCount = received.count }) == nil)
-        #expect(try code({ $0.limits.maximumByteCount = received.count - 1 }) == "input-too-large")
+        #expect(try code({ $0.limits.maximumReceiptByteCount = received.count }) == nil)
+        #expect(try code({ $0.limits.maximumReceiptByteCount = received.count - 1 }) == "input-too-large")
         #expect(try code({ $0.limits.maximumCertificateCount = 3 }) == nil)
         #expect(try code({ $0.limits.maximumCertificateCount = 2 }) == "too-many-elements")
         #expect(try code({ $0.limits.maximumPurchaseCount = 1 }) == nil)

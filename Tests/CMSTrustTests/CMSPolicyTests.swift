@@ -163,7 +163,7 @@ import Testing
         #expect(try code(builder) { $0.limits.maximumSignerCount = 1 } == "too-many-elements")
         #expect(try code(builder) { $0.limits.maximumSignerCount = 0 } == "too-many-elements")
         #expect(try code(builder) { $0.limits.maximumCertificateCount = 2 } == "too-many-elements")
-        #expect(try code(builder) { $0.limits.maximumByteCount = size - 20 } == "input-too-large")
+        #expect(try code(builder) { $0.limits.maximumMessageByteCount = size - 20 } == "input-too-large")
         #expect(try code(builder) { $0.limits.maximumAttributeCount = 2 } == "too-many-attributes")
         #expect(try code(builder) { $0.limits.maximumAttributeCount = 3 } == nil)
         #expect(try code(builder) { $0.limits.maximumIntermediateCount = 0 } == "invalid-chain-length")

@@ -44,7 +44,7 @@ struct EntryPoint: Sendable, CustomStringConvertible {
 
 // MARK: - Limits
 
-/// How many bytes a text may have around a binary receipt of so many: as documented at `VerificationLimits.maximumByteCount`.
+/// How many bytes a text may have around a binary receipt of so many: as documented at `VerificationLimits.maximumReceiptByteCount`.
 func maximumTextByteCount(_ maximumByteCount: Int) -> Int { 2 * maximumByteCount + 65_536 }
 
 extension [UInt8] {
@@ -65,7 +65,7 @@ extension EntryPoint {
 
     private static func receiptPolicy(_ maximumByteCount: Int) -> VerificationPolicy {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
-        policy.limits.maximumByteCount = maximumByteCount
+        policy.limits.maximumReceiptByteCount = maximumByteCount
         return policy
     }
 
@@ -262,7 +262,7 @@ extension EntryPoint {
         // Whichever limit is the larger one counts for JSON.
         for jwsLimit in [jws.count + 1, receipt.count + 20_000] {
             var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
-            policy.limits.maximumByteCount = receipt.count
+            policy.limits.maximumReceiptByteCount = receipt.count
             policy.limits.maximumJWSByteCount = jwsLimit
             policy.limits.maximumTransactionReceiptByteCount = 1000
             let anchors = [try Minted.authority.trustAnchor, try Minted.ellipticAuthority.trustAnchor]
@@ -338,7 +338,7 @@ extension EntryPoint {
             content: [1, 2, 3], certificates: authority.certificates, signers: [.init(authority.leaf)]
         ).encoded()
         var policy = CMSPolicy(anchors: [try authority.trustAnchor])
-        policy.limits.maximumByteCount = message.count
+        policy.limits.maximumMessageByteCount = message.count
         let verifier = try CMSVerifier(policy: policy)
         let date = Instant(millisecondsSince1970: 1_780_000_000_000)
         let limits = ASN1Limits(maximumByteCount: message.count)

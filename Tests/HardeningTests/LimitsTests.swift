@@ -215,7 +215,7 @@ import Testing
         let text = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(input) }
         #expect(codeAndOffset(text) == Refusal(code: "input-too-large", offset: textLimit))
         let object = #expect(throws: VerificationError.self) { try verifier.verify(input) }
-        #expect(object == .input(InputError(.inputTooLarge, form: nil, offset: textLimit)))
+        #expect(object == .input(InputError(.inputTooLarge, armor: nil, offset: textLimit)))
         input.removeLast(textLimit - binaryLimit)
         input.replaceSubrange(0..<2, with: [0x30, 0x84])
         let binary = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(input) }
@@ -248,7 +248,7 @@ import Testing
                 return context.underlyingError
             }
         }
-        let tooLarge = InputError(.inputTooLarge, form: .base64, offset: (limit + 2) / 3 * 4)
+        let tooLarge = InputError(.inputTooLarge, armor: .base64, offset: (limit + 2) / 3 * 4)
         // Zeros are no payload.
         #expect(refusal(Receipt.self, byteCount: limit) is VerificationError)
         #expect(refusal(Receipt.self, byteCount: limit + 1) as? InputError == tooLarge)

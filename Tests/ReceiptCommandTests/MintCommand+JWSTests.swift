@@ -229,7 +229,7 @@ import Testing
 
     @Test func `what does not go with a JWS is said`() throws {
         let format = try mint(#"{"transaction":{}}"#, "--format", "der")
-        #expect(format.status == 2 && format.errorOutput == "receipt: --format is for receipts: a JWS has one form\n")
+        #expect(format.status == 2 && format.errorOutput == "receipt: --format is for receipts: a JWS has one format\n")
         let rsa = folder.url.path + "/rsa"
         #expect(run("ca", "--key", "rsa", "--out", rsa).status == 0)
         let result = run("mint", "--ca", rsa, try folder.write("s.json", #"{"transaction":{}}"#))

@@ -8,10 +8,10 @@ extension VerificationError {
     ///
     /// - Parameter faults: an error of each kind, which only tests of `SignatureTrust` can make.
     package static func all(_ faults: [SignatureTrustError]) -> [VerificationError] {
-        var reasons: [Reason] = InputError.Kind.allCases.map { .input(InputError($0, form: nil, offset: 0)) }
+        var reasons: [Reason] = InputError.Kind.allCases.map { .input(InputError($0, armor: nil, offset: 0)) }
         reasons += ASN1DecodingError.Kind.allCases.map { .container(ASN1DecodingError($0, offset: 0)) }
         reasons += ASN1DecodingError.Kind.allCases.map { .payload(ASN1DecodingError($0, offset: 0)) }
-        reasons += FormFault.allCases.map { .form($0, offset: 0) }
+        reasons += CompactJWSFault.allCases.map { .compactJWS($0, offset: 0) }
         reasons += HeaderFault.allCases.map { .header($0, offset: 0) }
         reasons += JSONError.Kind.allCases.map { .headerSyntax(JSONError($0, offset: 0)) }
         reasons += JSONError.Kind.allCases.map { .members(JSONError($0, offset: 0)) }
@@ -20,9 +20,9 @@ extension VerificationError {
             reasons += PropertyListError.Kind.allCases.map { .propertyList(PropertyListError($0, offset: 0), place) }
         }
         reasons += SignatureBlobFault.allCases.map { .signatureBlob($0, offset: 0) }
-        for form in [SignedForm.receipt, .jws, .transactionReceipt] {
-            reasons += faults.filter { !$0.kind.isHostFault }.map { .signature($0, form) }
-            reasons += faults.filter { !$0.kind.isHostFault }.map { .chain($0, form) }
+        for kind in [EvidenceKind.receipt, .jws, .transactionReceipt] {
+            reasons += faults.filter { !$0.kind.isHostFault }.map { .signature($0, kind) }
+            reasons += faults.filter { !$0.kind.isHostFault }.map { .chain($0, kind) }
         }
         reasons += DateFault.allCases.map { .date($0, offset: nil) }
         reasons += PolicyViolation.allCases.map { .policy($0, found: nil, expected: nil) }

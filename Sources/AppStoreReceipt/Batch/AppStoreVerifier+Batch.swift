@@ -1,4 +1,4 @@
-// Batches. Each piece of evidence is in a form that ``AppStoreVerifier/verify(_:)`` accepts.
+// Batches. Each piece is evidence that ``AppStoreVerifier/verify(_:)`` accepts.
 extension AppStoreVerifier {
     /// Verifies many pieces of evidence on several threads, and calls `body` with the verdicts in the order of the pieces.
     ///

@@ -39,7 +39,7 @@ import StrictText
 ///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
 ///   A price increase without consent
 ///   ([`priceIncreaseStatus`](https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus)) never ends a period that is paid.
-/// - What ended a purchase first is the reason for ever: a period that was replaced before its end is ``Access/upgraded(at:)``, and one that was refunded
+/// - The earliest ending determines the reason: a period that was replaced before its end is ``Access/upgraded(at:)``, and one that was refunded
 ///   before its end is ``Access/revoked(at:)``.
 public struct Entitlements: Sendable {
     /// The date for which everything was decided.
@@ -120,7 +120,7 @@ extension Entitlements {
         case active(until: Instant)
         /// A non-consumable is owned.
         case owned
-        /// A consumable. Each transaction is granted once: this is no state that lasts. The quantity is less than what was bought after a prorated refund.
+        /// A consumable. Each transaction is granted once: it gives no lasting access. The quantity is less than what was bought after a prorated refund.
         case consumable(quantity: Int)
         /// The purchase begins later. Apple signs renewals up to a day before they begin.
         case notYet(from: Instant)

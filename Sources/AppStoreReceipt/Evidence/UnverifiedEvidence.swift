@@ -10,8 +10,8 @@ public enum UnverifiedEvidence: Sendable {
 
     /// Decodes evidence without verifying it: anyone can have written its contents.
     ///
-    /// - Parameter input: Evidence in any form that ``AppStoreVerifier/verify(_:)`` accepts.
-    /// - Throws: An error of the form or of the payload.
+    /// - Parameter input: Evidence that ``AppStoreVerifier/verify(_:)`` accepts.
+    /// - Throws: An error of any stage before the policy but the signature and the chain.
     public init(decoding input: some EvidenceSource) throws(VerificationError) {
         try self.init(ReceivedEvidence(input, VerificationLimits()), in: input.evidenceBytes)
     }

@@ -10,17 +10,17 @@ extension VerificationError.Reason {
         switch self {
         case .input(let error): error.kind.fault
         case .container(let error): error.kind.containerFault
-        case .form(let fault, _): fault.fault
+        case .compactJWS(let fault, _): fault.fault
         case .headerSyntax(let error):
             Fault(error.kind.rawValue, .header, .client, error.kind.explanation, { .malformedHeader })
         case .header(let fault, _, let count): fault.fault(count)
-        case .propertyList(let error, .propertyList): error.kind.formFault
+        case .propertyList(let error, .propertyList): error.kind.propertyListFault
         case .propertyList(let error, .payload):
             Fault(error.kind.rawValue, .payload, .library, error.kind.explanation, { .unreadableContents })
         case .signatureBlob(let fault, _): fault.fault
-        case .signature(let error, let form): error.kind.fault(.signature, form)
+        case .signature(let error, let kind): error.kind.fault(.signature, kind)
         case .date(let fault, _): fault.fault
-        case .chain(let error, let form): error.kind.fault(.chain, form)
+        case .chain(let error, let kind): error.kind.fault(.chain, kind)
         case .payload(let error):
             Fault(error.kind.rawValue, .payload, .library, error.kind.explanation, { .unreadableContents })
         case .members(let error, let expected): error.kind.payloadFault(isOfAnotherKind: expected != nil)
@@ -69,7 +69,7 @@ extension ASN1DecodingError.Kind {
     }
 }
 
-extension FormFault {
+extension CompactJWSFault {
     fileprivate var fault: Fault {
         func row(_ explanation: String, _ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
             Fault(rawValue, .form, .client, explanation, advice)
@@ -107,7 +107,7 @@ extension HeaderFault {
 
 extension PropertyListError.Kind {
     /// The row for the outer property list of a transaction receipt.
-    fileprivate var formFault: Fault {
+    fileprivate var propertyListFault: Fault {
         Fault(
             rawValue, .form, .client, explanation,
             { self == .missingKey ? .unsigned : .unchangedTransactionReceipt })
@@ -159,14 +159,14 @@ extension SignatureBlobFault {
 }
 
 extension SignatureTrustError.Kind {
-    /// The row for a stage and a form of evidence.
-    fileprivate func fault(_ stage: VerificationError.Stage, _ form: SignedForm) -> Fault {
+    /// The row for a stage and a kind of evidence.
+    fileprivate func fault(_ stage: VerificationError.Stage, _ kind: EvidenceKind) -> Fault {
         func row(_ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
             Fault(rawValue, stage, .forger, explanation, advice)
         }
         /// A receipt without the parts of one is as good as damaged. The certificates of a JWS are in its header, where others put them.
         func structure() -> Fault {
-            form == .receipt && stage == .signature
+            kind == .receipt && stage == .signature
                 ? Fault(rawValue, .container, .client, explanation, { .foreignStructure }) : row(.foreignStructure)
         }
         func host(_ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {

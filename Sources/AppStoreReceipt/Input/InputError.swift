@@ -1,7 +1,7 @@
 import StrictText
 
-/// The accepted forms of a receipt.
-package enum InputForm: String, Sendable, CaseIterable {
+/// The armor of a receipt or a transaction receipt: what stands around its bytes.
+package enum Armor: String, Sendable, CaseIterable {
     /// The PKCS #7 container itself, in DER or BER.
     case binary
     /// The base64 of the container, in the standard or the URL-safe alphabet.
@@ -22,7 +22,7 @@ package struct InputError: Error, Hashable, Sendable {
         case emptyInput = "empty-input"
         /// The input has more bytes than the limit.
         case inputTooLarge = "input-too-large"
-        /// The input does not begin like any of the forms.
+        /// The input does not begin like any known evidence.
         case unrecognizedForm = "unrecognized-form"
         /// The base64 has an invalid character or is incomplete, by itself or in a PEM file or a JSON member.
         case invalidBase64 = "invalid-base64"
@@ -36,15 +36,15 @@ package struct InputError: Error, Hashable, Sendable {
 
     /// The kind of fault.
     package let kind: Kind
-    /// The form that the input begins like; `nil` if there is none.
-    package let form: InputForm?
+    /// The armor that the input begins like; `nil` if there is none.
+    package let armor: Armor?
     /// The position of the fault, in bytes from the start of the text or of the binary input.
     package let offset: Int
 
     /// Creates an error.
-    package init(_ kind: Kind, form: InputForm?, offset: Int) {
+    package init(_ kind: Kind, armor: Armor?, offset: Int) {
         self.kind = kind
-        self.form = form
+        self.armor = armor
         self.offset = offset
     }
 }
@@ -52,7 +52,7 @@ package struct InputError: Error, Hashable, Sendable {
 extension InputError: CustomStringConvertible {
     /// The explanation and the place of the fault.
     package var description: String {
-        switch form {
+        switch armor {
         case nil: "\(kind.fault.explanation) at byte \(offset)"
         case .binary: "\(kind.fault.explanation) at byte \(offset) of the binary input"
         case .base64, .pem, .json, .propertyList: "\(kind.fault.explanation) at byte \(offset) of the text"

@@ -7,7 +7,7 @@ extension ReceivedEvidence {
         case binary
         /// A receipt in base64 or PEM, or a text of unknown kind.
         case receiptText
-        /// A JWS in its compact form, possibly with whitespace around it.
+        /// A JWS in its compact serialization, possibly with whitespace around it.
         case jws
         /// A transaction receipt: its property list, or the base64 of it.
         case transactionReceipt
@@ -17,7 +17,7 @@ extension ReceivedEvidence {
         /// - Parameter kind: The only kind that the caller accepts; `nil` for any.
         /// - Throws: `input-too-large` for more bytes than evidence can have.
         package init(
-            _ input: Span<UInt8>, as kind: SignedForm? = nil, _ limits: VerificationLimits
+            _ input: Span<UInt8>, as kind: EvidenceKind? = nil, _ limits: VerificationLimits
         ) throws(InputError) {
             switch kind {
             case nil: self = try Self.ofAny(input, limits)
@@ -33,7 +33,9 @@ extension ReceivedEvidence {
             if !isBinary(input) {
                 try ReceiptText.checkCount(
                     of: input,
-                    max(limits.maximumByteCount, limits.maximumJWSByteCount, limits.maximumTransactionReceiptByteCount)
+                    max(
+                        limits.maximumReceiptByteCount, limits.maximumJWSByteCount,
+                        limits.maximumTransactionReceiptByteCount)
                 )
                 if TransactionReceiptText.isBeginning(of: input) { return .transactionReceipt }
                 if let start = ReceiptText(input).startOfObject { return .object(start: start) }
@@ -44,12 +46,12 @@ extension ReceivedEvidence {
 
         private static func ofReceipt(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(InputError) -> Self {
             if isBinary(input) {
-                guard input.count <= limits.maximumByteCount else {
-                    throw InputError(.inputTooLarge, form: .binary, offset: limits.maximumByteCount)
+                guard input.count <= limits.maximumReceiptByteCount else {
+                    throw InputError(.inputTooLarge, armor: .binary, offset: limits.maximumReceiptByteCount)
                 }
                 return .binary
             }
-            try ReceiptText.checkCount(of: input, limits.maximumByteCount)
+            try ReceiptText.checkCount(of: input, limits.maximumReceiptByteCount)
             return ReceiptText(input).startOfObject.map { .object(start: $0) } ?? .receiptText
         }
 

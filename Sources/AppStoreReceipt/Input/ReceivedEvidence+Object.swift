@@ -16,7 +16,7 @@ extension ReceivedEvidence {
     ///   - kind: The only kind that the caller accepts; `nil` for any. Only `receipt-data` has receipts.
     /// - Throws: `invalid-json`, also for evidence that is no string, and for a second piece.
     init(
-        object text: Span<UInt8>, from start: Int, as kind: SignedForm?, _ limits: VerificationLimits,
+        object text: Span<UInt8>, from start: Int, as kind: EvidenceKind?, _ limits: VerificationLimits,
         keepsOtherMembers: Bool
     ) throws(InputError) {
         var evidence: ReceivedEvidence?
@@ -36,30 +36,30 @@ extension ReceivedEvidence {
                 }
             }
         } catch {
-            throw InputError(.invalidJSON, form: .json, offset: error.offset)
+            throw InputError(.invalidJSON, armor: .json, offset: error.offset)
         }
         others.endObject()
         self =
             evidence
-            ?? Self(.receipt, .json, fault: .input(InputError(.missingReceiptData, form: .json, offset: start)))
+            ?? Self(.receipt, .json, fault: .input(InputError(.missingReceiptData, armor: .json, offset: start)))
         otherMembers = others.bytes.count > 2 ? others.bytes : []
     }
 
     private static func readMember(
-        _ cursor: inout JSONCursor, of start: Int, as kind: SignedForm?, _ limits: VerificationLimits
+        _ cursor: inout JSONCursor, of start: Int, as kind: EvidenceKind?, _ limits: VerificationLimits
     ) throws(JSONError) -> ReceivedEvidence {
         let text = try cursor.startOfString()
         // The base64 of a receipt begins with M, and that of nothing else.
         let isReceipt = kind == .receipt || !text.isEmpty && text[0] == UInt8(ascii: "M")
         if isReceipt, kind != .jws {
-            return Self(receipt: try ReceiptText.readString(&cursor, limits.maximumByteCount))
+            return Self(receipt: try ReceiptText.readString(&cursor, limits.maximumReceiptByteCount))
         }
         let string = try cursor.readString()
-        if isReceipt { return Self(.jws, .json, fault: VerificationError(.form(.partCount, offset: start))) }
+        if isReceipt { return Self(.jws, .json, fault: VerificationError(.compactJWS(.partCount, offset: start))) }
         return Self(member: string, as: kind, limits)
     }
 
-    private init(member string: borrowing JSONString, as kind: SignedForm?, _ limits: VerificationLimits) {
+    private init(member string: borrowing JSONString, as kind: EvidenceKind?, _ limits: VerificationLimits) {
         let bytes = string.hasEscapes ? string.bytes : []
         let text = string.hasEscapes ? bytes.span : string.raw
         let place = string.hasEscapes ? nil : string.offset + 1..<string.offset + 1 + text.count
@@ -73,7 +73,7 @@ extension ReceivedEvidence {
                 self.init(.transactionReceipt, .json, fault: .input(error))
             }
         } else {
-            self.init(receipt: ReceiptText.decode(string, limits.maximumByteCount))
+            self.init(receipt: ReceiptText.decode(string, limits.maximumReceiptByteCount))
         }
     }
 

@@ -3,9 +3,9 @@
 /// The content is not read. A fault of the armor is thrown when the content is asked for.
 package struct ReceivedEvidence: Sendable {
     /// The kind. Evidence of no known kind counts as a receipt.
-    package let kind: SignedForm
-    /// The text around the content; `nil` for the compact form of a JWS, and if none was recognized.
-    package let armor: InputForm?
+    package let kind: EvidenceKind
+    /// The text around the content; `nil` for the compact serialization of a JWS, and if none was recognized.
+    package let armor: Armor?
     /// The other members of the JSON object that contained the evidence, as an object; empty if there are none, or none were asked for.
     package internal(set) var otherMembers: [UInt8] = []
     /// Where the content is in the received bytes; `nil` if it was decoded.
@@ -19,7 +19,7 @@ package struct ReceivedEvidence: Sendable {
     ///   - kind: The only kind that the caller accepts; `nil` for any.
     ///   - keepsOtherMembers: Whether ``otherMembers`` is wanted, which is a copy of most of the text if there is little evidence in it.
     package init(
-        _ evidence: some EvidenceSource, as kind: SignedForm? = nil, _ limits: VerificationLimits,
+        _ evidence: some EvidenceSource, as kind: EvidenceKind? = nil, _ limits: VerificationLimits,
         keepsOtherMembers: Bool = false
     ) {
         self.init(reading: evidence.evidenceBytes, as: kind, limits, keepsOtherMembers)
@@ -28,14 +28,14 @@ package struct ReceivedEvidence: Sendable {
 
     /// Finds out what was received, and copies it if it is a binary receipt.
     package init(
-        copying evidence: Span<UInt8>, as kind: SignedForm? = nil, _ limits: VerificationLimits,
+        copying evidence: Span<UInt8>, as kind: EvidenceKind? = nil, _ limits: VerificationLimits,
         keepsOtherMembers: Bool = false
     ) {
         self.init(reading: evidence, as: kind, limits, keepsOtherMembers)
         if armor == .binary, fault == nil { decoded = [UInt8](copying: evidence) }
     }
 
-    /// The text of a JWS in its compact form and nothing else, which is not looked at.
+    /// The text of a JWS in its compact serialization and nothing else, which is not looked at.
     package init(compactJWS text: Span<UInt8>) { self.init(.jws, nil, at: text.indices) }
 
     /// Returns the binary receipt.
@@ -62,29 +62,29 @@ package struct ReceivedEvidence: Sendable {
 
 extension ReceivedEvidence {
     private init(
-        reading input: Span<UInt8>, as kind: SignedForm?, _ limits: VerificationLimits, _ keepsOtherMembers: Bool
+        reading input: Span<UInt8>, as kind: EvidenceKind?, _ limits: VerificationLimits, _ keepsOtherMembers: Bool
     ) {
         do throws(InputError) {
             switch try Beginning(input, as: kind, limits) {
             case .binary: self.init(.receipt, .binary, at: input.indices)
             case .receiptText:
                 let text = ReceiptText(input)
-                self.init(.receipt, text.armor, decoded: try text.decoded(limits.maximumByteCount))
+                self.init(.receipt, text.armor, decoded: try text.decoded(limits.maximumReceiptByteCount))
             case .jws: self.init(compactJWS: input)
             case .transactionReceipt:
                 let list = try TransactionReceiptText.decode(input, limits)
-                let armor = list == nil ? InputForm.propertyList : .base64
+                let armor = list == nil ? Armor.propertyList : .base64
                 self.init(.transactionReceipt, armor, at: list == nil ? input.indices : nil, decoded: list ?? [])
             case .object(let start):
                 try self.init(object: input, from: start, as: kind, limits, keepsOtherMembers: keepsOtherMembers)
             }
         } catch {
-            self.init(.receipt, error.form, fault: .input(error))
+            self.init(.receipt, error.armor, fault: .input(error))
         }
     }
 
     init(
-        _ kind: SignedForm, _ armor: InputForm?, at place: Range<Int>? = nil, decoded: [UInt8] = [],
+        _ kind: EvidenceKind, _ armor: Armor?, at place: Range<Int>? = nil, decoded: [UInt8] = [],
         fault: VerificationError? = nil
     ) {
         self.kind = kind

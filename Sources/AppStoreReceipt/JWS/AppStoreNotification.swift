@@ -50,7 +50,7 @@ public struct AppStoreNotification: JWSPayload {
 
 extension AppStoreNotification.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .notificationType, .notificationUUID, .subtype, .version: .string
         case .signedDate: .date
@@ -92,7 +92,7 @@ public struct NotificationData: Hashable, Sendable, JWSRecord {
 
 extension NotificationData.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .appAppleId, .status: .integer
         case .signedRenewalInfo, .signedTransactionInfo: .jws
@@ -122,7 +122,7 @@ public struct NotificationAppData: Hashable, Sendable, JWSRecord {
 
 extension NotificationAppData.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .appAppleId: .integer
         case .signedAppTransactionInfo: .jws
@@ -162,7 +162,7 @@ public struct NotificationSummary: Hashable, Sendable, JWSRecord {
 
 extension NotificationSummary.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .appAppleId, .failedCount, .succeededCount: .integer
         case .storefrontCountryCodes: .strings
@@ -213,7 +213,7 @@ public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
 
 extension ExternalPurchaseToken.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .appAppleId: .integer
         case .tokenCreationDate, .tokenExpirationDate: .date

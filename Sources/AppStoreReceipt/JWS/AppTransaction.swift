@@ -55,7 +55,7 @@ public struct AppTransaction: JWSPayload {
 
 extension AppTransaction.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .originalPurchaseDate, .preorderDate, .receiptCreationDate, .requestDate: .date
         case .appAppleId, .versionExternalIdentifier: .integer

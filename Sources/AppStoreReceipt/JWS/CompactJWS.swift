@@ -1,7 +1,7 @@
 import SignatureTrust
 import StrictText
 
-/// A JWS in its compact form (RFC 7515, 7.1), `header.payload.signature`, read strictly. Nothing is verified.
+/// A JWS in its compact serialization (RFC 7515, 7.1), `header.payload.signature`, read strictly. Nothing is verified.
 struct CompactJWS {
     let certificates: CertificateSequence
     /// The payload, decoded.
@@ -39,10 +39,10 @@ struct CompactJWS {
         of text: Span<UInt8>, maximumByteCount: Int
     ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
         guard text.count <= maximumByteCount else {
-            throw VerificationError(.form(.inputTooLarge, offset: maximumByteCount))
+            throw VerificationError(.compactJWS(.inputTooLarge, offset: maximumByteCount))
         }
         let trimmed = text.trimmedRange
-        guard !trimmed.isEmpty else { throw VerificationError(.form(.emptyInput, offset: text.count)) }
+        guard !trimmed.isEmpty else { throw VerificationError(.compactJWS(.emptyInput, offset: text.count)) }
         return try split(text.extracting(0..<trimmed.upperBound), from: trimmed.lowerBound)
     }
 
@@ -50,11 +50,11 @@ struct CompactJWS {
         _ text: Span<UInt8>, from start: Int
     ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
         let first = text.firstDot(from: start)
-        guard first < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
+        guard first < text.count else { throw VerificationError(.compactJWS(.partCount, offset: text.count)) }
         let second = text.firstDot(from: first + 1)
-        guard second < text.count else { throw VerificationError(.form(.partCount, offset: text.count)) }
+        guard second < text.count else { throw VerificationError(.compactJWS(.partCount, offset: text.count)) }
         let third = text.firstDot(from: second + 1)
-        guard third == text.count else { throw VerificationError(.form(.partCount, offset: third)) }
+        guard third == text.count else { throw VerificationError(.compactJWS(.partCount, offset: third)) }
         return (start..<first, first + 1..<second, second + 1..<text.count)
     }
 
@@ -62,7 +62,7 @@ struct CompactJWS {
         do throws(Base64Error) {
             return try Base64.decode(text.extracting(part), as: .jws)
         } catch {
-            throw VerificationError(.form(.invalidBase64URL, offset: part.lowerBound + error.offset))
+            throw VerificationError(.compactJWS(.invalidBase64URL, offset: part.lowerBound + error.offset))
         }
     }
 }

@@ -12,7 +12,7 @@ package enum TransactionCommitmentMember: String, CaseIterable, JWSInformativeMe
     case billingPeriodNumber, commitmentExpiresDate, commitmentPrice, totalBillingPeriods
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm { self == .commitmentExpiresDate ? .date : .integer }
+    var valueType: JWSValueType { self == .commitmentExpiresDate ? .date : .integer }
 }
 
 /// The next commitment of a subscription that is billed by the month.
@@ -21,7 +21,7 @@ package enum RenewalCommitmentMember: String, CaseIterable, JWSInformativeMember
     case commitmentRenewalDate, commitmentRenewalPrice
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .commitmentAutoRenewProductId, .commitmentRenewalBillingPlanType: .string
         case .commitmentAutoRenewStatus, .commitmentRenewalPrice: .integer
@@ -37,7 +37,7 @@ package enum CommerceTransactionMember: String, CaseIterable, JWSInformativeMemb
     case descriptors, estimatedTax, items, period, requestReferenceId, taxCode, taxExclusivePrice, taxRate
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .descriptors: .object(InformativeRecord<CommerceDescriptorMember>.self)
         case .items: .objects(InformativeRecord<CommerceTransactionItemMember>.self)
@@ -52,7 +52,7 @@ package enum CommerceRenewalMember: String, CaseIterable, JWSInformativeMember {
     case consistencyToken, descriptors, items, period, requestReferenceId, taxCode
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .descriptors: .object(InformativeRecord<CommerceDescriptorMember>.self)
         case .items: .objects(InformativeRecord<CommerceRenewalItemMember>.self)
@@ -66,7 +66,7 @@ package enum CommerceDescriptorMember: String, CaseIterable, JWSInformativeMembe
     case description, displayName
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm { .string }
+    var valueType: JWSValueType { .string }
 }
 
 /// A product that was bought.
@@ -75,7 +75,7 @@ package enum CommerceTransactionItemMember: String, CaseIterable, JWSInformative
     case description, displayName, offer, price, refunds, revocationDate
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .sku, .description, .displayName: .string
         case .offer: .object(InformativeRecord<CommerceOfferMember>.self)
@@ -92,7 +92,7 @@ package enum CommerceRenewalItemMember: String, CaseIterable, JWSInformativeMemb
     case description, displayName, offer, price, priceIncreaseInfo
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .sku, .description, .displayName: .string
         case .offer: .object(InformativeRecord<CommerceOfferMember>.self)
@@ -107,7 +107,7 @@ package enum CommerceOfferMember: String, CaseIterable, JWSInformativeMember {
     case period, periodCount, price, reason
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm { self == .period || self == .reason ? .string : .integer }
+    var valueType: JWSValueType { self == .period || self == .reason ? .string : .integer }
 }
 
 /// A refund of an item.
@@ -115,7 +115,7 @@ package enum CommerceRefundMember: String, CaseIterable, JWSInformativeMember {
     case refundAmount, refundDate, refundReason, refundType
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .refundAmount: .integer
         case .refundDate: .date
@@ -129,7 +129,7 @@ package enum CommercePriceIncreaseMember: String, CaseIterable, JWSInformativeMe
     case dependentSKUs, price, status
 
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .dependentSKUs: .strings
         case .price: .integer

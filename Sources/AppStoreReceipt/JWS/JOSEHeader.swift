@@ -15,7 +15,7 @@ enum JOSEHeader {
     static func makeTable() { _ = members }
 
     static func certificates(in header: [UInt8], count: Int) throws(VerificationError) -> CertificateSequence {
-        // The first fault counts, but only of a header that is JSON at all.
+        // A syntax error precedes all other faults; of those, the first is reported.
         var fault: VerificationError.Reason?
         var hasAlgorithm = false
         var certificates: [[UInt8]]?
@@ -85,7 +85,7 @@ enum JOSEHeader {
             }
             let string = try cursor.readString()
             do throws(Base64Error) {
-                // JSON may write a slash as `\/`, which is the only escape that base64 can have a use for.
+                // JSON may write a slash as `\/`, the only escape of a character that base64 has.
                 certificates.append(
                     string.hasEscapes
                         ? try Base64.decode(string.bytes.span, as: .strict)

@@ -11,7 +11,7 @@ struct JWSDraftObject {
 /// The end of a value and its type, once it was read.
 struct JWSDraftValue {
     fileprivate(set) var end: Int?
-    fileprivate var form: JWSForm?
+    fileprivate var valueType: JWSValueType?
 }
 
 /// The members of an object as one kind, and the first error for that kind.
@@ -30,14 +30,14 @@ struct JWSDraft<Payload: JWSClaims> {
             var cursor = cursor
             let isNull = try cursor.readIfNull()
             let start = cursor.offset
-            if !isNull, let end = value.end, value.form?.isSame(as: member.form) == true {
+            if !isNull, let end = value.end, value.valueType?.isSame(as: member.valueType) == true {
                 entries.append(.init(member: member, value: ByteRange(start..<end), isKnown: true))
                 return
             }
             if !isNull {
                 let isKnown = try cursor.check(member)
                 entries.append(.init(member: member, value: ByteRange(start..<cursor.offset), isKnown: isKnown))
-                if isKnown { value.form = member.form }
+                if isKnown { value.valueType = member.valueType }
             }
             value.end = cursor.offset
         } catch {

@@ -63,7 +63,7 @@ struct JWSReading {
     let object: JWSDraftObject
 
     init(_ text: [UInt8]) {
-        // Not by their order in the payload, which means nothing.
+        // In the order of the kinds, because the order of members in a payload means nothing.
         var found: Set<Member> = []
         var isRepeated = false
         var transaction = self.transaction

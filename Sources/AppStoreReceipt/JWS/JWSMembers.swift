@@ -103,7 +103,7 @@ extension JWSMembers {
 
     /// An object without properties.
     func json(_ member: Member) -> JWSObject? where Member: JWSMember {
-        guard case .object(let record) = member.form, let range = value(of: member) else { return nil }
+        guard case .object(let record) = member.valueType, let range = value(of: member) else { return nil }
         return record.object(text, at: range.lowerBound)
     }
 
@@ -118,7 +118,7 @@ extension JWSMembers {
 // MARK: - Decoding
 
 /// The required type of a value.
-enum JWSForm: Sendable {
+enum JWSValueType: Sendable {
     case string, integer, boolean
     /// A string that is a JWS, which is verified separately.
     case jws
@@ -128,8 +128,8 @@ enum JWSForm: Sendable {
     case object(any JWSRecord.Type)
     case objects(any JWSRecord.Type)
 
-    /// Whether a value of one form is of the other, too; not told of objects.
-    func isSame(as other: JWSForm) -> Bool {
+    /// Returns whether every value of one type is of the other, too; `false` for objects, which are not compared.
+    func isSame(as other: JWSValueType) -> Bool {
         switch (self, other) {
         case (.string, .string), (.string, .jws), (.jws, .string), (.jws, .jws), (.integer, .integer),
             (.boolean, .boolean), (.date, .date), (.strings, .strings):
@@ -142,8 +142,8 @@ enum JWSForm: Sendable {
 /// The names of the members of one kind of object, with their types.
 protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
-    var form: JWSForm { get }
-    /// Whether nothing is decided by the member. If its value has another form, it is unknown, and the payload is not refused.
+    var valueType: JWSValueType { get }
+    /// Whether nothing is decided by the member. If its value has another type, it is unknown, and the payload is not refused.
     var isInformative: Bool { get }
 }
 
@@ -201,15 +201,15 @@ extension JWSRecord {
 }
 
 extension JSONCursor {
-    /// Reads the value of a member, and returns whether it has the member's form, which only an informative member may lack.
+    /// Reads the value of a member, and returns whether it has the member's type, which only an informative member may lack.
     mutating func check(_ member: some JWSMember) throws(JSONError) -> Bool {
         guard member.isInformative else {
-            try check(member.form)
+            try check(member.valueType)
             return true
         }
         var attempt = self
         do throws(JSONError) {
-            try attempt.check(member.form)
+            try attempt.check(member.valueType)
             move(to: attempt.offset)
             return true
         } catch {
@@ -219,20 +219,20 @@ extension JSONCursor {
         }
     }
 
-    /// Whether the next value is not `null` and has the form of a member.
+    /// Whether the next value is not `null` and has the type of a member.
     func has(_ member: some JWSMember) -> Bool {
         var attempt = self
         do throws(JSONError) {
-            try attempt.check(member.form)
+            try attempt.check(member.valueType)
             return true
         } catch {
             return false
         }
     }
 
-    /// Reads a value that must have a form. Nested objects are as deep as the types that describe them.
-    mutating func check(_ form: JWSForm) throws(JSONError) {
-        switch form {
+    /// Reads a value that must have a type. Nested objects are as deep as the types that describe them.
+    mutating func check(_ type: JWSValueType) throws(JSONError) {
+        switch type {
         case .string, .jws: _ = try readString()
         case .integer: _ = try readInt64()
         case .boolean: _ = try readBool()

@@ -35,14 +35,14 @@ package struct JWSSpecificationNotes: Sendable {
     package init() {}
 }
 
-extension JWSForm {
+extension JWSValueType {
     /// What a specification can have for it.
     fileprivate var expectation: String {
         switch self {
         case .string, .jws: "a string"
         case .integer: "an integer"
         case .boolean: "true or false"
-        case .date: Instant.specifiedForms + " or milliseconds since 1970"
+        case .date: Instant.specifiedSyntax + " or milliseconds since 1970"
         case .strings: "an array of strings"
         case .object: "an object"
         case .objects: "an array of objects"
@@ -56,17 +56,17 @@ extension JWSRecord {
     ) throws(JSONError) -> [JWSSpecifiedMember] {
         var members: [JWSSpecifiedMember] = []
         var seen: Set<UTF8Bytes> = []
-        notes.expected = JWSForm.object(Self.self).expectation
+        notes.expected = JWSValueType.object(Self.self).expectation
         try cursor.readObject { (cursor, name) throws(JSONError) in
             guard seen.insert(UTF8Bytes(name.bytes[...])).inserted else {
                 throw JSONError(.duplicateMember, offset: name.offset)
             }
-            let form = Member.names.member(of: name)?.form
-            if form == nil { notes.unknownMembers.append((name.value, name.offset)) }
+            let valueType = Member.names.member(of: name)?.valueType
+            if valueType == nil { notes.unknownMembers.append((name.value, name.offset)) }
             let name = name.value
-            notes.expected = form?.expectation
+            notes.expected = valueType?.expectation
             let value: JWSSpecifiedMember.Value =
-                try cursor.readIfNull() ? .null : try readValue(&cursor, of: text, form, &notes)
+                try cursor.readIfNull() ? .null : try readValue(&cursor, of: text, valueType, &notes)
             members.append(JWSSpecifiedMember(name: name, value: value))
         }
         notes.expected = nil
@@ -74,9 +74,9 @@ extension JWSRecord {
     }
 
     private static func readValue(
-        _ cursor: inout JSONCursor, of text: [UInt8], _ form: JWSForm?, _ notes: inout JWSSpecificationNotes
+        _ cursor: inout JSONCursor, of text: [UInt8], _ valueType: JWSValueType?, _ notes: inout JWSSpecificationNotes
     ) throws(JSONError) -> JWSSpecifiedMember.Value {
-        switch form {
+        switch valueType {
         case .object(let type): return .object(try type.readMembers(&cursor, of: text, &notes))
         case .objects(let type):
             var writer = JSONWriter()
@@ -99,7 +99,7 @@ extension JWSRecord {
         }
         var start = cursor
         let range = try start.skipValue()
-        if let form { try cursor.check(form) }
+        if let valueType { try cursor.check(valueType) }
         var writer = JSONWriter()
         writer.compact(text.span.extracting(range))
         return .json(writer.bytes)

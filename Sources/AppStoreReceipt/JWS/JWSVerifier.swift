@@ -5,14 +5,14 @@ import StrictText
 /// The steps from the text of a JWS to a verified payload.
 ///
 /// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a pinned root, Apple's
-/// markers on them, judged at the date of signing. `alg` is `ES256` and nothing else; a header that leads to another key is refused.
+/// markers on them, validated at the date of signing. `alg` must be `ES256`. Rejects `jwk`, `jku` and `x5u`.
 struct JWSVerifier: Sendable {
     let policy: VerificationPolicy
-    let trust: TrustEngine
+    let engine: TrustEngine
 
-    init(policy: VerificationPolicy, trust: TrustEngine) {
+    init(policy: VerificationPolicy, engine: TrustEngine) {
         self.policy = policy
-        self.trust = trust
+        self.engine = engine
         // Makes the tables of names when the program starts. Where memory has run out, the Swift runtime dereferences NULL in the generic code that makes them.
         JOSEHeader.makeTable()
         _ = JWSReading(Array(#"{"":0}"#.utf8))
@@ -37,7 +37,7 @@ struct JWSVerifier: Sendable {
     func read(_ text: Span<UInt8>) throws(VerificationError) -> CompactJWS {
         try CompactJWS(
             text, maximumByteCount: min(policy.limits.maximumJWSByteCount, Int(UInt32.max)),
-            certificateCount: trust.certificateCount)
+            certificateCount: engine.certificateCount)
     }
 
     // MARK: Notifications
@@ -81,7 +81,7 @@ struct JWSVerifier: Sendable {
     ) throws(VerificationError) -> Verified<Payload> {
         let key: SignerKey
         do throws(SignatureTrustError) {
-            key = try trust.verify(
+            key = try engine.verify(
                 ES256Signature(jws.signature.span), of: text.extracting(jws.signed), by: jws.certificates)
         } catch {
             throw .signature(error, of: .jws)
@@ -111,7 +111,7 @@ struct JWSVerifier: Sendable {
     ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
-            return try trust.verification(for: certificates, key: key, at: moment)
+            return try engine.verification(for: certificates, key: key, at: moment)
         } catch {
             throw .chain(error, of: .jws)
         }

@@ -38,7 +38,7 @@ public struct RealtimeRequest: JWSPayload {
 
 extension RealtimeRequest.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .appAppleId: .integer
         case .signedDate: .date

@@ -85,7 +85,7 @@ public struct RenewalInfo: JWSPayload {
 
 extension RenewalInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .date
         case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice: .integer

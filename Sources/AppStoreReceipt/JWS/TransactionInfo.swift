@@ -125,7 +125,7 @@ public struct TransactionInfo: JWSPayload {
 
 extension TransactionInfo.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm {
+    var valueType: JWSValueType {
         switch self {
         case .expiresDate, .originalPurchaseDate, .purchaseDate, .revocationDate, .signedDate: .date
         case .offerType, .price, .quantity, .revocationPercentage, .revocationReason: .integer

@@ -61,7 +61,7 @@ struct JOSEHeaderRecord: JWSRecord {
 
 extension JOSEHeaderRecord.Member: JWSMember {
     static let names = JSONMembers<Self>()
-    var form: JWSForm { .string }
+    var valueType: JWSValueType { .string }
 }
 
 /// An object of unknown kind.
@@ -71,7 +71,7 @@ struct UnknownRecord: JWSRecord {
         static let names = JSONMembers<Member>()
         init?(rawValue: String) { nil }
         var rawValue: String { switch self {} }
-        var form: JWSForm { switch self {} }
+        var valueType: JWSValueType { switch self {} }
     }
     let members: JWSMembers<Member>
 }

@@ -33,7 +33,7 @@ extension JSONWriter {
     ) {
         guard let bits = values.bits(row.type) else { return }
         name(row.jsonKey)
-        switch row.form {
+        switch row.valueType {
         case .utf8String, .ia5String: string(utf8: storage.octets(ByteRange(bits: bits)).span)
         case .octets: hex(storage.octets(ByteRange(bits: bits)).span)
         case .integer: integer(Int64(bitPattern: bits))

@@ -178,9 +178,9 @@ extension JSONWriter {
             name("offset_in")
             string(base.rawValue)
         }
-        if let form = error.inputForm {
+        if let armor = error.armor {
             name("form")
-            string(form.rawValue)
+            string(armor.rawValue)
         }
         if let path = error.path {
             name("path")
@@ -189,21 +189,21 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func verification(_ trust: Verification) {
+    mutating func verification(_ verification: Verification) {
         beginObject()
         name("authority")
-        string(trust.authority.rawValue)
+        string(verification.authority.rawValue)
         name("anchor")
-        hex(trust.anchor.bytes.span)
+        hex(verification.anchor.bytes.span)
         name("signer")
-        hex(trust.signer.bytes.span)
+        hex(verification.signer.bytes.span)
         name("signer_expires")
-        date(trust.signerExpirationDate)
+        date(verification.signerExpirationDate)
         name("digest")
-        string(trust.digest.rawValue)
+        string(verification.digest.rawValue)
         name("validated_at")
-        date(trust.validationDate)
-        if trust.authority == .storeKitTesting {
+        date(verification.validationDate)
+        if verification.authority == .storeKitTesting {
             name("note")
             string("StoreKit Testing: everyone who has Xcode can sign this, so it authenticates nobody")
         }

@@ -108,12 +108,12 @@ extension JWSRecord {
     ) throws(JSONError) {
         writer.beginObject()
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let form = form(of: name, cursor)
-            if case .jws = form { return }
+            let type = valueType(of: name, cursor)
+            if case .jws = type { return }
             let bytes = name.bytes
             writer.name(utf8: bytes.span)
             guard try !cursor.readIfNull() else { return writer.null() }
-            switch form {
+            switch type {
             case .date: writer.date(try cursor.readInstant())
             case .object(let type): try type.write(text, &cursor, to: &writer)
             case .objects(let type):
@@ -126,13 +126,13 @@ extension JWSRecord {
         writer.endObject()
     }
 
-    /// The form of a member whose value is next; `nil` for an unknown one.
-    private static func form(of name: borrowing JSONString, _ cursor: JSONCursor) -> JWSForm? {
+    /// The type of a member whose value is next; `nil` for an unknown one.
+    private static func valueType(of name: borrowing JSONString, _ cursor: JSONCursor) -> JWSValueType? {
         // Compare bytes, because Swift treats names as equal that differ in Unicode normalization.
         guard let member = Member.names.member(of: name), !member.isInformative || cursor.has(member) else {
             return nil
         }
-        return member.form
+        return member.valueType
     }
 
     /// All fields in their order, without the parts that are signed separately.
@@ -148,11 +148,11 @@ extension JWSRecord {
         _ text: [UInt8], _ cursor: inout JSONCursor, to fields: inout [JWSField], within path: String
     ) throws(JSONError) {
         try cursor.readObject { (cursor, name) throws(JSONError) in
-            let form = form(of: name, cursor)
-            if case .jws = form { return }
+            let type = valueType(of: name, cursor)
+            if case .jws = type { return }
             let path = path + name.value
             guard try !cursor.readIfNull() else { return }
-            switch form {
+            switch type {
             case .date: fields.append(JWSField(name: path, value: .date(try cursor.readInstant())))
             case .string: fields.append(JWSField(name: path, value: .string(try cursor.readString().value)))
             case .object(let type): try type.append(text, &cursor, to: &fields, within: path + ".")

@@ -152,7 +152,7 @@ extension PayloadDecoder {
             table.encodedBundleID = ByteRange(attribute.value.contentRange.shifted(by: -baseOffset))
         }
         do throws(ASN1DecodingError) {
-            if let bits = try attribute.bits(row.form, baseOffset: baseOffset) { table.set(type, bits) }
+            if let bits = try attribute.bits(row.valueType, baseOffset: baseOffset) { table.set(type, bits) }
         } catch {
             guard row.source == .inferred else { throw error }
         }

@@ -52,7 +52,7 @@ struct PurchaseDecoder: ~Escapable {
             guard seen & field.bit == 0 else { break }
             let tag = UInt8(truncatingIfNeeded: words.tail >> 24)
             let valueCount = count &- 11
-            switch field.form {
+            switch field.storage {
             case .none:
                 // An unknown attribute can have any value, and can be repeated.
                 position = next
@@ -104,7 +104,7 @@ struct PurchaseDecoder: ~Escapable {
                 }
                 seen |= field.bit
                 do throws(ASN1DecodingError) {
-                    if let bits = try attribute.bits(row.form, baseOffset: baseOffset) { entry.set(field, bits) }
+                    if let bits = try attribute.bits(row.valueType, baseOffset: baseOffset) { entry.set(field, bits) }
                 } catch {
                     guard row.source == .inferred else { throw error }
                 }

@@ -39,8 +39,8 @@ struct PurchaseEntry: AttributeValues, Sendable {
 
 /// One of the attributes 1701–1722.
 struct PurchaseField {
-    /// The type of the value; `.none` for an attribute without a known meaning.
-    enum Form: UInt8 { case none, integer, string, date, flag }
+    /// What the value is stored as; `.none` for an attribute without a known meaning.
+    enum Storage: UInt8 { case none, integer, string, date, flag }
 
     /// The attribute's number minus 1701.
     let index: UInt8
@@ -73,8 +73,8 @@ struct PurchaseField {
     var slot: Int { Int((index &- index >> 4 &* 5) & 15) }
 
     @inline(__always)
-    var form: Form {
-        switch AttributeType.purchaseForms &>> (3 &* UInt64(index)) & 0b111 {
+    var storage: Storage {
+        switch AttributeType.purchaseStorage &>> (3 &* UInt64(index)) & 0b111 {
         case 1: .integer
         case 2: .string
         case 3: .date

@@ -46,11 +46,11 @@ extension AttributeView {
     /// The bits of the value for the table; `nil` for an empty string, which counts as no value.
     ///
     /// - Parameter baseOffset: the offset of the payload in the received bytes.
-    func bits(_ form: AttributeType.Form, baseOffset: Int) throws(ASN1DecodingError) -> UInt64? {
+    func bits(_ type: AttributeType.ValueType, baseOffset: Int) throws(ASN1DecodingError) -> UInt64? {
         func bits(_ range: Range<Int>) -> UInt64? {
             range.isEmpty ? nil : ByteRange(range.shifted(by: -baseOffset)).bits
         }
-        switch form {
+        switch type {
         case .integer: return UInt64(bitPattern: try integer())
         case .boolean: return try flag() ? 1 : 0
         case .date: return try date().map { UInt64(bitPattern: $0.millisecondsSince1970) }
@@ -64,7 +64,7 @@ extension AttributeView {
 
 /// The decoded contents of a receipt. The size is fixed, except for the purchases.
 struct ReceiptTable: AttributeValues, Sendable {
-    /// Attributes 0 to 39 can have a place.
+    /// Only attributes 0 to 39 have a slot.
     static let placeCount = 40
 
     /// The offset of the content of the payload's SET.

@@ -135,7 +135,7 @@ public struct AppAccountToken: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates a token from the text of a UUID, such as `9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00`.
     ///
-    /// - Parameter text: The text. The form is not checked; a text in another form equals no token of Apple's.
+    /// - Parameter text: The text. The syntax is not checked; a text that is no UUID equals no token of Apple's.
     public init(_ text: String) {
         // ASCII alone: Unicode's lowercase letters would make different texts equal.
         description = String(

@@ -20,7 +20,7 @@ struct StoredField<Record>: Sendable {
     /// Takes the field of a record that was signed later.
     let merge: Merge
 
-    /// What a record has of a field after a second one, which was signed later.
+    /// The value of a field after merging two records, of which the second was signed later.
     typealias Merge = @Sendable (inout Record, _ later: Record) -> Void
 
     /// A field that every record has.

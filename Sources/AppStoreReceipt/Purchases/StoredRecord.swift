@@ -34,7 +34,7 @@ extension StoredRecord {
 
     func hashFields(into hasher: inout Hasher) { for field in Self.table.fields { field.hash(self, &hasher) } }
 
-    /// Takes what a later signature says, and keeps what it cannot say.
+    /// Takes the values of a record that was signed later, and keeps those that its evidence cannot have.
     mutating func merge(_ later: Self) { for field in Self.table.fields { field.merge(&self, later) } }
 
     func write(to writer: inout JSONWriter) {

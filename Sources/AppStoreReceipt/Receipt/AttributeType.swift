@@ -96,16 +96,19 @@ extension AttributeType {
         let name: StaticString
         /// The key of its field in JSON: verifyReceipt's if there is one.
         package let jsonKey: StaticString
-        package let form: Form
+        package let valueType: ValueType
         let source: Source
 
-        init(_ type: AttributeType, _ name: StaticString, _ jsonKey: StaticString, _ form: Form, _ source: Source) {
-            (self.type, self.name, self.jsonKey, self.form, self.source) = (type, name, jsonKey, form, source)
+        init(
+            _ type: AttributeType, _ name: StaticString, _ jsonKey: StaticString, _ valueType: ValueType,
+            _ source: Source
+        ) {
+            (self.type, self.name, self.jsonKey, self.valueType, self.source) = (type, name, jsonKey, valueType, source)
         }
     }
 
-    /// The forms of the values of attributes.
-    package enum Form: Sendable { case utf8String, date, integer, boolean, ia5String, octets, purchase }
+    /// The types of the values of attributes.
+    package enum ValueType: Sendable { case utf8String, date, integer, boolean, ia5String, octets, purchase }
 
     /// The sources of the meaning of an attribute.
     enum Source: Sendable {
@@ -113,7 +116,7 @@ extension AttributeType {
         case documented
         /// Apple's answers to verifyReceipt for receipts that have it.
         case answers
-        /// The meaning is inferred. If its value has another form, the field is `nil`, and the receipt is not refused.
+        /// The meaning is inferred. If its value has another type, the field is `nil`, and the receipt is not refused.
         case inferred
     }
 
@@ -165,11 +168,11 @@ extension AttributeType {
         Row(.promotionalOfferID, "promotional offer id", "promotional_offer_id", .utf8String, .answers),
     ]
 
-    /// The forms of ``PurchaseField`` of ``purchaseRows``: three bits for each attribute, from 1721 down to 1701.
+    /// How ``PurchaseField`` stores the values of ``purchaseRows``: three bits for each attribute, from 1721 down to 1701.
     ///
     /// It is a word because a table or a switch makes the hot loop a tenth slower. `AttributeTableTests` compares it with the rows.
     @inline(__always)
-    static var purchaseForms: UInt64 {
+    static var purchaseStorage: UInt64 {
         0b010_001_100_000_000_000_000_000_100_011_001_001_000_011_001_011_010_011_010_010_001
     }
 
@@ -194,8 +197,8 @@ extension AttributeType {
         return byNumber
     }
 
-    /// The form of an attribute with a field; `nil` for one without.
-    var form: Form? { row?.form }
+    /// The type of the value of an attribute with a field; `nil` for one without.
+    var valueType: ValueType? { row?.valueType }
 }
 
 extension AttributeType {

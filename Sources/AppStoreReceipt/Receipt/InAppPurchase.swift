@@ -4,7 +4,7 @@ import StrictText
 /// The record of a purchase in a receipt.
 ///
 /// A record grants nothing: see ``VerifiedPurchase``. It refers to its receipt, and makes strings on access. A field is `nil` if its attribute is
-/// missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected form. The numbers in brackets are attribute types. Two records are equal if they are equal byte for byte.
+/// missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected type. The numbers in brackets are attribute types. Two records are equal if they are equal byte for byte.
 public struct InAppPurchase: Sendable {
     let storage: Receipt.Storage
     /// The index of the purchase in the receipt, from 0.

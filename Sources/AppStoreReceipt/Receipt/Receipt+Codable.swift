@@ -13,7 +13,7 @@ extension Receipt: Codable {
     /// verify it again.
     ///
     /// - Throws: `DecodingError.dataCorrupted`, with the reason in its `underlyingError`. A payload of more than 64 MiB, the default of
-    ///   ``VerificationLimits/maximumByteCount``, is refused.
+    ///   ``VerificationLimits/maximumReceiptByteCount``, is refused.
     public init(from decoder: any Decoder) throws {
         self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
     }
@@ -65,10 +65,10 @@ extension Encoder {
 extension Decoder {
     fileprivate func decodeBase64() throws -> [UInt8] {
         let text = try singleValueContainer().decode(String.self)
-        let maximumByteCount = VerificationLimits().maximumByteCount
-        // What so many bytes take in base64, padded.
-        let limit = (maximumByteCount + 2) / 3 * 4
-        let tooLarge = InputError(.inputTooLarge, form: .base64, offset: limit)
+        let maximumReceiptByteCount = VerificationLimits().maximumReceiptByteCount
+        // The size of their base64, with padding.
+        let limit = (maximumReceiptByteCount + 2) / 3 * 4
+        let tooLarge = InputError(.inputTooLarge, armor: .base64, offset: limit)
         guard text.utf8.count <= limit else { throw corrupted(tooLarge) }
         let decoded: [UInt8]
         do throws(Base64Error) {
@@ -76,7 +76,7 @@ extension Decoder {
         } catch {
             throw corrupted(error)
         }
-        guard decoded.count <= maximumByteCount else { throw corrupted(tooLarge) }
+        guard decoded.count <= maximumReceiptByteCount else { throw corrupted(tooLarge) }
         return decoded
     }
 

@@ -11,7 +11,7 @@ public struct Receipt: Sendable {
     let storage: Storage
 
     final class Storage: Sendable {
-        /// The received container, or its normalised form if it was BER.
+        /// The received container, or its conversion to DER if it was BER.
         let bytes: [UInt8]
         /// The range of the payload in `bytes`.
         let payload: Range<Int>
@@ -48,7 +48,7 @@ public struct Receipt: Sendable {
 
 /// The fields of a ``Receipt``, a ``VerifiedReceipt`` or an ``UnverifiedReceipt``.
 ///
-/// A field is `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected form; the
+/// A field is `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected type; the
 /// attribute is then in ``unknownAttributes``. The numbers in brackets are attribute types (``AttributeType``).
 ///
 /// To compare identifiers, compare their `utf8`, as this library does. Swift's `==` on strings tests canonical equivalence: two spellings of one

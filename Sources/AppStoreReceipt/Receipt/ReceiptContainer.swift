@@ -9,9 +9,9 @@ enum ReceiptContainer {
         of received: [UInt8], _ limits: VerificationLimits, _ read: ([UInt8]) throws(VerificationError) -> Value
     ) throws(VerificationError) -> Value {
         // The table of a receipt holds 32-bit offsets.
-        let maximumByteCount = min(limits.maximumByteCount, Int(UInt32.max))
-        guard received.count <= maximumByteCount else {
-            throw VerificationError(.container(ASN1DecodingError(.inputTooLarge, offset: maximumByteCount)))
+        let maximumReceiptByteCount = min(limits.maximumReceiptByteCount, Int(UInt32.max))
+        guard received.count <= maximumReceiptByteCount else {
+            throw VerificationError(.container(ASN1DecodingError(.inputTooLarge, offset: maximumReceiptByteCount)))
         }
         do throws(VerificationError) {
             return try read(received)

@@ -5,7 +5,7 @@ import SpanPKCS7
 /// The steps from a binary receipt to a verified one.
 struct ReceiptVerifier: Sendable {
     let policy: VerificationPolicy
-    let trust: TrustEngine
+    let engine: TrustEngine
 
     func verify(_ binary: [UInt8]) throws(VerificationError) -> VerifiedReceipt {
         let verified = try ReceiptContainer.readingDER(of: binary, policy.limits) { (der) throws(VerificationError) in
@@ -22,12 +22,12 @@ struct ReceiptVerifier: Sendable {
         let payload = try ReceiptContainer.payload(of: message)
         let signature: VerifiedSignature
         do throws(SignatureTrustError) {
-            signature = try trust.verifySignature(of: message)
+            signature = try engine.verifySignature(of: message)
         } catch {
             throw .signature(error, of: .receipt)
         }
-        // The chain is judged at the payload's date, and what else is wrong with the payload counts after the chain. If only Apple can have
-        // made the message, it is read once; a stranger's is not decoded before its signer is trusted.
+        // The payload's date is the chain's validation date, and chain errors precede other payload errors. If the signer is known, the payload is
+        // read once; that of an unknown signer is not decoded before its chain is validated.
         let early = signature.isSignerKnown ? ReceiptContainer.decode(payload, limits) : nil
         let created: Instant
         if case .success(let table) = early, let date = table.date(.creationDate) {
@@ -36,7 +36,7 @@ struct ReceiptVerifier: Sendable {
             do throws(VerificationError) {
                 created = try PayloadDecoder.creationDate(payload.content, baseOffset: payload.contentOffset)
             } catch {
-                // Too damaged to hold a date. Only of a trusted signer's payload may it be said that it cannot be read.
+                // The payload has no readable date. Validate the signer before reporting an unreadable payload.
                 if case .payload = error.reason { _ = try verification(signature, message, at: nil) }
                 throw error
             }
@@ -52,7 +52,7 @@ struct ReceiptVerifier: Sendable {
     ) throws(VerificationError) -> Verification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try signature.signerNotBefore() }
-            return try trust.verification(for: signature, in: message, at: moment)
+            return try engine.verification(for: signature, in: message, at: moment)
         } catch {
             throw .chain(error, of: .receipt)
         }

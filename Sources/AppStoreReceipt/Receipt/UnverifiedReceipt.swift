@@ -8,7 +8,7 @@ extension UnverifiedReceipt {
     /// Decodes a receipt without verifying it: anyone can have written its contents.
     ///
     /// - Parameters:
-    ///   - input: A receipt in any form: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - input: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`.
     ///   - limits: The limits on the input.
     /// - Throws: An error of the stage `input`, `container` or `payload`.
     public init(

@@ -52,9 +52,9 @@ package struct PropertyListError: Error, Hashable, Sendable {
     }
 }
 
-/// A property list of quoted strings in the form of NeXTSTEP, as views into its text: `{ "key" = "value"; … }`.
+/// A property list of quoted strings in the syntax of NeXTSTEP, as views into its text: `{ "key" = "value"; … }`.
 ///
-/// All known transaction receipts have this form. The format also has strings without quotation marks, escapes, comments and other values than strings;
+/// All known transaction receipts have this syntax. The format also has strings without quotation marks, escapes, comments and other values than strings;
 /// these are refused. The text is read once, without recursion.
 struct PropertyList: Sendable {
     struct Entry: Sendable {

@@ -94,7 +94,7 @@ extension TransactionReceipt {
     public var isInIntroOfferPeriod: Bool? { flag(.isInIntroOfferPeriod) }
     /// A value that says whether the customer bought the product or a family member shares it.
     public var ownershipType: OwnershipType? { info.string(.ownershipType).map(OwnershipType.init(rawValue:)) }
-    /// The identifier of the device, in one of three forms.
+    /// The identifier of the device, in one of three formats.
     public var uniqueIdentifier: String? { info.string(.uniqueIdentifier) }
     /// The `identifierForVendor` of the device.
     public var uniqueVendorIdentifier: String? { info.string(.uniqueVendorIdentifier) }
@@ -125,9 +125,9 @@ extension TransactionReceipt {
 }
 
 extension AppStoreEnvironment {
-    /// Creates the environment whose transaction ids look like `id`; returns `nil` for an id of neither form.
+    /// Creates the environment whose transaction ids look like `id`; returns `nil` for an id of neither format.
     ///
-    /// All of 656 ids of the sandbox and 117 of production, and of 15 transaction receipts, have these forms.
+    /// All of 656 ids of the sandbox and 117 of production, and of 15 transaction receipts, have these formats.
     fileprivate init?(digitsOf id: String) {
         switch id.utf8.count {
         case 16 where id.utf8.starts(with: "1000000".utf8) || id.utf8.starts(with: "2000000".utf8): self = .sandbox

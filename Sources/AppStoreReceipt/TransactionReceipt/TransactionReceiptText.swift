@@ -36,7 +36,7 @@ enum TransactionReceiptText {
         return isPropertyList(beginning.span)
     }
 
-    /// Returns whether a text begins like a transaction receipt in one of its forms.
+    /// Returns whether a text begins like a transaction receipt, or like the base64 of one.
     static func isBeginning(of text: Span<UInt8>) -> Bool { isPropertyList(text) || isBase64(text) }
 
     /// Returns the property list in a text; `nil` if the text is one, without armor.
@@ -47,7 +47,7 @@ enum TransactionReceiptText {
         guard start < text.count, text[start] == .openingBrace else {
             return try ReceiptText.decode(base64: text, limit)
         }
-        guard text.count <= limit else { throw InputError(.inputTooLarge, form: .propertyList, offset: limit) }
+        guard text.count <= limit else { throw InputError(.inputTooLarge, armor: .propertyList, offset: limit) }
         return nil
     }
 }

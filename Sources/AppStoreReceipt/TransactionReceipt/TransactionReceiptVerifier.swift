@@ -4,24 +4,24 @@ import SpanASN1
 /// The steps from the property list of a transaction receipt to a verified one.
 struct TransactionReceiptVerifier: Sendable {
     let policy: VerificationPolicy
-    let trust: TransactionReceiptTrust
+    let engine: TransactionReceiptEngine
 
     /// Checks in this order, so that an input has one verdict: form, signature blob, signature, date, chain, payload, policy.
     func verify(_ list: Span<UInt8>) throws(VerificationError) -> VerifiedTransactionReceipt {
         let parts = try TransactionReceiptParts(list)
         let signature = parts.signature
         let blob = try SignatureBlob(signature.span)
-        let key = try trust.verifySignature(of: blob, over: parts.purchaseInfo)
+        let key = try engine.verifySignature(of: blob, over: parts.purchaseInfo)
         let info: PurchaseInfo
         do throws(VerificationError) {
             info = try parts.info()
         } catch {
             // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
-            _ = try trust.verification(for: blob, key: key) { $0 }
+            _ = try engine.verification(for: blob, key: key) { $0 }
             throw error
         }
         let purchased = try info.purchaseDate()
-        let verification = try trust.verification(for: blob, key: key) { notBefore in
+        let verification = try engine.verification(for: blob, key: key) { notBefore in
             // A restored purchase can be signed later than its purchase date.
             policy.validationDate(signedAt: max(purchased, notBefore))
         }

@@ -6,7 +6,7 @@ public struct UnverifiedTransactionReceipt: Hashable, Sendable {
     /// Decodes a transaction receipt without verifying it: anyone can have written its contents.
     ///
     /// - Parameters:
-    ///   - input: A transaction receipt in any form that ``AppStoreVerifier/verifyTransactionReceipt(_:)`` accepts.
+    ///   - input: A transaction receipt that ``AppStoreVerifier/verifyTransactionReceipt(_:)`` accepts.
     ///   - limits: The limits on the input.
     /// - Throws: An error of the stage `input`, `form`, `header`, `date` or `payload`.
     public init(

@@ -2,7 +2,7 @@ import SpanASN1
 import StrictText
 
 // A receipt with the keys of verifyReceipt in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
-// forms. Keys without a value in the receipt are missing, except for ids that Apple writes as 0.
+// formats. Keys without a value in the receipt are missing, except for ids that Apple writes as 0.
 extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {

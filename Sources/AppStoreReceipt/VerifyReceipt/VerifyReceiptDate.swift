@@ -70,7 +70,7 @@ struct VerifyReceiptDateName {
         """)
 }
 
-/// Writes dates in verifyReceipt's three forms.
+/// Writes dates in verifyReceipt's three formats.
 struct VerifyReceiptDates {
     private let calendar = MonthTable.shared
     /// The time of day of the last date: the periods of a subscription begin and end at the same time.

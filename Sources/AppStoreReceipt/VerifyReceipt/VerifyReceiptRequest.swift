@@ -9,17 +9,18 @@ struct VerifyReceiptRequest: Sendable {
 
     /// A body that is not a JSON object, or repeats a member, has the fault `invalid-json`.
     init(_ body: Span<UInt8>, _ limits: VerificationLimits) {
-        var receiptData: Result<[UInt8], InputError> = .failure(InputError(.missingReceiptData, form: .json, offset: 0))
+        var receiptData: Result<[UInt8], InputError> = .failure(
+            InputError(.missingReceiptData, armor: .json, offset: 0))
         var excludesOldTransactions = false
         do throws(InputError) {
-            try ReceiptText.checkCount(body.count, .json, limits.maximumByteCount)
+            try ReceiptText.checkCount(body.count, .json, limits.maximumReceiptByteCount)
             do throws(JSONError) {
                 try JSONCursor.decode(body) { (cursor) throws(JSONError) in
                     try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in
                         switch member {
                         case .receiptData:
                             guard try cursor.peekType() == .string else { return }
-                            receiptData = try ReceiptText.readString(&cursor, limits.maximumByteCount)
+                            receiptData = try ReceiptText.readString(&cursor, limits.maximumReceiptByteCount)
                         case .excludeOldTransactions:
                             guard try cursor.peekType() == .boolean else { return }
                             excludesOldTransactions = try cursor.readBool()
@@ -27,7 +28,7 @@ struct VerifyReceiptRequest: Sendable {
                     }
                 }
             } catch {
-                throw InputError(.invalidJSON, form: .json, offset: error.offset)
+                throw InputError(.invalidJSON, armor: .json, offset: error.offset)
             }
         } catch {
             receiptData = .failure(error)

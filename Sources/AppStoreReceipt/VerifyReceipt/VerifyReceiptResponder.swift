@@ -88,12 +88,12 @@ public struct VerifyReceiptResponder: Sendable {
         return answer(for: result, excludesOldTransactions: request.excludesOldTransactions)
     }
 
-    /// Answers a request, or a receipt in any other form.
+    /// Answers a request, or a receipt in any other armor.
     package func answer(toAnyReceipt input: [UInt8]) -> VerifyReceiptAnswer {
         let limits = verifier.policy.limits
         let beginning = Result { () throws(InputError) in try ReceivedEvidence.Beginning(input.span, limits) }
         if case .success(.object) = beginning { return answer(to: input) }
-        let kind: SignedForm =
+        let kind: EvidenceKind =
             if case .success(.transactionReceipt) = beginning { .transactionReceipt } else { .receipt }
         let received = ReceivedEvidence(input, as: kind, limits)
         return answer(
@@ -121,7 +121,7 @@ public struct VerifyReceiptResponder: Sendable {
             case .receipt(let receipt): return answer(receipt, of: environment, excludesOldTransactions)
             case .transactionReceipt(let receipt): return answer(receipt)
             // Apple's server does not accept a JWS.
-            default: return refusal(.malformedReceipt, .input(InputError(.unrecognizedForm, form: nil, offset: 0)))
+            default: return refusal(.malformedReceipt, .input(InputError(.unrecognizedForm, armor: nil, offset: 0)))
             }
         }
     }

@@ -97,7 +97,7 @@ private func rewrite(_ element: ASN1Element, _ writer: inout ASN1Writer) {
     if !isWritten { writer.write(element.tag, content: element.content) }
 }
 
-/// - Returns: `false` when the type has no writer or the value no single form.
+/// - Returns: `false` when the type has no writer or the value no single encoding.
 private func rewriteValue(_ element: ASN1Element, _ writer: inout ASN1Writer) throws -> Bool {
     switch element.tag {
     case .boolean: writer.writeBoolean(try element.boolean())

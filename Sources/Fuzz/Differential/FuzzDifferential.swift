@@ -32,16 +32,16 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private func minted(_ input: [UInt8]) -> [UInt8]? {
     guard let payload = TLVContent.payload(of: input) else { return nil }
     let authority = FuzzAuthority.authority
-    // Choose one of many forms, always the same for the same payload.
-    let form = payload.reduce(0 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 } >> 16
+    // Choose one of many encodings, always the same for the same payload.
+    let choice = payload.reduce(0 as UInt32) { ($0 ^ UInt32($1)) &* 0x0100_0193 } >> 16
     var signer = SignedDataBuilder.Signer(authority.leaf)
-    signer.digest = form & 1 == 0 ? .sha1 : .sha256
-    if form & 2 == 0 { signer.signedAttributes = SignedDataBuilder.SignedAttribute.required }
-    if form & 4 == 0 { signer.identifier = .subjectKeyIdentifier }
+    signer.digest = choice & 1 == 0 ? .sha1 : .sha256
+    if choice & 2 == 0 { signer.signedAttributes = SignedDataBuilder.SignedAttribute.required }
+    if choice & 4 == 0 { signer.identifier = .subjectKeyIdentifier }
     var builder = SignedDataBuilder(content: payload, certificates: authority.certificates, signers: [signer])
-    if form & 8 == 0 { builder.certificates?.reverse() }
-    if form & 16 == 0 { builder.certificates?.removeAll { $0 == authority.root.certificate } }
-    if form & 32 == 0 { builder.encoding = .ber(segmentSize: max(1, payload.count / 3)) }
+    if choice & 8 == 0 { builder.certificates?.reverse() }
+    if choice & 16 == 0 { builder.certificates?.removeAll { $0 == authority.root.certificate } }
+    if choice & 32 == 0 { builder.encoding = .ber(segmentSize: max(1, payload.count / 3)) }
     return FuzzAuthority.made { try builder.encoded() }
 }
 

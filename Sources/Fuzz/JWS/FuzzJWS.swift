@@ -115,20 +115,20 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
     check(!["crit", "b64", "jku", "jwk", "x5u"].contains { header[$0] != nil }, "a header that leads elsewhere")
     let signed = parts[0] + [UInt8(ascii: ".")] + parts[1]
     check(JWSSigner.isSigned(signed, signature), "verified what was not signed")
-    let trust: Verification
+    let verification: Verification
     switch evidence {
     case .receipt, .transactionReceipt: return
     case .transaction(let verified):
-        trust = verified.verification
+        verification = verified.verification
         check(verified.environment == .production || verified.environment == .sandbox, "another environment")
         check(verified.bundleID == "com.example.app", "another app's transaction")
-        _ = Entitlements([evidence], at: trust.validationDate).json
-    case .renewalInfo(let verified): trust = verified.verification
+        _ = Entitlements([evidence], at: verification.validationDate).json
+    case .renewalInfo(let verified): verification = verified.verification
     case .appTransaction(let verified):
-        trust = verified.verification
+        verification = verified.verification
         check(verified.bundleID == "com.example.app", "another app's app transaction")
     case .notification(let verified):
-        trust = verified.notification.verification
+        verification = verified.notification.verification
         for inner in [
             verified.transactionInfo?.verification, verified.renewalInfo?.verification,
             verified.appTransaction?.verification,
@@ -136,10 +136,10 @@ private func checkSigned(_ input: [UInt8], _ evidence: VerifiedEvidence) {
             check(inner.map { $0.signer == signer } ?? true, "a part by another signer")
         }
     case .realtimeRequest(let verified):
-        trust = verified.verification
+        verification = verified.verification
         check(verified.appAppleID == "1234567890", "another app's request")
     }
-    check(trust.signer == signer, "another signer than the authority's leaf")
+    check(verification.signer == signer, "another signer than the authority's leaf")
     checkPayloads(text, evidence)
 }
 

@@ -4,7 +4,7 @@ import FuzzSupport
 import SignatureTrust
 import StrictText
 
-// A receipt in any form: decoded, verified with a filled and with an empty cache, signed again as it is
+// A receipt in any armor: decoded, verified with a filled and with an empty cache, signed again as it is
 // and minted from its payload. All outputs are written.
 
 @_cdecl("LLVMFuzzerTestOneInput")

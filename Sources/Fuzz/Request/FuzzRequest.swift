@@ -2,13 +2,13 @@ import AppStoreReceipt
 import FuzzSupport
 import StrictText
 
-// Texts: the forms of receipts, base64 in all variants, JSON. Binary bytes are put into every form
+// Texts: the armor of receipts, base64 in all variants, JSON. Binary bytes are put into every armor
 // and must be the same after decoding.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
-        checkForms(input)
+        checkArmor(input)
         checkBase64(input)
         checkJSON(input)
         checkAnswer(input)
@@ -24,9 +24,9 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 #endif
 
-// MARK: Forms
+// MARK: Armor
 
-private func checkForms(_ input: [UInt8]) {
+private func checkArmor(_ input: [UInt8]) {
     do throws(VerificationError) {
         let binary = try received(input, 1 << 20).binary()
         check(binary.count <= input.count, "a text grows when it is decoded")
@@ -46,10 +46,10 @@ private func checkForms(_ input: [UInt8]) {
 }
 
 private func received(
-    _ input: [UInt8], _ maximumByteCount: Int = VerificationLimits().maximumByteCount
+    _ input: [UInt8], _ maximumReceiptByteCount: Int = VerificationLimits().maximumReceiptByteCount
 ) -> ReceivedEvidence {
     var limits = VerificationLimits()
-    limits.maximumByteCount = maximumByteCount
+    limits.maximumReceiptByteCount = maximumReceiptByteCount
     return ReceivedEvidence(input, as: .receipt, limits)
 }
 
@@ -58,7 +58,7 @@ extension UnverifiedReceipt {
 }
 
 private func checkRoundTrips(_ input: [UInt8]) {
-    // The shortest container, so that the forms are recognized.
+    // The shortest container, so that the armor is recognized.
     let length = UInt8(truncatingIfNeeded: input.count)
     let binary = [0x30, 0x82, UInt8(truncatingIfNeeded: input.count >> 8), length] + input
     let text = Array(Base64.encode(binary.span).utf8)
@@ -75,16 +75,16 @@ private func checkRoundTrips(_ input: [UInt8]) {
     // A `+` at the end becomes a space, which is ambiguous.
     let formDecoded =
         text.last == UInt8(ascii: "+") ? text : text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
-    for (form, encoded) in [
-        (InputForm.binary, binary), (.base64, text), (.base64, urlSafe), (.base64, wrapped), (.pem, pem),
+    for (armor, encoded) in [
+        (Armor.binary, binary), (.base64, text), (.base64, urlSafe), (.base64, wrapped), (.pem, pem),
         (.json, json.bytes), (.base64, formDecoded),
     ] {
         do throws(VerificationError) {
             let received = received(encoded)
-            check(received.armor == form, "\(form) is taken for \(String(describing: received.armor))")
-            check(try received.binary() == binary, "\(form) gives other bytes")
+            check(received.armor == armor, "\(armor) is taken for \(String(describing: received.armor))")
+            check(try received.binary() == binary, "\(armor) gives other bytes")
         } catch {
-            check(false, "\(form) is refused: \(error)")
+            check(false, "\(armor) is refused: \(error)")
         }
     }
 }

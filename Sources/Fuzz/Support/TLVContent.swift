@@ -3,7 +3,7 @@ import SpanASN1
 import SpanPKCS7
 
 public enum TLVContent {
-    /// The content of a message in any form of a receipt, if it can be found. Nothing is checked.
+    /// The content of a message in any armor of a receipt, if it can be found. Nothing is checked.
     public static func payload(of input: [UInt8]) -> [UInt8]? {
         do {
             let received = ReceivedEvidence(input, as: .receipt, VerificationLimits())

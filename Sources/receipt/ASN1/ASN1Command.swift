@@ -40,8 +40,8 @@ struct ASN1Command: Command {
             let parts = if let parts = try certificates(received) { parts } else { try ASN1Input.parts(of: received) }
             for (index, part) in parts.enumerated() {
                 if index > 0 { console.print() }
-                if let form = part.form {
-                    console.print(console.style(.dim, "\(form.printable), offsets count from the decoded bytes"))
+                if let source = part.source {
+                    console.print(console.style(.dim, "\(source.printable), offsets count from the decoded bytes"))
                 }
                 status.formMaximum(list(part.bytes, &console))
             }
@@ -58,7 +58,7 @@ struct ASN1Command: Command {
         do throws(VerificationError) {
             let certificates = try UnverifiedJWS(evidence.text(in: received.span)).certificates()
             return certificates.enumerated().map { index, bytes in
-                ASN1Input.Part(form: "x5c[\(index)] of a JWS", bytes: bytes)
+                ASN1Input.Part(source: "x5c[\(index)] of a JWS", bytes: bytes)
             }
         } catch {
             throw .jws(error)

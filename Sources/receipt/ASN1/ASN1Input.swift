@@ -4,32 +4,32 @@ import StrictText
 /// The binary contents of a file, without the text around them.
 enum ASN1Input {
     struct Part {
-        /// The form from which the bytes were decoded; `nil` if they are those of the file.
-        let form: String?
+        /// What the bytes were decoded from; `nil` if they are those of the file.
+        let source: String?
         let bytes: [UInt8]
     }
 
     static func parts(of received: [UInt8]) throws(ASN1InputError) -> [Part] {
         guard !received.isEmpty else { throw .empty }
         do throws(PEMFileError) {
-            if let file = try PEMFile(received) { return file.blocks.map { Part(form: $0.label, bytes: $0.bytes) } }
+            if let file = try PEMFile(received) { return file.blocks.map { Part(source: $0.label, bytes: $0.bytes) } }
         } catch {
             throw .pem(error)
         }
         if isBase64(received), let bytes = try? Base64.decode(received.span, as: .transported), !bytes.isEmpty {
-            return [Part(form: "base64", bytes: bytes)]
+            return [Part(source: "base64", bytes: bytes)]
         }
         if received.first(where: { !isWhitespace($0) }) == UInt8(ascii: "{") {
             var limits = VerificationLimits()
-            limits.maximumByteCount = received.count
+            limits.maximumReceiptByteCount = received.count
             do throws(VerificationError) {
                 let binary = try ReceivedEvidence(received, as: .receipt, limits).binary()
-                return [Part(form: "receipt-data in JSON", bytes: binary)]
+                return [Part(source: "receipt-data in JSON", bytes: binary)]
             } catch {
                 throw .json(error)
             }
         }
-        return [Part(form: nil, bytes: received)]
+        return [Part(source: nil, bytes: received)]
     }
 
     /// Returns whether the whole text is base64. A SEQUENCE or a SET begins with a digit of base64, but the base64 of one never does.

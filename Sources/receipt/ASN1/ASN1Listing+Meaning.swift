@@ -117,7 +117,7 @@ extension ASN1Listing.State {
             guard node.tag == .sequence, let content = node.content,
                 let type = Self.attributeType(fields: bytes.extracting(content))
             else { return (nil, .none) }
-            // The numbers of a purchase's attributes say nothing in the receipt itself, and the other way round.
+            // A purchase's attribute numbers have no meaning in the receipt itself, nor the receipt's in a purchase.
             let name = ofPurchase == (type.rawValue > 1700) ? type.name : nil
             return (
                 "attribute \(type.rawValue)" + (name.map { " " + $0 } ?? ""),
@@ -127,7 +127,7 @@ extension ASN1Listing.State {
             if ofPurchase { return (nil, .none) }
             return (nil, type == .inAppPurchase ? .purchase : 4...7 ~= type.rawValue ? .opaque : .none)
         case .segments(let start, let end) where node.tag == .octetString:
-            // One segment alone is the whole string; of several none is.
+            // A single segment is the whole string.
             guard let segmentEnd = node.content?.upperBound, node.offset == start else { return (nil, .opaque) }
             let isLast =
                 end.map { $0 == segmentEnd }

@@ -118,7 +118,7 @@ struct ASN1Listing {
                     let isEntered = state.enters(node, bytes) && walker.enter(element, skipping: node.wrapperCount)
                     print(node, isEntered, note, bytes, indentation, to: &console, offset)
 
-                    // Its only segment was entered: there is nothing to join.
+                    // The only segment was visited as the whole string, so nothing is joined.
                     if isEntered { string = nil }
                     guard joining, node.isString, !isEntered else { continue }
                     if node.tag.isConstructed {

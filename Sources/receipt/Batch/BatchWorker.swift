@@ -20,7 +20,7 @@ struct BatchWorker: Sendable {
                     verdict = verifier.verdict(on: contents.bytes.span.extracting(line))
                 } else {
                     verdict = BatchVerdict(
-                        .failure(.input(InputError(.inputTooLarge, form: nil, offset: maximumLineByteCount))))
+                        .failure(.input(InputError(.inputTooLarge, armor: nil, offset: maximumLineByteCount))))
                 }
                 contents.results.append(LineResult(verdict.result))
                 if let only {

@@ -16,7 +16,7 @@ final class LineBlock: Sendable {
         var receivedByteCount = 0
         /// The verdicts.
         var output = JSONWriter()
-        /// What became of each line.
+        /// The result of each line.
         var results: [LineResult] = []
         /// Which of the lines have a verdict in the output, if not all.
         var shown: [Int] = []

@@ -54,7 +54,7 @@ struct LineBlocks: Sequence, Sendable {
                 takeLines(of: &block, searchingFrom: position)
                 guard block.lines.isEmpty else { return true }
                 guard !isAtEnd else { return takeLastLine(of: &block) }
-                // Of a line that is too long enough is kept to know it by.
+                // Keeps so much of an overlong line that it is recognized as one.
                 if block.bytes.count > source.maximumLineByteCount {
                     block.bytes.removeSubrange((source.maximumLineByteCount + 1)...)
                 }
@@ -70,7 +70,7 @@ struct LineBlocks: Sequence, Sendable {
             isAtEnd = try System.read(source.descriptor, atMost: end - start, appendingTo: &block.bytes) == 0
             while !isAtEnd, block.bytes.count < end, System.isReadable(source.descriptor) {
                 let missing = end - block.bytes.count
-                // An error comes again when the next block is read, after these lines.
+                // The next read reports an error again, after these lines.
                 guard let count = try? System.read(source.descriptor, atMost: missing, appendingTo: &block.bytes) else {
                     break
                 }
@@ -90,7 +90,7 @@ struct LineBlocks: Sequence, Sendable {
             guard end > 0 else { return }
             block.firstNumber = number - block.lines.count
             rest.append(contentsOf: block.bytes[end...])
-            // Without any line that is wanted, the block is empty.
+            // If no line of the block is wanted, the block is empty.
             if block.lines.isEmpty {
                 block.bytes.removeAll(keepingCapacity: true)
                 swap(&block.bytes, &rest)

@@ -81,7 +81,7 @@ struct TerminalProgress {
     }
 
     private func write(_ text: String) {
-        // Nobody is left to be told when this fails.
+        // An error of standard error cannot be reported.
         try? System.write(text.utf8Span.span, to: System.standardError)
     }
 }

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import StrictText
 
-/// What became of a line, for the tally.
+/// The result of a line, for the tally.
 enum LineResult: Sendable {
     case verified
     case refused(code: String, ExitStatus)

@@ -90,7 +90,7 @@ private struct Verdicts {
             switch part {
             case .failure(let error): throw .system(error)
             case .success(let part):
-                // Only what a process wrote last can be cut off.
+                // Only the last write of a process can be cut off.
                 if let tornLine { throw .noVerdict(line: tornLine) }
                 switch part.end {
                 case .complete: break

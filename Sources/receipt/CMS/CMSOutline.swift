@@ -96,7 +96,7 @@ extension CMSOutline.Signer {
         }
         digestAlgorithm = try signer.digestAlgorithm.algorithm.objectIdentifier().text
         signatureAlgorithm = try signer.signatureAlgorithm.algorithm.objectIdentifier().text
-        // One that is no time is the verifier's business.
+        // The verifier reports a value that is not a time.
         signingTime = try? signer.signedAttributes?.signingTime()
         signedAttributes = try signer.signedAttributes?.names() ?? []
         unsignedAttributes = try signer.unsignedAttributes?.names() ?? []

@@ -1,6 +1,6 @@
 /// The scripts that complete commands, options and values in a shell. All words are from the table of options.
 enum Completions {
-    /// What may stand at a place.
+    /// The words that are possible at a place.
     private struct Values {
         let words: [String]
         let isFile: Bool

@@ -24,7 +24,7 @@ struct ErrorsTests {
             section("Container") {
                 if case .signature(_, .receipt) = $0.reason { $0.stage == .container } else { false }
             },
-            section("JWS form") { if case .form = $0.reason { true } else { false } },
+            section("JWS form") { if case .compactJWS = $0.reason { true } else { false } },
             section("JWS header") { if case .header = $0.reason { true } else { false } },
             section("Transaction receipt signature") { if case .signatureBlob = $0.reason { true } else { false } },
             section("Signature and chain") {

@@ -15,32 +15,33 @@ import Testing
     ])
 
     struct Reading: Equatable {
-        let form: InputForm?
+        let armor: Armor?
         let bytes: [UInt8]
     }
 
     static func read(
-        _ input: [UInt8], maximumByteCount: Int = VerificationLimits().maximumByteCount
+        _ input: [UInt8], maximumReceiptByteCount: Int = VerificationLimits().maximumReceiptByteCount
     ) throws(InputError) -> Reading {
         var limits = VerificationLimits()
-        limits.maximumByteCount = maximumByteCount
+        limits.maximumReceiptByteCount = maximumReceiptByteCount
         let received = ReceivedEvidence(input, as: .receipt, limits)
         do throws(VerificationError) {
             let binary = try received.binary()
-            return Reading(form: received.armor, bytes: binary)
+            return Reading(armor: received.armor, bytes: binary)
         } catch {
             guard case .input(let fault) = error.reason else {
                 Issue.record("no error of the armor: \(error)")
-                return Reading(form: nil, bytes: [])
+                return Reading(armor: nil, bytes: [])
             }
             throw fault
         }
     }
 
-    static func failure(_ input: [UInt8], maximumByteCount: Int = VerificationLimits().maximumByteCount) -> InputError?
+    static func failure(_ input: [UInt8], maximumReceiptByteCount: Int = VerificationLimits().maximumReceiptByteCount)
+        -> InputError?
     {
         do {
-            _ = try read(input, maximumByteCount: maximumByteCount)
+            _ = try read(input, maximumReceiptByteCount: maximumReceiptByteCount)
             return nil
         } catch {
             return error
@@ -55,7 +56,7 @@ import Testing
 
     // MARK: What is read
 
-    static let texts: [(InputForm, String)] = [
+    static let texts: [(Armor, String)] = [
         (.base64, base64),
         (.base64, base64.replacing("=", with: "")),
         (.base64, base64.replacing("+", with: "-").replacing("/", with: "_")),
@@ -85,8 +86,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: texts) func `every form gives the same binary receipt`(form: InputForm, text: String) throws {
-        #expect(try Self.read(Array(text.utf8)) == Reading(form: form, bytes: Self.binary))
+    @Test(arguments: texts) func `every armor gives the same binary receipt`(armor: Armor, text: String) throws {
+        #expect(try Self.read(Array(text.utf8)) == Reading(armor: armor, bytes: Self.binary))
     }
 
     @Test(arguments: [
@@ -96,7 +97,7 @@ import Testing
         binary, binary + [0x0A],
     ])
     func `what begins like a SEQUENCE is taken as it is`(input: [UInt8]) throws {
-        #expect(try Self.read(input) == Reading(form: .binary, bytes: input))
+        #expect(try Self.read(input) == Reading(armor: .binary, bytes: input))
     }
 
     @Test func `a binary receipt is not copied`() throws {
@@ -171,11 +172,11 @@ import Testing
             ("{\"receipt-data\":\"\\/\\u004dMIIB*\"}", .invalidBase64, .json, 29),
             ("{\"receipt-data\":\"MIIB\\u00e9\"}", .invalidBase64, .json, 21),
             ("{\"receipt-data\":\"\\u004dIIBM\"}", .invalidBase64, .json, 26),
-        ] as [(String, InputError.Kind, InputForm?, Int)])
-    func `anything else is refused, with the form that was tried and the place`(
-        text: String, kind: InputError.Kind, form: InputForm?, offset: Int
+        ] as [(String, InputError.Kind, Armor?, Int)])
+    func `anything else is refused, with the armor that was tried and the place`(
+        text: String, kind: InputError.Kind, armor: Armor?, offset: Int
     ) {
-        #expect(Self.failure(Array(text.utf8)) == InputError(kind, form: form, offset: offset))
+        #expect(Self.failure(Array(text.utf8)) == InputError(kind, armor: armor, offset: offset))
     }
 
     @Test(arguments: [
@@ -186,14 +187,14 @@ import Testing
     }
 
     @Test func `an empty input known to be base64 is refused as such`() throws {
-        #expect(throws: InputError(.emptyInput, form: .base64, offset: 1)) {
+        #expect(throws: InputError(.emptyInput, armor: .base64, offset: 1)) {
             try ReceiptText.decode(base64: " ".utf8Span.span, .max)
         }
-        #expect(throws: InputError(.invalidBase64, form: .base64, offset: 0)) {
+        #expect(throws: InputError(.invalidBase64, armor: .base64, offset: 0)) {
             try ReceiptText.decode(base64: "{}".utf8Span.span, .max)
         }
         // A space in front could be a `+` here.
-        #expect(throws: InputError(.invalidBase64, form: .base64, offset: 4)) {
+        #expect(throws: InputError(.invalidBase64, armor: .base64, offset: 4)) {
             try ReceiptText.decode(base64: " ABE".utf8Span.span, .max)
         }
         #expect(try ReceiptText.decode(base64: Self.base64.utf8Span.span, .max) == Self.binary)
@@ -201,27 +202,27 @@ import Testing
 
     // MARK: Limits
 
-    @Test(arguments: [InputForm.binary, .base64, .pem, .json])
-    func `a receipt of more bytes than allowed is refused, one of as many is read`(form: InputForm) {
+    @Test(arguments: [Armor.binary, .base64, .pem, .json])
+    func `a receipt of more bytes than allowed is refused, one of as many is read`(armor: Armor) {
         let count = Self.binary.count
         for input in [Self.binary] + Self.texts.map({ Array($0.1.utf8) }) {
-            guard (try? Self.read(input))?.form == form else { continue }
-            #expect(Self.failure(input, maximumByteCount: count) == nil)
-            #expect(Self.failure(input, maximumByteCount: .max) == nil)
-            let error = Self.failure(input, maximumByteCount: count - 1)
+            guard (try? Self.read(input))?.armor == armor else { continue }
+            #expect(Self.failure(input, maximumReceiptByteCount: count) == nil)
+            #expect(Self.failure(input, maximumReceiptByteCount: .max) == nil)
+            let error = Self.failure(input, maximumReceiptByteCount: count - 1)
             #expect(error?.kind == .inputTooLarge)
-            #expect(error?.form == form)
+            #expect(error?.armor == armor)
         }
     }
 
     @Test func `a text that is much too long is refused before it is read`() {
         let limit = 2 * 100 + 65_536
-        for (form, start) in [(InputForm.base64, "M"), (.json, "{"), (.pem, "-----")] {
+        for (armor, start) in [(Armor.base64, "M"), (.json, "{"), (.pem, "-----")] {
             var text = Array(start.utf8)
             text += [UInt8](repeating: 0, count: limit + 1 - text.count)
-            let error = InputError(.inputTooLarge, form: form, offset: limit)
-            #expect(Self.failure(text, maximumByteCount: 100) == error)
-            #expect(Self.failure(text.dropLast(), maximumByteCount: 100)?.kind != .inputTooLarge)
+            let error = InputError(.inputTooLarge, armor: armor, offset: limit)
+            #expect(Self.failure(text, maximumReceiptByteCount: 100) == error)
+            #expect(Self.failure(text.dropLast(), maximumReceiptByteCount: 100)?.kind != .inputTooLarge)
         }
     }
 
@@ -270,8 +271,8 @@ import Testing
 
     // MARK: Errors
 
-    @Test func `an error says what, in which form and where`() {
-        let error = InputError(.invalidBase64, form: .base64, offset: 57)
+    @Test func `an error says what, in which armor and where`() {
+        let error = InputError(.invalidBase64, armor: .base64, offset: 57)
         #expect(error.description == "the base64 has an invalid character or is incomplete at byte 57 of the text")
         #expect(MemoryLayout<InputError>.size <= 16)
         let words = InputError.Kind.allCases.map(\.rawValue)

@@ -8,17 +8,17 @@ import Testing
 /// One piece of evidence of each kind, in every armor.
 @Suite struct ReceivedEvidenceTests {
     private struct Row {
-        let kind: SignedForm
-        let armor: InputForm?
+        let kind: EvidenceKind
+        let armor: Armor?
         let input: [UInt8]
         /// The content without the armor.
         let content: [UInt8]
 
-        init(_ kind: SignedForm, _ armor: InputForm?, _ input: String, _ content: [UInt8]) {
+        init(_ kind: EvidenceKind, _ armor: Armor?, _ input: String, _ content: [UInt8]) {
             self.init(kind, armor, Array(input.utf8), content)
         }
 
-        init(_ kind: SignedForm, _ armor: InputForm?, _ input: [UInt8], _ content: [UInt8]) {
+        init(_ kind: EvidenceKind, _ armor: Armor?, _ input: [UInt8], _ content: [UInt8]) {
             self.kind = kind
             self.armor = armor
             self.input = input

@@ -97,7 +97,7 @@ import Testing
         let outer = byKey(AttributeType.receiptRows)
         let inner = byKey(AttributeType.purchaseRows)
         func fields(_ numbers: Range<Int64>) -> Set<AttributeType> {
-            Set(numbers.map(AttributeType.init).filter { $0.form != nil })
+            Set(numbers.map(AttributeType.init).filter { $0.valueType != nil })
         }
         #expect(Set(outer.values) == fields(0..<64) && outer.count == fields(0..<64).count)
         #expect(Set(inner.values) == fields(1701..<1733) && inner.count == fields(1701..<1733).count)
@@ -120,11 +120,11 @@ import Testing
 
     @Test(arguments: [
         (
-            VerificationError.input(InputError(.invalidBase64, form: .json, offset: 7)),
+            VerificationError.input(InputError(.invalidBase64, armor: .json, offset: 7)),
             #"{"code":"invalid-base64","stage":"input","category":"client","at_fault":"client","message":"the base64 has an invalid character or is incomplete","advice":"Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`.","offset":7,"offset_in":"text","form":"json"}"#
         ),
         (
-            .input(InputError(.inputTooLarge, form: .binary, offset: 9)),
+            .input(InputError(.inputTooLarge, armor: .binary, offset: 9)),
             #"{"code":"input-too-large","stage":"input","category":"client","at_fault":"client","message":"the input is larger than the limit","advice":"Apple's evidence is far below the limits. Have the client send it alone and unchanged. If you expect more, raise `VerificationLimits`.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (

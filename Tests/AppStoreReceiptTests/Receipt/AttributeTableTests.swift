@@ -31,9 +31,9 @@ import Testing
     @Test func `the hot loop's packed word says of each attribute what the table says`() {
         for index in UInt8(0)..<22 {
             guard let field = PurchaseField(index: index) else { continue }
-            let form = AttributeType(rawValue: 1701 + Int64(index)).form
-            let expected: PurchaseField.Form =
-                switch form {
+            let valueType = AttributeType(rawValue: 1701 + Int64(index)).valueType
+            let expected: PurchaseField.Storage =
+                switch valueType {
                 case nil: .none
                 case .integer: .integer
                 case .boolean: .flag
@@ -41,7 +41,7 @@ import Testing
                 case .date: .date
                 case .ia5String, .octets, .purchase: .none
                 }
-            #expect(field.form == expected, "\(1701 + Int(index))")
+            #expect(field.storage == expected, "\(1701 + Int(index))")
         }
         #expect(
             AttributeType.purchaseRows.allSatisfy { PurchaseField($0.type) != nil },

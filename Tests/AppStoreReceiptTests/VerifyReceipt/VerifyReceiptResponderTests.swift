@@ -324,7 +324,7 @@ struct VerifyReceiptResponderTests {
 
     @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
-        policy.limits.maximumByteCount = 10_000
+        policy.limits.maximumReceiptByteCount = 10_000
         let responder = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
         let receipt = try Self.builder().signed(by: Minted.authority)
         func answer(_ padding: Int) -> VerifyReceiptAnswer {
@@ -336,7 +336,7 @@ struct VerifyReceiptResponderTests {
         let refusal = answer(padding + 1)
         #expect(refusal.status == .malformedReceipt)
         #expect(
-            throws: VerificationError.input(InputError(.inputTooLarge, form: .json, offset: 2 * 10_000 + (1 << 16)))
+            throws: VerificationError.input(InputError(.inputTooLarge, armor: .json, offset: 2 * 10_000 + (1 << 16)))
         ) { try refusal.result.get() }
     }
 

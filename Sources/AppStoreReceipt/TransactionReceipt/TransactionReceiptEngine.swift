@@ -2,7 +2,7 @@ import SignatureTrust
 import SpanASN1
 
 /// The trusted signers of transaction receipts, by version.
-struct TransactionReceiptTrust: Sendable {
+struct TransactionReceiptEngine: Sendable {
     private let issuers: [TransactionReceiptIssuer]
     /// The engine for versions 3 and 4, whose signers and issuers have the markers of receipts. It shares the cache of chains.
     private let receipts: TrustEngine

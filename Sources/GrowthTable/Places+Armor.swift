@@ -3,10 +3,10 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
-// The forms of receipts and JWS, and the text around them.
+// The armor of receipts and JWS, and the text around it.
 
 extension Place {
-    static func forms() throws -> [Place] {
+    static func armor() throws -> [Place] {
         let purchase = ReceiptBuilder.Purchase.consumable("coins", transactionID: "1")
         let receipt = try ReceiptBuilder(bundleID: "a", purchases: [purchase]).signed(by: Signers.authority)
         let base64 = Base64.encode(receipt.span)
@@ -14,34 +14,34 @@ extension Place {
             .signed(by: Signers.authority)
         return around("binary", receipt) + around("base64", Array(base64.utf8)) + around("JWS", Array(jws.utf8))
             + [
-                form("binary, all of it", .text, .all) { $0 },
-                form("binary, all of it", .derList, .all) { $0 },
-                form("base64, in it", .text, .all) { base64.bytes.prefix(100) + $0 + base64.bytes.dropFirst(100) },
-                form("base64, after each character", .text, .all) { filling in
+                armored("binary, all of it", .text, .all) { $0 },
+                armored("binary, all of it", .derList, .all) { $0 },
+                armored("base64, in it", .text, .all) { base64.bytes.prefix(100) + $0 + base64.bytes.dropFirst(100) },
+                armored("base64, after each character", .text, .all) { filling in
                     // As much base64 as filling.
                     let characters = Base64.encode([UInt8](repeating: 0x30, count: filling.count / 4 * 3 + 3).span)
                     return zip(characters.utf8, filling).flatMap { [$0, $1] }
                 },
-                form("base64, in lines", .count) { filling in
+                armored("base64, in lines", .count) { filling in
                     let line = Array("MIIB".utf8) + [UInt8(ascii: "\n")]
                     return Array(repeatElement(line, count: filling.count / line.count + 1).joined())
                 },
             ] + pem(base64) + json(base64, jws) + [lines]
     }
 
-    private static func form(
+    private static func armored(
         _ name: String, _ slot: Slot, _ choice: Filling.Choice = .some,
         _ make: @escaping (_ filling: [UInt8]) -> [UInt8]
     ) -> Place {
         // Bytes around a binary receipt, or around a JWS where only receipts are accepted, are always refused.
         let family = String(name.prefix { $0 != "," })
         return Place(name, slot, choice, family: ["binary", "JWS"].contains(family) ? nil : family) { filling in
-            FormSubject(make(filling)).operations
+            ArmorSubject(make(filling)).operations
         }
     }
 
     private static func around(_ name: String, _ whole: [UInt8]) -> [Place] {
-        [form("\(name), before it", .text) { $0 + whole }, form("\(name), after it", .text) { whole + $0 }]
+        [armored("\(name), before it", .text) { $0 + whole }, armored("\(name), after it", .text) { whole + $0 }]
     }
 
     private static func pem(_ base64: String) -> [Place] {
@@ -53,21 +53,21 @@ extension Place {
         }
         let label = Array("PKCS7".utf8)
         return [
-            form("PEM, before it", .text) { $0 + newline + block(label, base64.bytes) },
-            form("PEM, label", .text, .all) { block($0, base64.bytes) },
-            form("PEM, label at its end", .text) { block(label, base64.bytes, $0) },
-            form("PEM, header", .text) { block(label, Array("X: ".utf8) + $0 + newline + newline + base64.bytes) },
-            form("PEM, in its body", .text) { block(label, $0 + newline + base64.bytes) },
-            form("PEM, in lines", .count) { filling in
+            armored("PEM, before it", .text) { $0 + newline + block(label, base64.bytes) },
+            armored("PEM, label", .text, .all) { block($0, base64.bytes) },
+            armored("PEM, label at its end", .text) { block(label, base64.bytes, $0) },
+            armored("PEM, header", .text) { block(label, Array("X: ".utf8) + $0 + newline + newline + base64.bytes) },
+            armored("PEM, in its body", .text) { block(label, $0 + newline + base64.bytes) },
+            armored("PEM, in lines", .count) { filling in
                 let line = Array("MAAA\n".utf8)
                 return block(label, Array(repeatElement(line, count: filling.count / line.count + 1).joined()))
             },
-            form("PEM, after it", .text) { block(label, base64.bytes) + $0 },
-            form("PEM, many blocks", .count) { filling in
+            armored("PEM, after it", .text) { block(label, base64.bytes) + $0 },
+            armored("PEM, many blocks", .count) { filling in
                 let one = block(label, Array("MIIB".utf8))
                 return Array(repeatElement(one, count: filling.count / one.count + 1).joined())
             },
-            form("PEM, many beginnings", .count) { filling in
+            armored("PEM, many beginnings", .count) { filling in
                 let one = Array("-----BEGIN PKCS7-----\n".utf8)
                 return Array(repeatElement(one, count: filling.count / one.count + 1).joined())
             },
@@ -83,25 +83,25 @@ extension Place {
         let evidence = [
             "receipt-data", "signedPayload", "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo",
         ]
-        return evidence.map { name in form("JSON, \(name)", .jsonValue) { object(member(name, $0)) } }
+        return evidence.map { name in armored("JSON, \(name)", .jsonValue) { object(member(name, $0)) } }
             + ["password", "exclude-old-transactions", "x"].flatMap { name in
                 [
-                    form("JSON, \(name) before receipt-data", .jsonValue, name == "x" ? .all : .few) {
+                    armored("JSON, \(name) before receipt-data", .jsonValue, name == "x" ? .all : .few) {
                         object(member(name, $0), receipt)
                     },
-                    form("JSON, \(name) after receipt-data", .jsonValue, .few) { object(receipt, member(name, $0)) },
+                    armored("JSON, \(name) after receipt-data", .jsonValue, .few) { object(receipt, member(name, $0)) },
                 ]
             }
             + [
-                form("JSON, name of another member", .jsonString, .all) { filling in
+                armored("JSON, name of another member", .jsonString, .all) { filling in
                     object([UInt8(ascii: "\"")] + filling + Array("\":0".utf8), receipt)
                 },
-                form("JSON, other members", .jsonMembers) { filling in
+                armored("JSON, other members", .jsonMembers) { filling in
                     [UInt8(ascii: "{")] + filling + receipt + [UInt8(ascii: "}")]
                 },
-                form("JSON, before the object", .text) { $0 + object(receipt) },
-                form("JSON, after the object", .text) { object(receipt) + $0 },
-                form("JSON, beside a JWS", .jsonValue) { filling in
+                armored("JSON, before the object", .text) { $0 + object(receipt) },
+                armored("JSON, after the object", .text) { object(receipt) + $0 },
+                armored("JSON, beside a JWS", .jsonValue) { filling in
                     object(member("x", filling), member("signedTransactionInfo", Array("\"\(jws)\"".utf8)))
                 },
             ]
@@ -122,8 +122,8 @@ extension Place {
     }
 }
 
-/// The operations on an input of unknown form.
-private struct FormSubject {
+/// The operations on an input of unknown armor.
+private struct ArmorSubject {
     let bytes: [UInt8]
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }

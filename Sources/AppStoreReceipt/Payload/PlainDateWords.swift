@@ -1,5 +1,11 @@
 import SpanASN1
 
+/// The 20 octets of a date; the first octet of a word is its lowest byte.
+struct PlainDateWords: BitwiseCopyable {
+    var first, second: UInt64
+    var third: UInt32
+}
+
 extension Instant {
     /// A date in the most common format, `YYYY-MM-DDThh:mm:ssZ`, 20 octets; `nil` for all others, valid or not.
     @inline(__always)
@@ -19,12 +25,6 @@ extension Instant {
             month: firstPairs.byte(5), day: secondPairs.byte(0), hour: secondPairs.byte(3),
             minute: secondPairs.byte(6), second: thirdPairs.byte(1), millisecond: 0)
     }
-}
-
-/// The 20 octets of a date; the first octet of a word is its lowest byte.
-struct PlainDateWords: BitwiseCopyable {
-    var first, second: UInt64
-    var third: UInt32
 }
 
 extension UInt64 {

@@ -1,6 +1,6 @@
 import SpanASN1
 
-/// What a policy that bounds an age says of a date.
+/// The result of comparing the age of a date with a maximum.
 enum Age {
     case allowed, tooGreat
     /// The date lies in the future by more than ``Age/clockTolerance``.
