@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import HTTPService
+import PurchaseLedger
 import StrictText
 
 /// `{"account":"…","evidence":"…","account_token":"…","idempotency_key":"…"}`
@@ -22,7 +23,7 @@ struct RedeemRequest {
         evidence = try texts.requiredBytes(.evidence)
         idempotencyKey = texts[.idempotencyKey]
         accountToken = try texts[.accountToken].map { (text) throws(RequestFault) in
-            guard Self.isUUID(text) else {
+            guard AppAccountToken.isUUID(text) else {
                 throw RequestFault(
                     "'account_token' must be a UUID, as 'appAccountToken' is", code: "invalid-account-token")
             }
@@ -34,53 +35,97 @@ struct RedeemRequest {
     @Sendable static func account(of request: Request) -> String? {
         try? RedeemRequest(request.body.span).account
     }
+}
 
-    /// Whether a text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562, 4).
-    private static func isUUID(_ text: String) -> Bool {
-        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12]
-            && groups.joined().allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                    UInt8(ascii: "A")...UInt8(ascii: "F"):
-                    true
-                default: false
-                }
+/// `{}` or `{"token":"…"}`
+struct TokenRequest {
+    let token: AppAccountToken?
+
+    private enum Member: String, CaseIterable { case token }
+    private static let members = JSONMembers<Member>()
+
+    init(_ body: Span<UInt8>) throws(RequestFault) {
+        token = try RequestTexts(body, Self.members)[.token].map { (text) throws(RequestFault) in
+            guard let token = AppAccountToken(uuid: text) else {
+                throw RequestFault("'token' must be a UUID that is not nil", code: "invalid-account-token")
             }
+            return token
+        }
     }
 }
 
-/// `{"to":"…","reason":"…","transaction_id":"…","environment":"…"}`
-struct TransferRequest {
-    let to: String
-    let reason: String
-    let transactionID: String?
+/// `{"account":"…","product_id":"…","environment":"…","bundle_id":"…","idempotency_key":"…"}`
+struct OrderRequest {
+    let account: String
+    let productID: String
     let environment: AppStoreEnvironment?
+    let bundleID: String?
+    let idempotencyKey: String?
 
     private enum Member: String, CaseIterable {
-        case to, reason, environment
-        case transactionID = "transaction_id"
+        case account, environment
+        case productID = "product_id"
+        case bundleID = "bundle_id"
+        case idempotencyKey = "idempotency_key"
     }
     private static let members = JSONMembers<Member>()
 
     init(_ body: Span<UInt8>) throws(RequestFault) {
         let texts = try RequestTexts(body, Self.members)
-        to = try texts.required(.to)
-        reason = try texts.required(.reason)
-        transactionID = texts[.transactionID]
-        environment = try texts[.environment].map { (text) throws(RequestFault) in
-            guard let environment = AppStoreEnvironment(rawValue: text) else { throw .environment }
-            return environment
-        }
+        account = try texts.required(.account)
+        productID = try texts.required(.productID)
+        bundleID = texts[.bundleID]
+        idempotencyKey = texts[.idempotencyKey]
+        environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
+    }
+
+    /// The account of a request; `nil` if it cannot be read, which its answer says.
+    @Sendable static func account(of request: Request) -> String? {
+        try? OrderRequest(request.body.span).account
     }
 }
 
-/// The members of a request, all of which are strings. A member with another name is a fault: a misspelt `account_token` would not be compared.
+extension AppStoreEnvironment {
+    fileprivate init(environment text: String) throws(RequestFault) {
+        guard let environment = AppStoreEnvironment(rawValue: text) else { throw .environment }
+        self = environment
+    }
+}
+
+/// `{"to":"…","reason":"…","transaction_id":"…","environment":"…","tokens":true}`
+struct TransferRequest {
+    let to: String
+    let reason: String
+    let transactionID: String?
+    let environment: AppStoreEnvironment?
+    let movesTokens: Bool
+
+    private enum Member: String, CaseIterable {
+        case to, reason, environment, tokens
+        case transactionID = "transaction_id"
+    }
+    private static let members = JSONMembers<Member>()
+
+    init(_ body: Span<UInt8>) throws(RequestFault) {
+        let texts = try RequestTexts(body, Self.members, flags: [.tokens])
+        to = try texts.required(.to)
+        reason = try texts.required(.reason)
+        transactionID = texts[.transactionID]
+        environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
+        movesTokens = texts.isTrue(.tokens)
+    }
+}
+
+/// The members of a request, which are strings but for some flags. A member with another name is a fault: a misspelt `account_token` would not be compared.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
+    private var trueFlags: Set<Member> = []
 
-    init(_ body: Span<UInt8>, _ members: JSONMembers<Member>) throws(RequestFault) {
+    init(
+        _ body: Span<UInt8>, _ members: JSONMembers<Member>, flags: Set<Member> = []
+    ) throws(RequestFault) {
         var found: [Member: [UInt8]] = [:]
+        var trueFlags: Set<Member> = []
         var seen: Set<Member> = []
         var fault: RequestFault?
         do throws(JSONError) {
@@ -94,6 +139,9 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
                         throw JSONError(.duplicateMember, offset: name.offset)
                     }
                     switch try cursor.peekType() {
+                    case .boolean where flags.contains(member):
+                        if try cursor.readBool() { trueFlags.insert(member) }
+                    case _ where flags.contains(member): fault = fault ?? .noFlag(member)
                     case .string: found[member] = try cursor.readString().bytes
                     // As if it were not there.
                     case .null: break
@@ -106,7 +154,10 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
         }
         if let fault { throw fault }
         values = found
+        self.trueFlags = trueFlags
     }
+
+    func isTrue(_ flag: Member) -> Bool { trueFlags.contains(flag) }
 
     /// An optional member.
     subscript(member: Member) -> String? { values[member].map { String(decoding: $0, as: UTF8.self) } }
@@ -126,6 +177,10 @@ extension RequestFault {
 
     fileprivate static func noString(_ member: some RawRepresentable<String>) -> RequestFault {
         RequestFault("'\(member.rawValue)' must be a string")
+    }
+
+    fileprivate static func noFlag(_ member: some RawRepresentable<String>) -> RequestFault {
+        RequestFault("'\(member.rawValue)' must be true or false")
     }
 
     fileprivate static func unknownMember<Member: RawRepresentable<String> & CaseIterable>(

@@ -11,6 +11,7 @@ package struct LedgerRoutes: Sendable {
     private let tokens: AccessTokens
     private let log: ServiceLog
     private let ownerConflicts = OwnerConflicts()
+    private let notificationTypes = NotificationTypes()
     /// The date of a request; the system's clock, except in tests.
     var clock: @Sendable () -> Instant = { .now }
 
@@ -33,10 +34,20 @@ package struct LedgerRoutes: Sendable {
             Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
                 try answer { try record(request) }
             },
+        ] + (ledger.policy.orders == nil ? [] : orderRoutes)
+    }
+
+    private var orderRoutes: [Route] {
+        let orders = OrderRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
+        return [
+            guarded(.redeem, "POST", "/v1/accounts/{id}/token", orders.token),
+            guarded(.redeem, "POST", "/v1/orders", orders.make, owner: OrderRequest.account(of:)),
+            guarded(.read, "GET", "/v1/orders", orders.purchasesWithoutOrder, queryItems: ["without"]),
+            guarded(.read, "GET", "/v1/orders/{id}", orders.order, owner: { _ in nil }),
         ]
     }
 
-    package var metrics: [MetricFamily] { [ownerConflicts.metric] }
+    package var metrics: [MetricFamily] { [ownerConflicts.metric, notificationTypes.metric] }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
@@ -110,6 +121,7 @@ package struct LedgerRoutes: Sendable {
                 status: 400, errorCode: "not-a-notification", message: "the body must be {\"signedPayload\":\"…\"}")
         }
         try ledger.record(notification, at: clock())
+        notificationTypes.add(notification)
         return Response(body: Array(#"{"status":"recorded"}"#.utf8))
     }
 
@@ -146,7 +158,7 @@ package struct LedgerRoutes: Sendable {
         if asked.transactionID != nil, environment == nil { throw RequestFault.environment }
         let count = try ledger.transfer(
             from: request.parameters[0], to: asked.to, transactionID: asked.transactionID, in: environment,
-            reason: asked.reason, at: clock())
+            movesTokens: asked.movesTokens, reason: asked.reason, at: clock())
         return Response(body: Array("{\"purchases\":\(count)}".utf8))
     }
 
@@ -181,6 +193,38 @@ package struct LedgerRoutes: Sendable {
     private func sendAgain(_ request: Request) throws -> Response {
         try ledger.sendAgain(eventID: request.parameters[0], at: clock())
         return Response(status: 202, body: Array(#"{"status":"pending"}"#.utf8))
+    }
+}
+
+/// Counts notifications by their types: whether Apple sends one of a type in production is known only by its arrival.
+private final class NotificationTypes: Sendable {
+    /// Apple has fewer types than this.
+    private static let maximumCount = 200
+
+    private struct Kind: Hashable {
+        let environment: AppStoreEnvironment?
+        let type: NotificationType?
+    }
+
+    private let counts = Mutex<[Kind: UInt64]>([:])
+
+    func add(_ notification: VerifiedNotification) {
+        let kind = Kind(environment: notification.environment, type: notification.notification.payload.type)
+        counts.withLock { counts in
+            guard counts[kind] != nil || counts.count < Self.maximumCount else { return }
+            counts[kind, default: 0] += 1
+        }
+    }
+
+    var metric: MetricFamily {
+        var metric = MetricFamily(
+            .counter, "receipt_server_notifications_total", "Notifications that were recorded, repeated ones too.")
+        for (kind, count) in counts.withLock({ $0 }) {
+            metric.add(
+                count,
+                [("environment", kind.environment?.rawValue ?? ""), ("type", kind.type?.rawValue ?? "")])
+        }
+        return metric
     }
 }
 

@@ -14,6 +14,7 @@ package struct LedgerService: Sendable {
     private let hasWebhook: Bool
     private let reading = OutboxReading()
     private let log: ServiceLog
+    private let tokenConflicts: TokenConflicts
 
     package static let options: [OptionTable.Option] = [
         .init(
@@ -27,6 +28,14 @@ package struct LedgerService: Sendable {
         .init(
             "--product-id", "ID", isRepeatable: true,
             "Grant this product only. Without it, every product of the app is for sale."),
+        .init(
+            "--orders", "",
+            "Give accounts tokens to buy with, and purchases to the accounts of their tokens: see ORDERS.md. Not for an app without accounts."
+        ),
+        .init(
+            "--require-token", "DATE",
+            "Grant nothing that was bought without a token since DATE, such as 2026-12-31. Needs --orders."),
+        .init("--order-hours", "HOURS", "The time after which an open order is abandoned, 72 by default. Needs --orders."),
         .init(
             "--webhook", "URL",
             "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
@@ -50,7 +59,7 @@ package struct LedgerService: Sendable {
         _ productTypes: [String: StatedProductType], _ log: ServiceLog
     ) throws(ConfigurationError) {
         guard let location = values["--ledger"] else {
-            for option in ["--token-file", "--product-id", "--webhook", "--webhook-secret-file"]
+            for option in Self.options.map(\.name).dropFirst()
             where !values.all(option).isEmpty {
                 throw ConfigurationError("\(option) needs --ledger")
             }
@@ -64,8 +73,10 @@ package struct LedgerService: Sendable {
         let products = values.all("--product-id")
         if !products.isEmpty { policy.productIDs = products }
         policy.productTypes = productTypes
+        policy.orders = try Self.orders(values)
+        tokenConflicts = TokenConflicts(log)
         do throws(LedgerError) {
-            ledger = try PurchaseLedger(location, policy: policy)
+            ledger = try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
@@ -81,6 +92,24 @@ package struct LedgerService: Sendable {
     }
 
     package var routes: [Route] { ledgerRoutes.routes }
+
+    private static func orders(_ values: OptionTable.Values) throws(ConfigurationError) -> OrderPolicy? {
+        guard values["--orders"] != nil else {
+            for option in ["--require-token", "--order-hours"] where values[option] != nil {
+                throw ConfigurationError("\(option) needs --orders")
+            }
+            return nil
+        }
+        var orders = OrderPolicy()
+        if let text = values["--require-token"] {
+            guard let date = Instant(specified: text) else {
+                throw ConfigurationError("--require-token must be \(Instant.specifiedForms), and is '\(text)'")
+            }
+            orders.requiresTokenSince = date
+        }
+        if let hours = try values.number("--order-hours", 1...8760) { orders.orderTime = .seconds(hours * 3600) }
+        return orders
+    }
 
     private static func webhook(_ values: OptionTable.Values) throws(ConfigurationError) -> Webhook? {
         guard let url = values["--webhook"] else {
@@ -145,7 +174,7 @@ package struct LedgerService: Sendable {
         let isUp = MetricFamily(
             .gauge, "receipt_server_ledger_up", "1 if the ledger's database answers, and 0 if it does not.",
             value: isAnswered ? 1 : 0)
-        let always = [isUp] + ledgerRoutes.metrics
+        let always = [isUp] + ledgerRoutes.metrics + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
         guard let counts else { return always }
         var events = MetricFamily(
             .gauge, "receipt_server_ledger_events",

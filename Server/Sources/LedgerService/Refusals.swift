@@ -23,6 +23,8 @@ extension LedgerError: Refusal {
             Response(
                 status: 409, errorCode: "idempotency-key-reused",
                 message: "the key belongs to a request of the account for other transactions")
+        case .tokenTaken:
+            Response(status: 409, errorCode: "token-taken", message: "the token is another account's")
         case .notFound: Response(status: 404, errorCode: "not-found", message: "no such \(detail)")
         }
     }

@@ -4,14 +4,24 @@ import AppStoreReceipt
 struct BroughtEvidence {
     let purchases: [(signed: SignedPurchase, keys: PurchaseKeys?)]
     let renewals: [SubscriptionRenewal]
+    /// Whether it is a receipt, of whichever form. Receipts never have a token.
+    let isReceipt: Bool
 
-    init(_ purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal] = []) {
+    init(_ purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal] = [], isReceipt: Bool = false) {
+        self.isReceipt = isReceipt
         self.purchases = purchases.map { ($0, PurchaseKeys($0.purchase)) }
         self.renewals = renewals
     }
 
     init(_ evidence: VerifiedEvidence) {
-        self.init(evidence.purchases.map(SignedPurchase.init), evidence.renewals.map(SubscriptionRenewal.init))
+        let isReceipt =
+            switch evidence {
+            case .receipt, .transactionReceipt: true
+            default: false
+            }
+        self.init(
+            evidence.purchases.map(SignedPurchase.init), evidence.renewals.map(SubscriptionRenewal.init),
+            isReceipt: isReceipt)
     }
 
     /// The keys of all purchases, each once.

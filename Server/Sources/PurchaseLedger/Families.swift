@@ -18,14 +18,19 @@ struct Families {
     /// Keys that are not in the tables yet.
     private var newKeys: [TransactionKey] = []
     private let connection: any SQLConnection
+    /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
+    private(set) var tokens: AccountTokens?
 
     /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a purchase, makes those that are missing, and joins those that turn out to be one.
     ///
     /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the accounts that ask, families by their
-    /// number, new identifiers by their bytes, then accounts.
+    /// number, new identifiers by their bytes, tokens by their bytes, then accounts.
     ///
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
-    init(of requests: [BroughtEvidence], _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
+    init(
+        of requests: [BroughtEvidence], _ connection: any SQLConnection, at now: Instant, usingTokens: Bool = false,
+        registering registration: AccountTokens.Registration? = nil
+    ) throws(LedgerError) {
         self.connection = connection
         var found: Set<TransactionKey> = []
         for request in requests {
@@ -41,7 +46,16 @@ struct Families {
         let groups = groups(keys, requests.flatMap { $0.purchases.compactMap(\.keys) })
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
         for group in groups { try unite(group, &new, at: now) }
-        try insert(newKeys.sorted())
+        guard usingTokens || registration != nil else {
+            try insert(newKeys.sorted())
+            return
+        }
+        let brought = requests.flatMap { $0.purchases.compactMap { AccountTokens.token(of: $0.signed.purchase) } }
+        let known = contents.values.flatMap { $0.variants.values.joined() }
+        let lookup = AccountTokens.Lookup(
+            Set(brought + known.compactMap { AccountTokens.token(of: $0.purchase) }), byID.keys.sorted(),
+            registering: registration, connection.dialect, at: now)
+        tokens = try lookup.read(insert(newKeys.sorted(), lookup.statements))
     }
 
     /// The families of what one of the requests brings.
@@ -167,20 +181,26 @@ struct Families {
         return families
     }
 
-    private func insert(_ keys: [TransactionKey]) throws(LedgerError) {
+    /// Inserts keys, runs what comes after them, and returns the rows of that.
+    @discardableResult
+    private func insert(
+        _ keys: [TransactionKey], _ statements: [SQLStatement] = []
+    ) throws(LedgerError) -> some Collection<[SQLRow]> {
         let rows = try connection.run(
             keys.map { key in
                 SQLStatement(
                     "INSERT INTO identifiers VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING family_id",
                     key.columns + [identifiers[key].map(SQLValue.integer) ?? .null])
-            })
-        guard rows.allSatisfy({ !$0.isEmpty }) else { throw .conflict }
+            } + statements)
+        guard rows.prefix(keys.count).allSatisfy({ !$0.isEmpty }) else { throw .conflict }
+        return rows.dropFirst(keys.count)
     }
 
     /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
         try connection.write(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
+        try connection.moveNotes(from: other.id, to: family.id)
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
         contents[family.id, default: FamilyContents()].formUnion(

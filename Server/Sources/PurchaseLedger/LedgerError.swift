@@ -19,6 +19,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case invalidText = "invalid-text"
         /// The idempotency key belongs to another request of the account.
         case idempotencyKeyReused = "idempotency-key-reused"
+        /// The account token is another account's.
+        case tokenTaken = "token-taken"
         /// An event could not be delivered, and will be tried again.
         case deliveryFailed = "delivery-failed"
         /// An event could not be delivered, and is a dead letter.

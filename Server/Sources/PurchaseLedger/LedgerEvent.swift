@@ -15,11 +15,15 @@ struct LedgerEvent: Encodable, Sendable {
         case adjusted
         /// Access ends at another date, and the quantity is the same: a grace period, an extension or an upgrade.
         case changed
+        /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays until the backend transfers the purchase.
+        case conflict
     }
 
     /// What led to it.
     enum Cause: String, Codable, Sendable {
         case redeem, notification, transfer
+        /// The token of the purchase became the account's.
+        case token
         /// A renewal that Apple had signed before has begun.
         case beginning
         /// A refund or revocation that Apple had dated in the future has come into effect.

@@ -16,6 +16,9 @@ public struct LedgerPolicy: Sendable {
     /// The ledger stores with a purchase the type by which it granted it. What is granted stays as it is if this changes.
     public var productTypes: [String: StatedProductType] = [:]
 
+    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it first.
+    public var orders: OrderPolicy?
+
     private var forSale: Set<UTF8Bytes>?
 
     /// Creates a policy under which every product is for sale.

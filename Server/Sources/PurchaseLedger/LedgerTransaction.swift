@@ -20,6 +20,10 @@ struct LedgerTransaction {
     private var granted: Set<TransactionKey> = []
     /// What is to be told of it.
     private(set) var events: [LedgerEvent] = []
+    /// What this transaction granted of new purchases, which orders can have announced.
+    private(set) var newPurchases: [Grant] = []
+    /// What is known since this transaction to have the token of another account than its owner's.
+    private(set) var tokenConflicts: [TokenConflict] = []
 
     /// The transactions of one purchase or period: a restored transaction has a new id, but grants nothing new.
     private struct Group {
@@ -38,7 +42,7 @@ struct LedgerTransaction {
         recording brought: BroughtEvidence, _ policy: LedgerPolicy, _ connection: any SQLConnection,
         _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
-        let families = try Families(of: [brought], connection, at: now)
+        let families = try Families(of: [brought], connection, at: now, usingTokens: policy.orders != nil)
         try self.init(recording: brought, families, policy, connection, cause, at: now)
     }
 
@@ -63,6 +67,7 @@ struct LedgerTransaction {
         }
         for renewal in brought.renewals { try evidence.record(renewal, connection) }
         makeGroups()
+        try claimByTokens()
     }
 
     private mutating func makeGroups() {
@@ -81,6 +86,79 @@ struct LedgerTransaction {
         }
     }
 
+    // MARK: Tokens
+
+    /// The account of the token of a purchase, if it has one (R1, R14): not of a shared purchase (R7).
+    private func holder(of purchase: Purchase) -> AccountTokens.Holder? {
+        guard purchase.ownershipType != .familyShared else { return nil }
+        return AccountTokens.token(of: purchase).flatMap { families.tokens?[$0] }
+    }
+
+    /// Makes the accounts of tokens the owners of what nobody owns, whoever brought the evidence (R1). Of several tokens of a family, that of the earliest purchase counts.
+    private mutating func claimByTokens() throws(LedgerError) {
+        guard families.tokens != nil else { return }
+        for (key, item) in itemsByDate {
+            guard let family = families[key], family.account == nil, policy.isForSale(item.productID),
+                let holder = holder(of: item.purchase)
+            else { continue }
+            try families.claim(family.id, for: holder.account, at: now)
+        }
+    }
+
+    private var itemsByDate: [(key: TransactionKey, item: Entitlements.Item)] {
+        groups.flatMap(\.items).sorted { ($0.item.purchaseDate, $0.key) < ($1.item.purchaseDate, $1.key) }
+    }
+
+    /// Notes the tokens that wait for their account (R3), and tells owners of those that are another account's (R5): once for each token of a family.
+    private mutating func noteTokens() throws(LedgerError) {
+        // Time alone says nothing new of tokens.
+        guard cause != .beginning, let tokens = families.tokens else { return }
+        var seen: [Int64: Set<AppAccountToken>] = [:]
+        for (key, item) in itemsByDate {
+            guard let token = AccountTokens.token(of: item.purchase), let family = families[key],
+                item.ownershipType != .familyShared, seen[family.id, default: []].insert(token).inserted
+            else { continue }
+            let note = tokens.note(token, family.id)
+            guard let holder = tokens[token] else {
+                if note == nil { try connection.note(.waiting, token, family.id, at: now) }
+                continue
+            }
+            // Nobody is there any more to say that it is theirs (R13).
+            if note != .told, !holder.isRetired, let owner = family.account, !owner.hasSameBytes(as: holder.account),
+                policy.isForSale(item.productID)
+            {
+                try connection.note(.told, token, family.id, at: now)
+                tell(owner, key, item)
+            } else if note == .waiting {
+                try connection.note(nil, token, family.id, at: now)
+            }
+        }
+    }
+
+    /// Tells the owner of a purchase of a transaction with the token of another account, and not whose.
+    private mutating func tell(_ owner: String, _ key: TransactionKey, _ item: Entitlements.Item) {
+        let existing = groupsByTransaction[key].map { existingGrants(of: groups[$0]) } ?? []
+        let grant =
+            existing.first { $0.account.hasSameBytes(as: owner) }
+            ?? Grant(
+                transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.until,
+                isVoided: false)
+        events.append(grant.event(.conflict, cause, item.originalTransactionID, before: grant.quantity, at: now))
+        tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
+    }
+
+    /// The reason a purchase is nobody's where a token is required (R4); `nil` if it becomes the account's that brings it first.
+    private func missingToken(of item: Entitlements.Item) -> Outcome? {
+        // Who restores a non-consumable may have bought it before there were tokens.
+        let date =
+            item.productType == .nonConsumable ? item.originalPurchaseDate ?? item.purchaseDate : item.purchaseDate
+        guard let since = policy.orders?.requiresTokenSince, date >= since, item.ownershipType != .familyShared else {
+            return nil
+        }
+        if item.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
+        return brought.isReceipt || item.offer?.type == .offerCode ? nil : .tokenMissing
+    }
+
     // MARK: Redeeming
 
     /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes. The caller posts ``events``.
@@ -93,7 +171,7 @@ struct LedgerTransaction {
             // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
             // With old evidence that has no token, such as a receipt, nobody gets what was bought for another account since.
             guard let keys, let family = families[keys.transaction], family.account == nil,
-                let item = item(of: keys.transaction), policy.isForSale(item.productID),
+                let item = item(of: keys.transaction), policy.isForSale(item.productID), missingToken(of: item) == nil,
                 isFor(item.purchase, claim) || !familiesForOthers.contains(family.id)
             else { continue }
             try families.claim(family.id, for: claim.account, at: now)
@@ -107,12 +185,14 @@ struct LedgerTransaction {
     }
 
     private func isForAnother(_ purchase: Purchase, _ claim: Claim) -> Bool {
+        if let holder = holder(of: purchase) { return !holder.account.hasSameBytes(as: claim.account) }
         guard let token = purchase.appAccountToken, let expected = claim.token else { return false }
         return token != expected
     }
 
     private func isFor(_ purchase: Purchase, _ claim: Claim) -> Bool {
-        claim.token.map { $0 == purchase.appAccountToken } ?? false
+        if let holder = holder(of: purchase) { return holder.account.hasSameBytes(as: claim.account) }
+        return claim.token.map { $0 == purchase.appAccountToken } ?? false
     }
 
     private func item(of key: TransactionKey) -> Entitlements.Item? {
@@ -159,7 +239,7 @@ struct LedgerTransaction {
             return answer(.belongsToAnother, item)
         }
         if !policy.isForSale(item.productID) { return answer(.notForSale, item) }
-        if families[keys.transaction]?.account == nil { return answer(.notYours, item) }
+        if families[keys.transaction]?.account == nil { return answer(missingToken(of: item) ?? .notYours, item) }
         switch item.access {
         case .notYet: return answer(.tooEarly, item)
         case .expired, .upgraded: return answer(.expired, item)
@@ -174,6 +254,7 @@ struct LedgerTransaction {
     mutating func settle() throws(LedgerError) {
         try decide()
         _ = try connection.post(events, at: now)
+        try closeOrders()
     }
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.
@@ -194,6 +275,13 @@ struct LedgerTransaction {
             }
             if !existing.isEmpty || granted.contains(key) { try keepStatedTypes(of: group) }
         }
+        try noteTokens()
+    }
+
+    /// Closes the orders of what was granted. Call it after ``events`` were posted: then no other transaction closes orders of these accounts.
+    func closeOrders() throws(LedgerError) {
+        guard let orders = policy.orders else { return }
+        for purchase in newPurchases { try connection.closeOrder(of: purchase, orders, at: now) }
     }
 
     /// Keeps what the policy states of a product that was granted by it: another setting, or none, must not change what a customer has.
@@ -213,6 +301,10 @@ struct LedgerTransaction {
             until: item.until, isVoided: false)
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
+        // Renewals, and what else follows a first purchase, have its id as the original one.
+        if key.transactionID == UTF8Bytes(item.originalTransactionID), item.ownershipType != .familyShared {
+            newPurchases.append(grant)
+        }
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
     }
 

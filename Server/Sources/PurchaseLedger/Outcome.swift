@@ -19,6 +19,8 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     case notForSale = "not-for-sale"
     /// The app bought it for another account (`appAccountToken`).
     case notYours = "not-yours"
+    /// It was bought without an account token, which ``OrderPolicy/requiresTokenSince`` requires. Its account is unknown.
+    case tokenMissing = "token-missing"
     /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
     case undetermined
 
@@ -28,7 +30,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     public var mayFinish: Bool {
         switch self {
         case .granted, .alreadyYours, .belongsToAnother, .expired, .revoked: true
-        case .tooEarly, .notForSale, .notYours, .undetermined: false
+        case .tooEarly, .notForSale, .notYours, .tokenMissing, .undetermined: false
         }
     }
 }
@@ -88,4 +90,6 @@ public struct Redemption: Sendable {
     public let sequence: Int64
     /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
     public let isRepeated: Bool
+    /// What is known since this request to have the token of another account than its owner's.
+    var tokenConflicts: [TokenConflict] = []
 }

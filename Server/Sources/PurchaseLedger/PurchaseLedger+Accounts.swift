@@ -26,6 +26,7 @@ extension PurchaseLedger {
     ///   - other: The account that is to own them.
     ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
     ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the two environments can be equal.
+    ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow; only of all purchases in both environments.
     ///   - reason: Who decided it, and why; it is recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
@@ -33,7 +34,7 @@ extension PurchaseLedger {
     @discardableResult
     public func transfer(
         from account: String, to other: String, transactionID: String? = nil,
-        in environment: AppStoreEnvironment? = nil, reason: String, at now: Instant = .now
+        in environment: AppStoreEnvironment? = nil, movesTokens: Bool = false, reason: String, at now: Instant = .now
     ) throws(LedgerError) -> Int {
         for (text, name) in [(account, "account"), (other, "to"), (reason, "reason")] as [(String, StaticString)] {
             try LedgerText.check(text, name)
@@ -41,6 +42,9 @@ extension PurchaseLedger {
         if let transactionID { try LedgerText.check(transactionID, "transaction_id") }
         guard !account.hasSameBytes(as: other) else {
             throw LedgerError(.invalidText, "to: the account itself")
+        }
+        guard !movesTokens || transactionID == nil && environment == nil else {
+            throw LedgerError(.invalidText, "tokens: only with all purchases of the account")
         }
         var statement = "SELECT id FROM families WHERE account = $1"
         var values = [SQLValue.text(account)]
@@ -54,7 +58,9 @@ extension PurchaseLedger {
         return try store.write { [self] (connection) throws(LedgerError) in
             try connection.lockAccount(other, .shared)
             let families = try connection.run(statement + connection.dialect.rowLock, values)
-            guard !families.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
+            let tokens = movesTokens ? try connection.lockTokens(of: account) : []
+            if movesTokens, try connection.run(statement, values).count != families.count { throw .conflict }
+            guard !families.isEmpty || !tokens.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
             var events: [LedgerEvent] = []
             let ids = try families.map { (row) throws(LedgerError) in try row.integer(0) }
             for (family, contents) in try FamilyContents.load(ids, connection) {
@@ -85,6 +91,7 @@ extension PurchaseLedger {
                 }
             }
             _ = try connection.post(events, at: now)
+            if movesTokens { try connection.moveTokens(from: account, to: other) }
             return families.count
         }
     }
@@ -104,7 +111,7 @@ extension PurchaseLedger {
 
     /// Forgets an account. What it bought stays spent: no other account can redeem it.
     ///
-    /// Its name is replaced by a random one wherever it stands, and its events and answers are removed.
+    /// Its name is replaced by a random one wherever it stands, and its events, answers and orders are removed. Its tokens stay, with the random name: what is bought with them is nobody else's.
     ///
     /// - Parameter account: The account.
     /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:reason:at:)`` can give the purchases to another account.
@@ -131,9 +138,12 @@ extension PurchaseLedger {
                 return ids
             }
             let locked = try ids(families + connection.dialect.rowLock)
-            // One of them was joined with another family meanwhile.
+            // From now on, no purchase becomes the account's by a token of it.
+            let tokens = try connection.lockTokens(of: account)
+            // One of them was joined with another family meanwhile, or became the account's by a token.
             guard try ids(families).isSubset(of: locked) else { throw .conflict }
-            var isKnown = false
+            var isKnown = !tokens.isEmpty
+            if isKnown { try connection.retireTokens(of: account, as: name, at: .now) }
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",
                 "UPDATE grants SET account = $2 WHERE account = $1 RETURNING 1",
@@ -145,7 +155,7 @@ extension PurchaseLedger {
             // If the account returns, what it is told is newer than what it was told before.
             try connection.raiseSequenceFloor(to: connection.sequence(of: account) + 1)
             // Whoever takes or records events of the account locks it before them, too.
-            for table in ["answers", "accounts", "outbox"] {
+            for table in ["answers", "accounts", "outbox", "orders"] {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }

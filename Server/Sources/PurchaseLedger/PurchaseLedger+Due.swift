@@ -41,7 +41,7 @@ extension PurchaseLedger {
     }
 
     private func settle(_ key: [SQLValue], at now: Instant) throws(LedgerError) {
-        try store.write { [policy] (connection) throws(LedgerError) in
+        let conflicts = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
                 SELECT signed_date, purchase FROM evidence
@@ -59,6 +59,8 @@ extension PurchaseLedger {
             try connection.write(
                 "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
             try transaction.settle()
+            return transaction.tokenConflicts
         }
+        report(conflicts)
     }
 }

@@ -16,18 +16,28 @@ public final class PurchaseLedger: Sendable {
     /// A Boolean value that indicates whether there was no ledger at the location, and an empty one was made.
     public let wasCreated: Bool
     let store: any LedgerStore
+    /// Called with the conflicts of tokens that became known, after they were recorded.
+    private let onTokenConflict: @Sendable (TokenConflict) -> Void
 
     /// Opens a ledger, and makes or changes its tables where that is necessary.
     ///
     /// - Parameters:
     ///   - location: The path of a file, which SQLite makes if it is missing, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
-    public convenience init(_ location: String, policy: LedgerPolicy = LedgerPolicy()) throws(LedgerError) {
-        try self.init(LedgerLocation(location).open(), policy)
+    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
+    public convenience init(
+        _ location: String, policy: LedgerPolicy = LedgerPolicy(),
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try self.init(LedgerLocation(location).open(), policy, onTokenConflict: onTokenConflict)
     }
 
-    init(_ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant = .now) throws(LedgerError) {
+    init(
+        _ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant = .now,
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+    ) throws(LedgerError) {
         self.store = store
+        self.onTokenConflict = onTokenConflict
         self.policy = policy
         wasCreated = try Schema.migrate(store)
         try store.write { (connection) throws(LedgerError) in
@@ -39,6 +49,8 @@ public final class PurchaseLedger: Sendable {
     ///
     /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
     public func completeFile() throws(LedgerError) { try store.completeFile() }
+
+    func report(_ conflicts: [TokenConflict]) { for conflict in conflicts { onTokenConflict(conflict) } }
 
     // MARK: Evidence
 
@@ -71,6 +83,7 @@ public final class PurchaseLedger: Sendable {
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
             else: { () throws(LedgerError) in try store.redeem(request) })
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
+        report(answer.tokenConflicts)
         return answer
     }
 
@@ -84,12 +97,14 @@ public final class PurchaseLedger: Sendable {
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
         let evidence = VerifiedEvidence.notification(notification)
         let brought = BroughtEvidence(evidence)
-        try store.decide { [policy] (connection) throws(LedgerError) in
-            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else { return }
+        let conflicts = try store.decide { [policy] (connection) throws(LedgerError) -> [TokenConflict] in
+            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else { return [] }
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
             try transaction.settle()
+            return transaction.tokenConflicts
         }
+        report(conflicts)
     }
 
     // MARK: Questions

@@ -25,13 +25,15 @@ struct RedemptionRequest: Sendable {
         for account in accounts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
             try connection.lockAccount(account, .shared)
         }
-        let families = try Families(of: requests.map(\.brought), connection, at: now)
+        let families = try Families(
+            of: requests.map(\.brought), connection, at: now, usingTokens: requests.contains { $0.policy.orders != nil })
         let numbers = requests.flatMap { families.of($0.brought).map(\.0.id) }
         guard Set(numbers).count == numbers.count else { throw .conflict }
         var records = try connection.run(requests.compactMap { $0.answered?.question })[...]
         var answers: [[TransactionOutcome]?] = []
         var repeated: [Redemption?] = []
         var events: [LedgerEvent] = []
+        var transactions: [LedgerTransaction] = []
         for request in requests {
             // What the evidence says counts, whatever the answer is.
             var transaction = try LedgerTransaction(
@@ -45,15 +47,21 @@ struct RedemptionRequest: Sendable {
             }
             if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
             events += transaction.events
+            transactions.append(transaction)
         }
         let sequences = try connection.post(events, answering: requests.map(\.claim.account), at: now)
+        for transaction in transactions { try transaction.closeOrders() }
         var redemptions: [Redemption?] = []
         for (number, request) in requests.enumerated() {
             guard let outcomes = answers[number] else {
-                redemptions.append(repeated[number])
+                var redemption = repeated[number]
+                redemption?.tokenConflicts = transactions[number].tokenConflicts
+                redemptions.append(redemption)
                 continue
             }
-            let redemption = Redemption(outcomes: outcomes, sequence: sequences[number], isRepeated: false)
+            let redemption = Redemption(
+                outcomes: outcomes, sequence: sequences[number], isRepeated: false,
+                tokenConflicts: transactions[number].tokenConflicts)
             try request.answered?.record(redemption, connection, at: request.now)
             redemptions.append(redemption)
         }

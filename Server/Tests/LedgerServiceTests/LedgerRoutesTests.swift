@@ -32,7 +32,9 @@ struct LedgerRoutesTests {
         try "# the backend\n\(Self.key)\n\(Self.supportKey) read,transfer,delete\n".write(
             toFile: file, atomically: true, encoding: .utf8)
         tokens = try AccessTokens(file: file)
-        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
+        var policy = LedgerPolicy()
+        policy.orders = OrderPolicy()
+        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path, policy: policy)
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
         let log = log

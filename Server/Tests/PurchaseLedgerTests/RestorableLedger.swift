@@ -6,11 +6,19 @@ import Testing
 /// A ledger of which a back-up is made and restored, as an operator does it.
 final class RestorableLedger {
     private let location: Place.Location
-    private var opened: PurchaseLedger?
+    /// The servers over it.
+    private(set) var servers: [PurchaseLedger] = []
+    private let policy: LedgerPolicy
+    private let count: Int
+    private let onTokenConflict: @Sendable (TokenConflict) -> Void
     /// Of PostgreSQL: the tables, those first that others refer to.
     private var tables: [String] = []
 
-    init(_ place: Place, at now: Instant) throws {
+    init(
+        _ place: Place, servers count: Int = 1, _ policy: LedgerPolicy = LedgerPolicy(), at now: Instant,
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+    ) throws {
+        (self.policy, self.count, self.onTokenConflict) = (policy, count, onTokenConflict)
         location = try place.makeLocation()
         try open(at: now)
         guard case .postgreSQL = place else { return }
@@ -24,10 +32,13 @@ final class RestorableLedger {
         try run(tables.map { "CREATE TABLE copy_of_\($0) AS TABLE \($0) WITH NO DATA" })
     }
 
-    var ledger: PurchaseLedger { get throws { try #require(opened) } }
+    var ledger: PurchaseLedger { get throws { try #require(servers.first) } }
 
     private func open(at now: Instant) throws {
-        opened = try PurchaseLedger(LedgerLocation(location.text).open(), LedgerPolicy(), at: now)
+        servers = try (0..<count).map { _ in
+            try PurchaseLedger(
+                LedgerLocation(location.text).open(), policy, at: now, onTokenConflict: onTokenConflict)
+        }
     }
 
     func backUp() throws {
@@ -43,7 +54,7 @@ final class RestorableLedger {
     /// Restores the back-up, and starts again.
     func restore(at now: Instant) throws {
         if tables.isEmpty {
-            opened = nil
+            servers = []
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: location.text + suffix) }
             try FileManager.default.copyItem(atPath: location.text + ".copy", toPath: location.text)
         } else {
@@ -55,7 +66,7 @@ final class RestorableLedger {
                 )
             }
             try run(statements)
-            opened = nil
+            servers = []
         }
         try open(at: now)
     }

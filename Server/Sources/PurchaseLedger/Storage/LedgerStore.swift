@@ -113,6 +113,9 @@ struct SQLDialect: Sendable {
     /// Statements that lock the name of an account, `$1`, until the end of the transaction: shared by those that write it, or alone to remove it.
     let sharedAccountLock: [String]
     let accountLock: [String]
+    /// The same for a token, `$1`: shared by those who look for its account, or alone to change that.
+    let sharedTokenLock: [String]
+    let tokenLock: [String]
     /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1 wrote them, to RFC 3339.
     let eventDatesAsText: String
 
@@ -123,13 +126,14 @@ struct SQLDialect: Sendable {
     var withoutLocks: SQLDialect {
         SQLDialect(
             text: text, rowNumber: rowNumber, hasArrays: hasArrays, rowLock: "", skippingRowLock: "", migrationLock: [],
-            sharedAccountLock: [], accountLock: [], eventDatesAsText: eventDatesAsText)
+            sharedAccountLock: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
+            eventDatesAsText: eventDatesAsText)
     }
 
     static let sqlite = SQLDialect(
         text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", hasArrays: false, rowLock: "", skippingRowLock: "",
         migrationLock: [],
-        sharedAccountLock: [], accountLock: [],
+        sharedAccountLock: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
                 '$.at', strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(event, '$.at') / 1000.0, 'unixepoch'),
@@ -141,6 +145,8 @@ struct SQLDialect: Sendable {
         migrationLock: ["SELECT pg_advisory_xact_lock(7310579653419)"],
         sharedAccountLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"],
         accountLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"],
+        sharedTokenLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))"],
+        tokenLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 1))"],
         eventDatesAsText: """
             UPDATE outbox SET event = (event::jsonb || (SELECT jsonb_object_agg(name, to_char(
                     to_timestamp((event::jsonb ->> name)::numeric / 1000) AT TIME ZONE 'UTC',

@@ -3,7 +3,9 @@
 /// `LEDGER.md` describes them. Texts are compared byte for byte, also where the database has a locale.
 enum Schema {
     /// The statements that make each version from the one before.
-    static func versions(_ dialect: SQLDialect) -> [[String]] { [first(dialect), second(dialect)] }
+    static func versions(_ dialect: SQLDialect) -> [[String]] {
+        [first(dialect), second(dialect) + OrderTables.statements(dialect)]
+    }
 
     /// Makes or changes the tables, in one transaction.
     ///

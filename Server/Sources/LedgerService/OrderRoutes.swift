@@ -1,0 +1,127 @@
+import AppStoreReceipt
+import HTTPService
+import PurchaseLedger
+import StrictText
+import Synchronization
+
+/// The routes of account tokens and orders, with `--orders`.
+struct OrderRoutes: Sendable {
+    let ledger: PurchaseLedger
+    /// The apps and environments of the server.
+    let accepted: VerificationPolicy
+    let clock: @Sendable () -> Instant
+
+    func token(_ request: Request) throws -> Response {
+        let asked = try TokenRequest(request.body.span)
+        let (token, isNew) = try ledger.token(for: request.parameters[0], storing: asked.token, at: clock())
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("token")
+        writer.string(token.description)
+        writer.name("created")
+        writer.bool(isNew)
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+
+    func make(_ request: Request) throws -> Response {
+        let asked = try OrderRequest(request.body.span)
+        let environments = accepted.environments
+        let environment = asked.environment ?? (environments.count == 1 ? environments.first : nil) ?? .production
+        guard environments.contains(environment) else {
+            throw RequestFault("'environment' is none of the server's")
+        }
+        let bundleIDs = accepted.bundleIDs?.map(UTF8Bytes.init)
+        let only = bundleIDs?.count == 1 ? bundleIDs?.first?.string : nil
+        guard let bundleID = asked.bundleID ?? only else {
+            throw RequestFault("'bundle_id' is required: the server has not one app")
+        }
+        guard bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
+            throw RequestFault("'bundle_id' is none of the server's")
+        }
+        let order = try ledger.order(
+            asked.productID, for: asked.account, bundleID: bundleID, in: environment,
+            idempotencyKey: asked.idempotencyKey, at: clock())
+        return response(order, withTransaction: false)
+    }
+
+    func order(_ request: Request) throws -> Response {
+        response(try ledger.order(request.parameters[0], at: clock()), withTransaction: true)
+    }
+
+    private func response(_ order: Order, withTransaction: Bool) -> Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("order_id")
+        writer.string(order.id)
+        writer.name("token")
+        writer.string(order.token.description)
+        writer.name("state")
+        writer.string(order.state.rawValue)
+        writer.name("environment")
+        writer.string(order.environment.rawValue)
+        writer.name("bundle_id")
+        writer.string(order.bundleID)
+        writer.name("product_id")
+        writer.string(order.productID)
+        writer.name("created_at")
+        writer.string("\(order.createdAt)")
+        if withTransaction {
+            writer.name("transaction_id")
+            if let transactionID = order.transactionID { writer.string(transactionID) } else { writer.null() }
+        }
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+
+    func purchasesWithoutOrder(_ request: Request) throws -> Response {
+        guard request.queryItem("without")?.hasSameBytes(as: "order") == true else {
+            throw RequestFault("the query must be 'without=order'")
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("purchases")
+        writer.beginArray()
+        for purchase in try ledger.purchasesWithoutOrder() {
+            writer.beginObject()
+            writer.name("account")
+            writer.string(purchase.account)
+            writer.name("environment")
+            writer.string(purchase.environment.rawValue)
+            writer.name("bundle_id")
+            writer.string(purchase.bundleID)
+            writer.name("transaction_id")
+            writer.string(purchase.transactionID)
+            writer.name("product_id")
+            writer.string(purchase.productID)
+            writer.name("quantity")
+            writer.integer(purchase.quantity)
+            writer.name("granted_at")
+            writer.string("\(purchase.grantedAt)")
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+}
+
+/// Tells the operator of transactions that have the token of another account than the owner's.
+final class TokenConflicts: Sendable {
+    private let count = Atomic<UInt64>(0)
+    private let log: ServiceLog
+
+    init(_ log: ServiceLog) { self.log = log }
+
+    @Sendable func add(_ conflict: TokenConflict) {
+        count.add(1, ordering: .relaxed)
+        log.write(.warning, "token-conflict", [("transaction_id", .text(conflict.transactionID))])
+    }
+
+    var metric: MetricFamily {
+        MetricFamily(
+            .counter, "receipt_server_token_conflicts_total",
+            "Purchases with the account token of another account than the one that owns them.",
+            value: count.load(ordering: .relaxed))
+    }
+}

@@ -1,0 +1,36 @@
+/// The tables of account tokens and orders. Without ``LedgerPolicy/orders``, they stay empty.
+enum OrderTables {
+    static func statements(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
+        return [
+            // Tokens (`appAccountToken`) and their accounts. Those of a deleted account stay: what is bought with them is nobody else's (R13).
+            """
+            CREATE TABLE account_tokens (token \(text) PRIMARY KEY, account \(text) NOT NULL, kind \(text) NOT NULL,
+                made_at BIGINT NOT NULL, retired_at BIGINT)
+            """,
+            "CREATE INDEX account_tokens_of_account ON account_tokens (account)",
+            """
+            CREATE UNIQUE INDEX account_tokens_made ON account_tokens (account)
+            WHERE kind = 'made' AND retired_at IS NULL
+            """,
+            // Tokens of families that are not their owner's: nobody's yet, or, with a date, another account's, which was told (R3, R5).
+            """
+            CREATE TABLE waiting_tokens (token \(text) NOT NULL, family_id BIGINT NOT NULL, told_at BIGINT,
+                PRIMARY KEY (token, family_id))
+            """,
+            "CREATE INDEX waiting_tokens_of_family ON waiting_tokens (family_id)",
+            // What backends announced, and the purchase that came of it.
+            """
+            CREATE TABLE orders (id \(text) PRIMARY KEY, account \(text) NOT NULL, environment \(text) NOT NULL,
+                bundle_id \(text) NOT NULL, product_id \(text) NOT NULL, token \(text) NOT NULL,
+                idempotency_key \(text), created_at BIGINT NOT NULL, transaction_id \(text))
+            """,
+            "CREATE INDEX orders_open ON orders (account, created_at) WHERE transaction_id IS NULL",
+            "CREATE UNIQUE INDEX orders_by_key ON orders (account, idempotency_key)",
+            // New purchases that no order announced.
+            "CREATE TABLE unordered_purchases (\(transaction), granted_at BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, transaction_id))",
+            "CREATE INDEX unordered_purchases_by_date ON unordered_purchases (granted_at)",
+        ]
+    }
+}

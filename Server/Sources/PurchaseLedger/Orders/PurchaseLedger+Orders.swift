@@ -1,0 +1,203 @@
+public import AppStoreReceipt
+public import SpanASN1
+import StrictText
+
+/// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted or refused by it.
+public struct Order: Sendable {
+    /// What became of an order.
+    public enum State: String, Sendable, CaseIterable {
+        /// No purchase has come of it yet.
+        case open
+        /// A purchase was granted.
+        case granted
+        /// The purchase was granted, and taken back.
+        case refunded
+        /// No purchase came of it in time.
+        case abandoned
+    }
+
+    /// The order's identifier.
+    public let id: String
+    /// The account that buys.
+    public let account: String
+    /// The environment of the purchase.
+    public let environment: AppStoreEnvironment
+    /// The app's bundle id.
+    public let bundleID: String
+    /// The product's identifier.
+    public let productID: String
+    /// The account's token, with which the app buys.
+    public let token: AppAccountToken
+    /// The date of the order.
+    public let createdAt: Instant
+    /// What became of it.
+    public let state: State
+    /// The transaction that came of it; `nil` for none.
+    public let transactionID: String?
+}
+
+/// A new purchase that no order announced. It was granted all the same.
+public struct UnorderedPurchase: Sendable {
+    /// The account that has it.
+    public let account: String
+    /// The environment of the purchase.
+    public let environment: AppStoreEnvironment
+    /// The app's bundle id.
+    public let bundleID: String
+    /// The transaction's identifier.
+    public let transactionID: String
+    /// The product's identifier.
+    public let productID: String
+    /// What the account has of it now.
+    public let quantity: Int64
+    /// The date it was granted.
+    public let grantedAt: Instant
+}
+
+extension PurchaseLedger {
+    /// Records that an account is about to buy a product, and returns the order, which has the account's token.
+    ///
+    /// The next new purchase of the account, app, environment and product closes its oldest open order.
+    ///
+    /// - Parameter idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
+    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else.
+    public func order(
+        _ productID: String, for account: String, bundleID: String, in environment: AppStoreEnvironment,
+        idempotencyKey: String? = nil, at now: Instant = .now
+    ) throws(LedgerError) -> Order {
+        for (text, name) in [(account, "account"), (productID, "product_id"), (bundleID, "bundle_id")]
+            as [(String, StaticString)]
+        { try LedgerText.check(text, name) }
+        if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+        let orderTime = (policy.orders ?? OrderPolicy()).orderTime
+        let (id, random) = (LedgerEvent.makeID(), AppAccountToken.random())
+        return try store.write { [policy] (connection) throws(LedgerError) -> Order in
+            try connection.lockAccount(account, .shared)
+            var token = random
+            if let known = try connection.token(of: account, nil) {
+                token = known
+            } else {
+                // Nothing can wait for a token that nobody knows.
+                _ = try connection.register(
+                    AccountTokens.Registration(token: token, account: account, isMade: true), policy, at: now)
+            }
+            let rows = try connection.run(
+                """
+                INSERT INTO orders VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) ON CONFLICT DO NOTHING RETURNING id
+                """,
+                [
+                    .text(id), .text(account), .text(environment.rawValue), .text(bundleID), .text(productID),
+                    .text(token.description), SQLValue(idempotencyKey), SQLValue(now),
+                ])
+            guard rows.isEmpty else {
+                return Order(
+                    id: id, account: account, environment: environment, bundleID: bundleID, productID: productID,
+                    token: token, createdAt: now, state: .open, transactionID: nil)
+            }
+            let known = try connection.orders(
+                "orders.account = $1 AND orders.idempotency_key = $2", [.text(account), SQLValue(idempotencyKey)],
+                orderTime, at: now
+            ).first
+            guard let known, known.productID.hasSameBytes(as: productID), known.bundleID.hasSameBytes(as: bundleID),
+                known.environment == environment
+            else { throw LedgerError(.idempotencyKeyReused, "") }
+            return known
+        }
+    }
+
+    /// Returns an order.
+    ///
+    /// - Throws: `not-found` if there is none, or its account was deleted.
+    public func order(_ id: String, at now: Instant = .now) throws(LedgerError) -> Order {
+        try LedgerText.check(id, "order id")
+        let orderTime = (policy.orders ?? OrderPolicy()).orderTime
+        let found = try store.read { (connection) throws(LedgerError) in
+            try connection.orders("orders.id = $1", [.text(id)], orderTime, at: now).first
+        }
+        guard let found else { throw LedgerError(.notFound, "order") }
+        return found
+    }
+
+    /// Returns the new purchases that no order announced, the latest first, at most 1000.
+    public func purchasesWithoutOrder() throws(LedgerError) -> [UnorderedPurchase] {
+        let rows = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT grants.account, grants.environment, grants.bundle_id, grants.transaction_id, grants.product_id,
+                    grants.quantity, unordered_purchases.granted_at
+                FROM (SELECT * FROM unordered_purchases ORDER BY granted_at DESC LIMIT 1000) AS unordered_purchases
+                JOIN grants ON grants.environment = unordered_purchases.environment
+                    AND grants.bundle_id = unordered_purchases.bundle_id
+                    AND grants.transaction_id = unordered_purchases.transaction_id
+                ORDER BY unordered_purchases.granted_at DESC, grants.transaction_id
+                """)
+        }
+        return try rows.map { (row) throws(LedgerError) in
+            UnorderedPurchase(
+                account: try row.text(0), environment: try row.environment(1), bundleID: try row.text(2),
+                transactionID: try row.text(3), productID: try row.text(4), quantity: try row.integer(5),
+                grantedAt: try row.date(6))
+        }
+    }
+}
+
+extension SQLRow {
+    fileprivate func environment(_ column: Int) throws(LedgerError) -> AppStoreEnvironment {
+        guard let environment = AppStoreEnvironment(rawValue: try text(column)) else {
+            throw LedgerError(.storeFailed, "a row has an unknown environment")
+        }
+        return environment
+    }
+}
+
+extension SQLConnection {
+    /// Returns the orders that meet a condition.
+    fileprivate func orders(
+        _ condition: String, _ values: [SQLValue], _ orderTime: Duration, at now: Instant
+    ) throws(LedgerError) -> [Order] {
+        try run(
+            """
+            SELECT orders.id, orders.account, orders.environment, orders.bundle_id, orders.product_id,
+                orders.token, orders.created_at, orders.transaction_id, grants.quantity
+            FROM orders LEFT JOIN grants ON grants.environment = orders.environment
+                AND grants.bundle_id = orders.bundle_id AND grants.transaction_id = orders.transaction_id
+            WHERE \(condition)
+            """, values
+        ).map { (row) throws(LedgerError) in
+            let createdAt = try row.date(6)
+            let transactionID = try row.optionalText(7)
+            let state: Order.State =
+                if transactionID == nil {
+                    createdAt + orderTime > now ? .open : .abandoned
+                } else {
+                    try row.integer(8) > 0 ? .granted : .refunded
+                }
+            return Order(
+                id: try row.text(0), account: try row.text(1), environment: try row.environment(2),
+                bundleID: try row.text(3), productID: try row.text(4),
+                token: AppAccountToken(try row.text(5)), createdAt: createdAt, state: state,
+                transactionID: transactionID)
+        }
+    }
+
+    /// Closes the oldest open order for a purchase, or notes that there is none. The account is locked.
+    func closeOrder(of purchase: Grant, _ policy: OrderPolicy, at now: Instant) throws(LedgerError) {
+        let key = purchase.transaction
+        try write(
+            """
+            UPDATE orders SET transaction_id = $3 WHERE id = (
+                SELECT id FROM orders WHERE account = $4 AND environment = $1 AND bundle_id = $2 AND product_id = $5
+                    AND transaction_id IS NULL AND created_at > $6 ORDER BY created_at, id LIMIT 1)
+            """,
+            key.columns + [.text(purchase.account), .text(purchase.productID), SQLValue(now - policy.orderTime)])
+        try write(
+            """
+            INSERT INTO unordered_purchases
+            SELECT grants.environment, grants.bundle_id, grants.transaction_id, grants.granted_at FROM grants
+            WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3 AND NOT EXISTS (
+                SELECT 1 FROM orders WHERE orders.account = $4 AND orders.environment = $1 AND orders.bundle_id = $2
+                    AND orders.transaction_id = $3)
+            ON CONFLICT DO NOTHING
+            """, key.columns + [.text(purchase.account)])
+    }
+}

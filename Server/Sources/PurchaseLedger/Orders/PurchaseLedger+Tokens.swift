@@ -1,0 +1,108 @@
+public import AppStoreReceipt
+public import SpanASN1
+import StrictText
+
+/// The tokens (`appAccountToken`) with which accounts buy.
+extension PurchaseLedger {
+    /// Returns a token of an account, with which its app buys: the same each time, a random one if it has none.
+    ///
+    /// Ask for it before `purchase()`. What the ledger knows that was bought with the token, and that nobody owns, becomes the account's at once.
+    ///
+    /// - Parameters:
+    ///   - account: The account that your backend has authenticated.
+    ///   - stored: A token that the app made, to be stored besides; `nil` for one that the ledger makes.
+    ///   - now: The date of the request.
+    /// - Returns: The token, and whether the ledger did not have it.
+    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `invalid-text` if it is no UUID.
+    public func token(
+        for account: String, storing stored: AppAccountToken? = nil, at now: Instant = .now
+    ) throws(LedgerError) -> (token: AppAccountToken, isNew: Bool) {
+        try LedgerText.check(account, "account")
+        if let stored, AppAccountToken(uuid: stored.description) == nil {
+            throw LedgerError(.invalidText, "token: a UUID that is not nil")
+        }
+        let made = stored ?? .random()
+        let (isNew, token, conflicts) = try store.decide {
+            [policy] (connection) throws(LedgerError) -> (Bool, AppAccountToken, [TokenConflict]) in
+            try connection.lockAccount(account, .shared)
+            if let known = try connection.token(of: account, stored) { return (false, known, []) }
+            if connection.isSnapshot { throw .write }
+            let conflicts = try connection.register(
+                AccountTokens.Registration(token: made, account: account, isMade: stored == nil), policy, at: now)
+            return (true, made, conflicts)
+        }
+        report(conflicts)
+        return (token, isNew)
+    }
+}
+
+extension SQLConnection {
+    /// Returns the token that an account has: `stored`, or that which the ledger made.
+    func token(of account: String, _ stored: AppAccountToken?) throws(LedgerError) -> AppAccountToken? {
+        if let stored {
+            let rows = try run(
+                "SELECT account, retired_at FROM account_tokens WHERE token = $1", [.text(stored.description)])
+            guard let row = rows.first else { return nil }
+            guard try row.text(0).hasSameBytes(as: account), try row.optionalDate(1) == nil else {
+                throw LedgerError(.tokenTaken, "")
+            }
+            return stored
+        }
+        return try run(
+            "SELECT token FROM account_tokens WHERE account = $1 AND kind = 'made' AND retired_at IS NULL",
+            [.text(account)]
+        ).first.map { (row) throws(LedgerError) in AppAccountToken(try row.text(0)) }
+    }
+
+    /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The account is locked already.
+    func register(
+        _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, at now: Instant
+    ) throws(LedgerError) -> [TokenConflict] {
+        let waiting = try run(
+            "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)])
+        let numbers = try waiting.map { (row) throws(LedgerError) in try row.integer(0) }
+        let brought = BroughtEvidence(try onePurchase(ofEach: numbers))
+        let families = try Families(of: [brought], self, at: now, usingTokens: true, registering: registration)
+        var transaction = try LedgerTransaction(
+            recording: brought, families, policy, self, .token, at: now)
+        try transaction.settle()
+        return transaction.tokenConflicts
+    }
+
+    /// Returns a stored purchase of each family, by which the family is found and locked.
+    func onePurchase(ofEach families: [Int64]) throws(LedgerError) -> [SignedPurchase] {
+        let rows = try run(
+            families.map { family in
+                SQLStatement(
+                    """
+                    SELECT evidence.signed_date, evidence.purchase FROM identifiers
+                    JOIN evidence ON evidence.environment = identifiers.environment
+                        AND evidence.bundle_id = identifiers.bundle_id
+                        AND evidence.transaction_id = identifiers.transaction_id
+                    WHERE identifiers.family_id = $1 LIMIT 1
+                    """, [.integer(family)])
+            })
+        return try rows.joined().map { (row) throws(LedgerError) in
+            var purchase: Purchase = try StoredJSON.decode(row.text(1))
+            purchase.signedDate = try row.date(0)
+            return SignedPurchase(purchase)
+        }
+    }
+
+    /// Keeps the tokens of an account that is deleted (R13).
+    func retireTokens(of account: String, as name: String, at now: Instant) throws(LedgerError) {
+        try write(
+            "UPDATE account_tokens SET account = $2, retired_at = $3 WHERE account = $1",
+            [.text(account), .text(name), SQLValue(now)])
+    }
+
+    /// Gives the tokens of an account, which are locked, to another one, and its open orders: purchases that are under way follow (R12).
+    func moveTokens(from account: String, to other: String) throws(LedgerError) {
+        try write(
+            "UPDATE account_tokens SET account = $2, kind = 'stored', retired_at = NULL WHERE account = $1",
+            [.text(account), .text(other)])
+        try write(
+            "UPDATE orders SET account = $2, idempotency_key = NULL WHERE account = $1 AND transaction_id IS NULL",
+            [.text(account), .text(other)])
+    }
+}

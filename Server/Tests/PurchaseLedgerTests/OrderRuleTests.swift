@@ -1,0 +1,250 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Dispatch
+import LedgerTestSupport
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// The smallest examples of R1 to R15, by their numbers in `ORDERS.md`.
+@Suite struct OrderRuleTests {
+    private static let annas = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")
+    private static let bens = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a02")
+
+    private func policy(requiringTokenSince date: Instant? = nil) -> LedgerPolicy {
+        var policy = LedgerPolicy()
+        policy.orders = OrderPolicy()
+        policy.orders?.requiresTokenSince = date
+        return policy
+    }
+
+    private func history(_ token: AppAccountToken?) -> PurchaseHistory {
+        PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token?.description)
+    }
+
+    /// The accounts of grants with a quantity.
+    private func owners(_ ledger: PurchaseLedger) throws -> [String] {
+        try LedgerState(ledger).grants.values.map(\.account).sorted()
+    }
+
+    private func notify(_ ledger: PurchaseLedger, _ history: PurchaseHistory, at date: Instant) throws {
+        for notification in try history.verifiedNotifications(through: date) {
+            try ledger.record(notification, at: date)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an account has one token, until it is deleted`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            let first = try ledger.token(for: "anna")
+            #expect(first.isNew && AppAccountToken(uuid: first.token.description) != nil)
+            let second = try ledger.token(for: "anna")
+            #expect(!second.isNew && second.token == first.token)
+            #expect(try ledger.token(for: "anna", storing: Self.annas).isNew)
+            #expect(try !ledger.token(for: "anna", storing: Self.annas).isNew)
+            #expect(try ledger.token(for: "anna").token == first.token)
+            for account in ["ben", "anna"] {
+                if account == "anna" { _ = try ledger.forget("anna") }
+                let error = #expect(throws: LedgerError.self) { try ledger.token(for: account, storing: Self.annas) }
+                #expect(error?.code == .tokenTaken)
+            }
+            #expect(try ledger.token(for: "anna").token != first.token)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R1, R8: a notification alone grants to the account of the token`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            var history = history(try ledger.token(for: "anna").token)
+            history.buyConsumable("coins", quantity: 3, at: day(0))
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            try notify(ledger, history, at: day(1))
+            // ONE_TIME_CHARGE of the consumable, SUBSCRIBED of the subscription.
+            let events = try ledger.events()
+            #expect(events.count == 2 && events.allSatisfy { $0.account == "anna" && $0.cause == .notification })
+            let evidence = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.alreadyYours])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R2, R10: who brings another's purchase may finish it, and the owner has it`(_ place: Place) throws {
+        for token in [nil, Self.annas, Self.bens] {
+            try place.withLedger(policy()) { ledger in
+                try _ = ledger.token(for: "anna", storing: Self.annas)
+                var history = history(Self.annas)
+                let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+                let evidence = try history.evidence(coins, signedAt: day(0))
+                let answer = try ledger.redeem(evidence, for: "ben", accountToken: token, at: day(1))
+                #expect(answer.outcomes.map(\.outcome) == [.belongsToAnother])
+                #expect(answer.outcomes.allSatisfy { $0.mayFinish && $0.grantedAs == nil })
+                #expect(try owners(ledger) == ["anna"])
+                #expect(try ledger.events().map(\.account) == ["anna"])
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R3, R15: what waits is claimed when its token is stored, in the order of purchase`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            var history = history(Self.annas)
+            let later = history.buyNonConsumable("pro", at: day(3))
+            let earlier = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(1)).firstPeriod
+            try notify(ledger, history, at: day(4))
+            #expect(try ledger.events().isEmpty)
+            #expect(try ledger.token(for: "anna", storing: Self.annas, at: day(5)).isNew)
+            let events = try ledger.events()
+            #expect(events.map(\.transactionID) == [earlier, later].map(\.transactionID))
+            #expect(events.allSatisfy { $0.account == "anna" && $0.cause == .token && $0.kind == .granted })
+            let waiting = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT * FROM waiting_tokens")
+            }
+            #expect(waiting.isEmpty)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R4: where a token is required, who brings a purchase without one is told so`(_ place: Place) throws {
+        let since = day(10)
+        func outcome(_ change: (inout PurchaseHistory) -> PurchaseHistory.Transaction) throws -> Outcome? {
+            var outcome: Outcome?
+            try place.withLedger(policy(requiringTokenSince: since)) { ledger in
+                var history = history(nil)
+                let transaction = change(&history)
+                let evidence = try history.evidence(transaction, signedAt: day(21))
+                outcome = try ledger.outcomes(evidence, for: "anna", at: day(21)).first
+                if outcome == .tokenMissing || outcome == .notYours {
+                    #expect(try owners(ledger).isEmpty)
+                    // Receipts never have a token.
+                    let receipt = try Minted.evidence(history.receipt(signedAt: day(21), of: [transaction]))
+                    let second = try ledger.outcomes(receipt, for: "anna", at: day(21)).first
+                    #expect(second == (outcome == .tokenMissing ? .granted : .notYours))
+                }
+            }
+            return outcome
+        }
+        #expect(try outcome { $0.buyConsumable("coins", at: day(20)) } == .tokenMissing)
+        #expect(try outcome { $0.buyConsumable("coins", at: day(9)) } == .granted)
+        #expect(try outcome { $0.buyNonConsumable("pro", at: day(20), ownershipType: .familyShared) } == .granted)
+        #expect(
+            try outcome {
+                $0.subscribe(
+                    to: "monthly", in: "group", for: .days(30), at: day(20), offer: .init(type: .offerCode, discountType: .payUpFront)
+                ).firstPeriod
+            } == .granted)
+        // Bought before, restored afterwards.
+        #expect(
+            try outcome { history in
+                let pro = history.buyNonConsumable("pro", at: day(1))
+                return history.restore(pro, at: day(20))
+            } == .granted)
+        // A token that nobody has.
+        #expect(
+            try outcome {
+                $0.appAccountToken = Self.bens.description
+                return $0.buyConsumable("coins", at: day(20))
+            } == .notYours)
+        // A renewal of an owned family.
+        try place.withLedger(policy(requiringTokenSince: since)) { ledger in
+            var history = history(nil)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(9), at: day(5))
+            let first = try history.evidence(subscription.firstPeriod, signedAt: day(5))
+            #expect(try ledger.outcomes(first, for: "anna", at: day(6)) == [.granted])
+            let second = history.renew(subscription, at: day(14))
+            let renewal = try history.evidence(second, signedAt: day(14))
+            #expect(try ledger.outcomes(renewal, for: "anna", at: day(14)) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R5, R11: an owner stays, and is told once of a token of another account`(_ place: Place) throws {
+        let told = Guarded<[String]>([])
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text, policy: policy()) { conflict in
+            told.withLock { $0.append(conflict.transactionID) }
+        }
+        _ = try ledger.token(for: "anna", storing: Self.annas)
+        _ = try ledger.token(for: "ben", storing: Self.bens)
+        var history = history(Self.annas)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        try notify(ledger, history, at: day(1))
+        history.appAccountToken = Self.bens.description
+        let second = history.renew(subscription, at: day(30))
+        try notify(ledger, history, at: day(31))
+        history.renew(subscription, at: day(60))
+        try notify(ledger, history, at: day(61))
+        #expect(try owners(ledger) == ["anna", "anna", "anna"])
+        let events = try ledger.events()
+        #expect(events.map(\.kind) == [.granted, .granted, .conflict, .granted])
+        let conflict = events[2]
+        #expect(conflict.account == "anna" && conflict.transactionID == second.transactionID)
+        #expect(conflict.originalTransactionID == subscription.firstPeriod.transactionID)
+        #expect(conflict.quantity == 1 && conflict.previousQuantity == 1)
+        #expect(told.withLock { $0 } == [second.transactionID])
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `R12: with its tokens, what is under way follows an account`(_ place: Place) throws {
+        for movesTokens in [false, true] {
+            try place.withLedger(policy()) { ledger in
+                var history = history(try ledger.token(for: "anna").token)
+                history.buyConsumable("coins", quantity: 3, at: day(0))
+                try notify(ledger, history, at: day(1))
+                try ledger.transfer(from: "anna", to: "ben", movesTokens: movesTokens, reason: "merged", at: day(2))
+                history.buyConsumable("coins", quantity: 3, at: day(3))
+                try notify(ledger, history, at: day(4))
+                #expect(try owners(ledger) == (movesTokens ? ["ben", "ben"] : ["anna", "ben"]))
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R13: what is bought with a token of a deleted account is nobody else's`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            let token = try ledger.token(for: "anna").token
+            var history = history(token)
+            let name = try ledger.forget("anna")
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "anna", token: token.description, at: day(1)) == [.belongsToAnother])
+            #expect(try owners(ledger) == [name])
+            try ledger.transfer(from: name, to: "anna", movesTokens: true, reason: "returned", at: day(2))
+            #expect(try owners(ledger) == ["anna"] && !ledger.token(for: "anna", storing: token).isNew)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R14: what is not for sale is not claimed, and a token counts in both environments`(_ place: Place) throws {
+        var policy = policy()
+        policy.productIDs = ["pro"]
+        try place.withLedger(policy) { ledger in
+            _ = try ledger.token(for: "anna", storing: Self.annas)
+            for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
+                var history = PurchaseHistory(
+                    bundleID: Minted.bundleID, environment: environment, appAccountToken: Self.annas.description)
+                let coins = history.buyConsumable("coins", at: day(0))
+                history.buyNonConsumable("pro", at: day(0))
+                let evidence = try history.evidence(coins, signedAt: day(0))
+                #expect(try ledger.outcomes(evidence, for: "ben", at: day(1)) == [.notForSale])
+                try notify(ledger, history, at: day(1))
+            }
+            #expect(try ledger.events().map(\.productID) == ["pro", "pro"])
+            #expect(try ledger.events().map(\.environment).count == 2)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `without orders, tokens and notifications do what they did`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            _ = try ledger.token(for: "anna", storing: Self.annas)
+            var history = history(Self.annas)
+            let coins = history.buyConsumable("coins", at: day(0))
+            try notify(ledger, history, at: day(1))
+            #expect(try owners(ledger).isEmpty)
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "ben", token: Self.bens.description, at: day(1)) == [.notYours])
+            #expect(try ledger.outcomes(evidence, for: "ben", at: day(1)) == [.granted])
+        }
+    }
+}

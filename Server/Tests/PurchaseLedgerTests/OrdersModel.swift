@@ -1,0 +1,236 @@
+@_spi(Ledger) import AppStoreReceipt
+@testable import PurchaseLedger
+import SpanASN1
+
+/// The rules R1 to R15 of one customer without a database: everything that was ever told, and all of it computed anew. All transactions of a family have one original transaction.
+struct OrdersModel {
+    struct Order: Equatable {
+        let id: String
+        var account: String
+        let productID: String
+        let createdAt: Instant
+        var transactionID: String?
+    }
+
+    private struct Place: Hashable {
+        let token: AppAccountToken
+        let family: String
+    }
+
+    let policy: LedgerPolicy
+    private var purchases: [Purchase] = []
+    private var renewals: [SubscriptionRenewal] = []
+    /// By original transaction.
+    private(set) var owners: [String: String] = [:]
+    private(set) var grants: [String: LedgerState.Row] = [:]
+    private(set) var tokens: [AppAccountToken: (account: String, isRetired: Bool)] = [:]
+    private var told: Set<Place> = []
+    private(set) var conflicts: [String] = []
+    private(set) var orders: [Order] = []
+    private(set) var unordered: Set<String> = []
+
+    init(_ policy: LedgerPolicy) { self.policy = policy }
+
+    // MARK: What arrives
+
+    mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
+        add(evidence)
+        let families = families(of: evidence)
+        claimByTokens(families, at: now)
+        settle(families, Set(evidence.transactionIDs), at: now)
+    }
+
+    mutating func redeem(
+        _ evidence: VerifiedEvidence, for account: String, _ token: AppAccountToken?, at now: Instant
+    ) -> [String] {
+        add(evidence)
+        let families = families(of: evidence)
+        let items = items(families, at: now)
+        claimByTokens(families, at: now)
+        func isFor(_ purchase: Purchase) -> Bool? {
+            if let holder = holder(of: purchase) { return holder.account == account }
+            guard let token, let mine = purchase.appAccountToken else { return nil }
+            return mine == token
+        }
+        let forOthers = Set(items.filter { isFor($0.purchase) == false }.map(\.originalTransactionID))
+        var isReceipt = false
+        if case .receipt = evidence { isReceipt = true }
+        for purchase in evidence.purchases {
+            guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else { continue }
+            let family = item.originalTransactionID
+            guard owners[family] == nil, policy.isForSale(item.productID), missing(item, isReceipt) == nil,
+                isFor(item.purchase) == true || !forOthers.contains(family)
+            else { continue }
+            owners[family] = account
+        }
+        let before = Set(grants.keys)
+        settle(families, Set(evidence.transactionIDs), at: now)
+        return evidence.purchases.map { purchase in
+            let id = purchase.transactionID
+            guard let item = items.first(where: { $0.transactionID == id }) else { return "undetermined true" }
+            let outcome = outcome(of: item, items, account, before, isReceipt)
+            let isConflict = outcome == .belongsToAnother && isFor(item.purchase) == true
+            return "\(outcome.rawValue) \(outcome.mayFinish && !isConflict)"
+        }
+    }
+
+    private func outcome(
+        of item: Entitlements.Item, _ items: [Entitlements.Item], _ account: String, _ before: Set<String>,
+        _ isReceipt: Bool
+    ) -> Outcome {
+        let same = items.filter { $0.firstTransactionID == item.firstTransactionID }.map(\.transactionID)
+        let existing = same.compactMap { grants[$0] }
+        if !existing.isEmpty {
+            let own = existing.filter { $0.account == account }
+            if own.isEmpty { return .belongsToAnother }
+            if grants[item.transactionID] != nil, !before.contains(item.transactionID) { return .granted }
+            return own.contains { $0.quantity > 0 } ? .alreadyYours : .revoked
+        }
+        if let owner = owners[item.originalTransactionID], owner != account { return .belongsToAnother }
+        if !policy.isForSale(item.productID) { return .notForSale }
+        if owners[item.originalTransactionID] == nil { return missing(item, isReceipt) ?? .notYours }
+        switch item.access {
+        case .notYet: return .tooEarly
+        case .expired, .upgraded: return .expired
+        case .revoked, .consumable: return .revoked
+        default: return .undetermined
+        }
+    }
+
+    mutating func settleDue(at now: Instant) {
+        let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero).items
+        grant(items.filter { owners[$0.originalTransactionID] != nil }, [], at: now)
+    }
+
+    /// R3, R15. Returns `nil` if the token is another account's.
+    mutating func token(_ token: AppAccountToken, for account: String, at now: Instant) -> Bool? {
+        if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
+        tokens[token] = (account, false)
+        let families = Set(
+            merged(at: now).filter { $0.appAccountToken == token }.map(\.originalTransactionID))
+        claimByTokens(families, at: now)
+        settle(families, [], at: now)
+        return true
+    }
+
+    /// Returns the number of purchases.
+    mutating func transfer(from account: String, to other: String, _ original: String?, movesTokens: Bool) -> Int {
+        let moved = owners.filter { $0.value == account && (original == nil || $0.key == original) }.keys
+        for family in moved {
+            owners[family] = other
+            for purchase in purchases where purchase.originalTransactionID == family {
+                if let grant = grants[purchase.transactionID], grant.account == account {
+                    grants[purchase.transactionID] = .init(account: other, quantity: grant.quantity)
+                }
+            }
+        }
+        if movesTokens {
+            for (token, holder) in tokens where holder.account == account { tokens[token] = (other, false) }
+            for index in orders.indices where orders[index].account == account && orders[index].transactionID == nil {
+                orders[index].account = other
+            }
+        }
+        return moved.count
+    }
+
+    /// R13
+    mutating func forget(_ account: String, as name: String) {
+        owners = owners.mapValues { $0 == account ? name : $0 }
+        grants = grants.mapValues { $0.account == account ? .init(account: name, quantity: $0.quantity) : $0 }
+        for (token, holder) in tokens where holder.account == account { tokens[token] = (name, true) }
+        orders.removeAll { $0.account == account }
+    }
+
+    mutating func add(_ order: Order) { orders.append(order) }
+
+    // MARK: What follows
+
+    private mutating func add(_ evidence: VerifiedEvidence) {
+        purchases += evidence.purchases.map(\.purchase)
+        renewals += evidence.renewals.map(SubscriptionRenewal.init)
+    }
+
+    private func families(of evidence: VerifiedEvidence) -> Set<String> {
+        Set(evidence.purchases.map(\.originalTransactionID))
+    }
+
+    private func merged(at now: Instant) -> [Entitlements.Item] {
+        Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
+    }
+
+    private func items(_ families: Set<String>, at now: Instant) -> [Entitlements.Item] {
+        merged(at: now).filter { families.contains($0.originalTransactionID) }
+    }
+
+    private func byDate(_ items: [Entitlements.Item]) -> [Entitlements.Item] {
+        items.sorted { ($0.purchaseDate, $0.transactionID) < ($1.purchaseDate, $1.transactionID) }
+    }
+
+    /// R7
+    private func holder(of purchase: Purchase) -> (account: String, isRetired: Bool)? {
+        purchase.ownershipType == .familyShared ? nil : purchase.appAccountToken.flatMap { tokens[$0] }
+    }
+
+    /// R4
+    private func missing(_ item: Entitlements.Item, _ isReceipt: Bool) -> Outcome? {
+        let date =
+            item.productType == .nonConsumable ? item.originalPurchaseDate ?? item.purchaseDate : item.purchaseDate
+        guard let since = policy.orders?.requiresTokenSince, date >= since, item.ownershipType != .familyShared
+        else { return nil }
+        if item.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
+        return isReceipt || item.offer?.type == .offerCode ? nil : .tokenMissing
+    }
+
+    /// R1, R14
+    private mutating func claimByTokens(_ families: Set<String>, at now: Instant) {
+        for item in byDate(items(families, at: now)) where policy.isForSale(item.productID) {
+            guard owners[item.originalTransactionID] == nil, let holder = holder(of: item.purchase) else { continue }
+            owners[item.originalTransactionID] = holder.account
+        }
+    }
+
+    private mutating func settle(_ families: Set<String>, _ brought: Set<String>, at now: Instant) {
+        let items = items(families, at: now)
+        grant(items, brought, at: now)
+        // R5
+        for item in byDate(items) where policy.isForSale(item.productID) {
+            guard let token = item.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
+                let owner = owners[item.originalTransactionID], owner != holder.account,
+                told.insert(Place(token: token, family: item.originalTransactionID)).inserted
+            else { continue }
+            conflicts.append(item.transactionID)
+        }
+    }
+
+    private mutating func grant(_ items: [Entitlements.Item], _ brought: Set<String>, at now: Instant) {
+        var seen: Set<String> = []
+        for first in items where seen.insert(first.firstTransactionID).inserted {
+            let group = items.filter { $0.firstTransactionID == first.firstTransactionID }
+            guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first,
+                let quantity = item.ownedQuantity.map(Int64.init)
+            else { continue }
+            let existing = group.map(\.transactionID).filter { grants[$0] != nil }
+            for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }
+            guard existing.isEmpty, item.access.isGrantable || item.access == .lengthUnknown,
+                let account = owners[item.originalTransactionID], policy.isForSale(item.productID)
+            else { continue }
+            grants[item.transactionID] = .init(account: account, quantity: quantity)
+            close(item, account, at: now)
+        }
+    }
+
+    private mutating func close(_ item: Entitlements.Item, _ account: String, at now: Instant) {
+        guard item.transactionID == item.originalTransactionID, item.ownershipType != .familyShared else { return }
+        let open = orders.indices.filter {
+            let order = orders[$0]
+            return order.account == account && order.productID == item.productID && order.transactionID == nil
+                && order.createdAt + .seconds(72 * 3600) > now
+        }
+        let oldest = open.min { (orders[$0].createdAt, orders[$0].id) < (orders[$1].createdAt, orders[$1].id) }
+        if let oldest {
+            orders[oldest].transactionID = item.transactionID
+        } else {
+            unordered.insert(item.transactionID)
+        }
+    }
+}
