@@ -35,7 +35,9 @@ package struct LedgerService: Sendable {
         .init(
             "--require-token", "DATE",
             "Grant nothing that was bought without a token since DATE, such as 2026-12-31. Needs --orders."),
-        .init("--order-hours", "HOURS", "The time after which an open order is abandoned, 72 by default. Needs --orders."),
+        .init(
+            "--order-hours", "HOURS",
+            "The time after which an open order is abandoned, 72 by default. Needs --orders."),
         .init(
             "--webhook", "URL",
             "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
@@ -103,7 +105,7 @@ package struct LedgerService: Sendable {
         var orders = OrderPolicy()
         if let text = values["--require-token"] {
             guard let date = Instant(specified: text) else {
-                throw ConfigurationError("--require-token must be \(Instant.specifiedForms), and is '\(text)'")
+                throw ConfigurationError("--require-token must be \(Instant.specifiedSyntax), and is '\(text)'")
             }
             orders.requiresTokenSince = date
         }

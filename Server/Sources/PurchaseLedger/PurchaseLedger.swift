@@ -98,7 +98,9 @@ public final class PurchaseLedger: Sendable {
         let evidence = VerifiedEvidence.notification(notification)
         let brought = BroughtEvidence(evidence)
         let conflicts = try store.decide { [policy] (connection) throws(LedgerError) -> [TokenConflict] in
-            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else { return [] }
+            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
+                return []
+            }
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
             try transaction.settle()

@@ -26,7 +26,8 @@ struct RedemptionRequest: Sendable {
             try connection.lockAccount(account, .shared)
         }
         let families = try Families(
-            of: requests.map(\.brought), connection, at: now, usingTokens: requests.contains { $0.policy.orders != nil })
+            of: requests.map(\.brought), connection, at: now, usingTokens: requests.contains { $0.policy.orders != nil }
+        )
         let numbers = requests.flatMap { families.of($0.brought).map(\.0.id) }
         guard Set(numbers).count == numbers.count else { throw .conflict }
         var records = try connection.run(requests.compactMap { $0.answered?.question })[...]

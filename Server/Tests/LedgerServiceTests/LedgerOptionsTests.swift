@@ -10,6 +10,23 @@ struct LedgerOptionsTests {
         (["--ledger", "FOLDER/l.db"], "--ledger needs --token-file"),
         (["--token-file", "FOLDER/tokens"], "--token-file needs --ledger"),
         (["--product-id", "pro"], "--product-id needs --ledger"),
+        (["--orders"], "--orders needs --ledger"),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--order-hours", "9"],
+            "--order-hours needs --orders"
+        ),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--require-token", "2026-12-31"],
+            "--require-token needs --orders"
+        ),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--orders", "--require-token", "tomorrow"],
+            "--require-token must be a date"
+        ),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--orders", "--order-hours", "0"],
+            "--order-hours must be a number"
+        ),
         (["--webhook", "https://example.com"], "--webhook needs --ledger"),
         (["--ledger", "FOLDER/none/l.db", "--token-file", "FOLDER/tokens"], "--ledger: store-unavailable"),
         (["--ledger", "mysql://host", "--token-file", "FOLDER/tokens"], "--ledger: invalid-location"),

@@ -386,3 +386,115 @@ struct LedgerRoutesTests {
         #expect(try redeem(transaction("1"), "anna") == ["granted"])
     }
 }
+
+/// Tokens and orders.
+extension LedgerRoutesTests {
+    private static let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
+
+    @Test func `an order is open, then granted, then refunded`() throws {
+        let body = #"{"account":"anna","product_id":"pro","idempotency_key":"k"}"#
+        let order = try object(send("POST", "/v1/orders", body))
+        #expect(try object(send("POST", "/v1/orders", body)) as NSDictionary == order as NSDictionary)
+        let token = try object(send("POST", "/v1/accounts/anna/token", "{}"))
+        #expect(token["token"] as? String == order["token"] as? String && token["created"] as? Bool == false)
+        #expect(order["state"] as? String == "open" && order["environment"] as? String == "production")
+        #expect(order["bundle_id"] as? String == MintedEvidence.bundleID && order["product_id"] as? String == "pro")
+        #expect(order["created_at"] as? String == "2025-06-15T15:06:40Z" && order["transaction_id"] == nil)
+        let id = try #require(order["order_id"] as? String)
+        func state() throws -> [String?] {
+            let order = try object(send("GET", "/v1/orders/\(id)"))
+            return [order["state"] as? String, order["transaction_id"] as? String]
+        }
+        #expect(try state() == ["open", nil])
+        let text = try #require(order["token"] as? String)
+        let coins = try transaction("1") { $0.appAccountToken = text }
+        #expect(try redeem(coins, "ben") == ["belongs-to-another"])
+        #expect(try state() == ["granted", "1"])
+        _ = try redeem(transaction("2"), "anna")
+        let without = try object(send("GET", "/v1/orders", query: ["without": "order"]))
+        let purchases = try #require(without["purchases"] as? [[String: Any]])
+        #expect(purchases.map { $0["transaction_id"] as? String } == ["2"])
+        let refunded = try transaction("1") {
+            $0.appAccountToken = text
+            $0.revocationDate = Instant(millisecondsSince1970: 1_749_000_000_000)
+            $0.signedDate = Instant(millisecondsSince1970: 1_750_000_000_000)
+        }
+        _ = try redeem(refunded, "anna")
+        #expect(try state() == ["refunded", "1"])
+    }
+
+    @Test(arguments: [
+        ("POST", "/v1/accounts/anna/token", "", "", 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/token", "[]", "", 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/token", #"{"tokem":"TOKEN"}"#, "", 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/token", #"{"token":7}"#, "", 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/token", #"{"token":"anna"}"#, "", 400, "invalid-account-token"),
+        ("POST", "/v1/accounts/anna/token", #"{"token":""}"#, "", 400, "invalid-account-token"),
+        ("POST", "/v1/accounts/anna/token", #"{"token":"TOKENNN"}"#, "", 400, "invalid-account-token"),
+        (
+            "POST", "/v1/accounts/anna/token", #"{"token":"00000000-0000-0000-0000-000000000000"}"#, "", 400,
+            "invalid-account-token"
+        ),
+        ("POST", "/v1/accounts/ben/token", #"{"token":"TOKEN"}"#, "", 409, "token-taken"),
+        ("POST", "/v1/orders", "{}", "", 400, "invalid-request"),
+        ("POST", "/v1/orders", #"{"account":"anna"}"#, "", 400, "invalid-request"),
+        ("POST", "/v1/orders", #"{"account":"anna","product_id":7}"#, "", 400, "invalid-request"),
+        ("POST", "/v1/orders", #"{"account":"anna","product_id":""}"#, "", 400, "invalid-text"),
+        ("POST", "/v1/orders", #"{"account":"","product_id":"pro"}"#, "", 400, "invalid-text"),
+        (
+            "POST", "/v1/orders", #"{"account":"anna","product_id":"pro","environment":"sandbox"}"#, "", 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/orders", #"{"account":"anna","product_id":"pro","environment":"Production"}"#, "", 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/orders", #"{"account":"anna","product_id":"pro","bundle_id":"com.example.other"}"#, "", 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/orders", #"{"account":"anna","product_id":"coins","idempotency_key":"known"}"#, "", 409,
+            "idempotency-key-reused"
+        ),
+        ("POST", "/v1/orders", #"{"account":"anna","product_id":"pro","idempotency_key":""}"#, "", 400, "invalid-text"),
+        ("GET", "/v1/orders", "", "", 400, "invalid-request"),
+        ("GET", "/v1/orders", "", "purchase", 400, "invalid-request"),
+        ("GET", "/v1/orders/none", "", "", 404, "not-found"),
+        (
+            "POST", "/v1/accounts/anna/transfer", #"{"to":"ben","reason":"r","tokens":"true"}"#, "", 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/transfer",
+            #"{"to":"ben","reason":"r","tokens":true,"transaction_id":"1","environment":"production"}"#, "", 400,
+            "invalid-text"
+        ),
+    ])
+    func `a request about tokens or orders that cannot be answered changes nothing`(
+        method: String, path: String, body: String, without: String, status: Int, code: String
+    ) throws {
+        #expect(send("POST", "/v1/accounts/anna/token", #"{"token":"\#(Self.token)"}"#).status == 200)
+        let order = #"{"account":"anna","product_id":"pro","idempotency_key":"known"}"#
+        #expect(send("POST", "/v1/orders", order).status == 200)
+        let before = try contents()
+        let response = send(
+            method, path, body.replacingOccurrences(of: "TOKEN", with: Self.token),
+            token: path.hasSuffix("transfer") ? Self.supportKey : Self.key,
+            query: without.isEmpty ? [:] : ["without": without])
+        let error = try #require(object(response)["error"] as? [String: Any])
+        #expect(response.status == status && error["code"] as? String == code)
+        #expect(try contents() == before)
+    }
+
+    private func contents() throws -> [String] {
+        let tables = ["account_tokens", "waiting_tokens", "orders", "unordered_purchases", "families", "outbox"]
+        return try ledger.store.read { (connection) throws(LedgerError) in
+            var all: [String] = []
+            for table in tables {
+                for row in try connection.run("SELECT * FROM \(table)") { all.append("\(row.values)") }
+            }
+            return all
+        }
+    }
+}

@@ -213,7 +213,8 @@ struct TokenCustomer {
         for _ in 0..<Int.random(in: 2...4, using: &generator) {
             let start = Double.random(in: 0...20, using: &generator)
             func chooseToken() -> String? {
-                [texts[0], texts[0], texts[0], texts[1], texts[2], nil, "no UUID"].randomElement(using: &generator) ?? nil
+                [texts[0], texts[0], texts[0], texts[1], texts[2], nil, "no UUID"].randomElement(using: &generator)
+                    ?? nil
             }
             history.appAccountToken = chooseToken()
             switch Int.random(in: 0..<5, using: &generator) {
