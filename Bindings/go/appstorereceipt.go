@@ -2,7 +2,6 @@
 // notifications, and transaction receipts of iOS 3 to 6. It calls libappstorereceipt.
 package appstorereceipt
 
-// #cgo pkg-config: appstorereceipt
 // #include <stdlib.h>
 // #include <appstorereceipt.h>
 import "C"

@@ -5,8 +5,9 @@ const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
 const { Worker, isMainThread } = require('node:worker_threads');
-const library = require('./index.js');
-const native = require('./dist/appstorereceipt.node');
+// This package, or the installed one.
+const library = require('appstorereceipt');
+const native = require(path.join(path.dirname(require.resolve('appstorereceipt')), 'dist/appstorereceipt.node'));
 const { Verifier, VerificationError, decodeUnverified } = library;
 
 const file = (name) => fs.readFileSync(path.join(__dirname, '../../TestVectors', name));

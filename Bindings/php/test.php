@@ -6,7 +6,8 @@ declare(strict_types=1);
 
 use AppStoreReceipt\{Form, VerificationError, Verifier};
 
-require __DIR__ . '/preload.php';
+// The installed package, or the sources.
+require is_file(__DIR__ . '/vendor/autoload.php') ? __DIR__ . '/vendor/autoload.php' : __DIR__ . '/preload.php';
 
 function file_of(string $name): string
 {

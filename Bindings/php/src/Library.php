@@ -27,8 +27,9 @@ final class Library
                 self::$ffi = FFI::scope('AppStoreReceipt');
             } catch (FFI\Exception) {
                 // Without ffi.preload, as on the command line.
-                self::$ffi = FFI::load(dirname(__DIR__) . '/dist/appstorereceipt.h')
-                    ?? throw new \RuntimeException('dist/appstorereceipt.h is missing: run build');
+                $header = @file_get_contents(dirname(__DIR__) . '/dist/appstorereceipt.h')
+                    ?: throw new \RuntimeException('dist/appstorereceipt.h is missing: run build');
+                self::$ffi = FFI::cdef($header, dirname(__DIR__) . '/dist/libappstorereceipt.so.1');
             }
             self::$json = self::$ffi->new('char *');
             self::$length = self::$ffi->new('size_t');

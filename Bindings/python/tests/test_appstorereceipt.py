@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def verify_in_child(_):
 
 class Cases(unittest.TestCase):
     def test_every_shared_case_has_its_result(self):
+        print(f"python: {len(CASES)} cases")
         for each in CASES:
             with self.subTest(each["name"]):
                 self.check(each, {**each["expect"], "json": each.get("json_of", {}).get("python", each["expect"]["json"])})
@@ -290,6 +292,7 @@ class Processes(unittest.TestCase):
         thread.join()
         self.assertGreater(best, 1000)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
     def test_the_configuration_of_openssl_changes_nothing_and_loads_no_code(self):
         with tempfile.TemporaryDirectory() as folder:
             # Writes its mark where it is loaded, as a provider or an engine.
