@@ -50,6 +50,7 @@ let package = Package(
         .library(name: "_StrictText", targets: ["StrictText"]),
         .library(name: "_LibcryptoHandles", targets: ["LibcryptoHandles"]),
         .library(name: "_SeededRandom", targets: ["SeededRandom"]),
+        .library(name: "_ReceiptReport", targets: ["ReceiptReport"]),
     ],
     targets: [
         .systemLibrary(
@@ -73,11 +74,12 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles",
                 "SeededRandom",
             ]),
+        target("ReceiptReport", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"]),
         .executableTarget(
             name: "receipt",
             dependencies: [
                 "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "CMSTrust", "SpanASN1", "SpanPKCS7",
-                "StrictText",
+                "StrictText", "ReceiptReport",
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -142,6 +144,9 @@ let package = Package(
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors", "StrictText"]),
+        tests(
+            of: "ReceiptReport",
+            ["AppStoreReceipt", "AppStoreReceiptTesting", "SeededRandom", "SignatureTrust", "SpanASN1", "StrictText"]),
         .testTarget(
             name: "CompilationTests", dependencies: ["AppStoreReceipt", "CMSTrust"], exclude: ["Snippets"],
             swiftSettings: settings),

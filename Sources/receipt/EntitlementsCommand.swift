@@ -111,18 +111,6 @@ struct EntitlementsCommand: Command {
     }
 }
 
-extension ExitStatus {
-    fileprivate init(_ decision: Decision) {
-        self = decision.pieces.reduce(.passed) { status, piece in
-            switch piece.outcome {
-            case .verified: status
-            case .refused(let error): max(status, ExitStatus(amongOthers: error))
-            case .unreadable: .unusable
-            }
-        }
-    }
-}
-
 extension Entitlements.Item {
     fileprivate var text: String {
         var words = [purchase.productID.printable]

@@ -49,3 +49,16 @@ extension ExitStatus {
         }
     }
 }
+
+extension ExitStatus {
+    /// The worst of the pieces counts.
+    init(_ decision: Decision) {
+        self = decision.pieces.reduce(.passed) { status, piece in
+            switch piece.outcome {
+            case .verified: status
+            case .refused(let error): max(status, ExitStatus(amongOthers: error))
+            case .unreadable: .unusable
+            }
+        }
+    }
+}

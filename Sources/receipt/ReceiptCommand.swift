@@ -3,7 +3,8 @@
 struct ReceiptCommand {
     static let version = "0.2.0"
     static let commands: [any Command.Type] = [
-        VerifyCommand.self, EntitlementsCommand.self, BatchCommand.self, DecodeCommand.self, ASN1Command.self,
+        VerifyCommand.self, EntitlementsCommand.self, ReportCommand.self, BatchCommand.self, DecodeCommand.self,
+        ASN1Command.self,
         CMSCommand.self, RootsCommand.self, MintCommand.self,
         AuthorityCommand.self, CompletionsCommand.self, ManCommand.self,
     ]

@@ -65,33 +65,3 @@ struct Style {
         isColored ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
     }
 }
-
-extension String {
-    /// The text with escapes (`\u{1B}`) for every character that a terminal could take for a command, or that hides or reorders text around it.
-    ///
-    /// Attackers can write receipts and the names of files.
-    var printable: String {
-        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
-        // Scalar by scalar: `append(contentsOf:)` of a view of scalars takes time in the whole text.
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isUnprintable {
-                text += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-}
-
-extension Unicode.Scalar {
-    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp.
-    fileprivate var isUnprintable: Bool {
-        if isASCII { return value < 0x20 || value == 0x7F }
-        return switch properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
-    }
-}

@@ -245,16 +245,6 @@ extension Verification {
     }
 }
 
-extension Instant {
-    /// `2020-04-01 04:07:39 UTC`
-    var text: String { compactText + " UTC" }
-
-    /// `2020-04-01 04:07:39`
-    var compactText: String {
-        String(description.dropLast().map { $0 == "T" ? " " : $0 })
-    }
-}
-
 extension AppStoreVerifier {
     /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its trust.
     fileprivate func acceptingEveryApp() throws(VerificationError) -> AppStoreVerifier {

@@ -117,7 +117,7 @@ extension Surface {
     /// Whose signatures the verifier accepts.
     package enum Trust: Sendable { case unknown, apple, roots, storeKitTesting }
 
-    let surface: Surface
+    package let surface: Surface
     /// Whether the settings are somebody else's: those of the server that the client asked.
     let isClient: Bool
     let trust: Trust

@@ -24,4 +24,10 @@ public struct UnverifiedTransactionReceipt: Hashable, Sendable {
         let info = try parts.info()
         transactionReceipt = try TransactionReceipt(info, blob.version, try info.purchaseDate())
     }
+
+    /// Returns the certificate that a property list says is its signer's (DER). Nothing is verified.
+    package static func certificate(in list: Span<UInt8>) throws(VerificationError) -> [UInt8] {
+        let signature = try TransactionReceiptParts(list).signature
+        return try SignatureBlob(signature.span).certificate.der
+    }
 }

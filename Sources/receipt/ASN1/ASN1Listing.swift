@@ -1,5 +1,6 @@
-import AppStoreReceipt
+import ReceiptReport
 import SpanASN1
+import StrictText
 
 /// The structure of BER, line by line, including the structure inside OCTET STRINGs and BIT STRINGs.
 ///
@@ -14,27 +15,6 @@ struct ASN1Listing {
         self.style = style
         offsetWidth = max(6, String(byteCount).count)
         countWidth = max(7, String(byteCount).count)
-    }
-
-    /// An element on its line.
-    struct Node {
-        let depth: Int
-        let tag: ASN1Tag
-        let offset: Int
-        let contentOffset: Int
-        /// The length; `nil` for an indefinite length.
-        let contentCount: Int?
-        /// The range of the content in the input; `nil` for an indefinite length.
-        let content: Range<Int>?
-
-        var isString: Bool { tag.asPrimitive == .octetString }
-    }
-
-    /// A level: the element that contains the elements of a depth.
-    struct Level {
-        var role = Role.none
-        /// The end of the level; `nil` if no length states it, or if the input ends before.
-        var end: Int?
     }
 
     /// A string in segments, which are joined as they are visited. A segment may have one byte, so little is stored for each.
@@ -72,20 +52,6 @@ struct ASN1Listing {
         }
     }
 
-    /// The state of the listing at a position.
-    struct State {
-        /// The open levels. `levels[n]` contains the elements of depth *n*.
-        var levels = [Level(role: .wrapped)]
-        var purchaseCount = 0
-    }
-
-    /// The maximum depth. Receipts that Apple signed have at most fourteen levels.
-    static let maximumDepth = 64
-
-    static func limits(depth: Int) -> ASN1Limits {
-        ASN1Limits(maximumDepth: depth, maximumElementCount: .max, maximumByteCount: .max)
-    }
-
     /// Prints all elements up to the end, or up to the first malformed element.
     ///
     /// It also prints the available part of elements that the end of the input cuts off.
@@ -98,7 +64,7 @@ struct ASN1Listing {
         _ bytes: Span<UInt8>, joining: Bool, indentation: Int = 0, to console: inout Console,
         offset: (Int) -> Int
     ) throws(ASN1DecodingError) {
-        var state = State()
+        var state = ASN1Outline.State()
         var string: SegmentedString?
         var start = 0
         var fault: ASN1DecodingError?
@@ -106,10 +72,10 @@ struct ASN1Listing {
             let depth = state.levels.count - 1
             var walker = ASN1Walker(
                 bytes.extracting(start...), baseOffset: start, rules: .ber,
-                limits: Self.limits(depth: Self.maximumDepth - depth))
+                limits: ASN1Outline.limits(depth: ASN1Outline.maximumDepth - depth))
             do throws(ASN1DecodingError) {
                 while let element = try walker.next() {
-                    let node = Node(element, below: depth)
+                    let node = ASN1Outline.Node(element, below: depth)
                     if let ended = string, node.depth <= ended.depth {
                         string = nil
                         try print(ended, indentation, to: &console, offset)
@@ -137,7 +103,7 @@ struct ASN1Listing {
                 guard isEntered || node.tag.isConstructed else { break }
                 start = node.contentOffset + (isEntered ? node.wrapperCount : 0)
             }
-        } while state.levels.count <= Self.maximumDepth
+        } while state.levels.count <= ASN1Outline.maximumDepth
         if let fault { throw ASN1DecodingError(fault.kind, offset: offset(fault.offset)) }
         if let string { try print(string, indentation, to: &console, offset) }
     }
@@ -147,7 +113,8 @@ struct ASN1Listing {
         _ string: SegmentedString, _ indentation: Int, to console: inout Console,
         _ offset: (Int) -> Int
     ) throws(ASN1DecodingError) {
-        guard string.isWhole, string.segmentCount > 1, Self.isOneElement(string.content.span, Self.maximumDepth)
+        guard string.isWhole, string.segmentCount > 1,
+            ASN1Outline.isOneElement(string.content.span, ASN1Outline.maximumDepth)
         else { return }
         let indentation = indentation + string.depth + 1
         console.print(
@@ -163,7 +130,7 @@ struct ASN1Listing {
 
 extension ASN1Listing {
     private func print(
-        _ node: Node, _ isEntered: Bool, _ note: String?, _ bytes: Span<UInt8>, _ indentation: Int,
+        _ node: ASN1Outline.Node, _ isEntered: Bool, _ note: String?, _ bytes: Span<UInt8>, _ indentation: Int,
         to console: inout Console, _ offset: (Int) -> Int
     ) {
         var text = String(repeating: "  ", count: node.depth + indentation) + node.tag.description

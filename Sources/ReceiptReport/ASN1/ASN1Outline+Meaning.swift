@@ -1,9 +1,9 @@
-import AppStoreReceipt
-import SpanASN1
+package import AppStoreReceipt
+package import SpanASN1
 
-extension ASN1Listing {
+extension ASN1Outline {
     /// What is known about the elements of a level from the element that contains them.
-    enum Role {
+    package enum Role {
         case none
         /// The content of an OCTET STRING or of the whole input, which may be a receipt's payload.
         case wrapped
@@ -19,7 +19,7 @@ extension ASN1Listing {
         case segments(start: Int, end: Int?)
     }
 
-    static func isOneElement(_ bytes: Span<UInt8>, _ depth: Int) -> Bool {
+    package static func isOneElement(_ bytes: Span<UInt8>, _ depth: Int) -> Bool {
         var walker = ASN1Walker(bytes, rules: .ber, limits: limits(depth: depth))
         do throws(ASN1DecodingError) {
             guard let first = try walker.next(), first.tag.isUniversal, 1...30 ~= first.tag.number else { return false }
@@ -42,8 +42,8 @@ extension ASN1Listing {
     }
 }
 
-extension ASN1Listing.Node {
-    init(_ element: ASN1Walker.Element, below depth: Int) {
+extension ASN1Outline.Node {
+    package init(_ element: ASN1Walker.Element, below depth: Int) {
         self.init(
             depth: element.depth + depth, tag: element.tag, offset: element.offset,
             contentOffset: element.contentOffset, contentCount: element.contentCount, content: element.contentRange)
@@ -77,12 +77,12 @@ extension ASN1Listing.Node {
     }
 
     /// The number of octets in a string before the structure that it contains: 1 for the number of unused bits.
-    var wrapperCount: Int { tag == .bitString ? 1 : 0 }
+    package var wrapperCount: Int { tag == .bitString ? 1 : 0 }
 }
 
-extension ASN1Listing.State {
+extension ASN1Outline.State {
     /// Continues with an element, and returns the text to print beside it.
-    mutating func descend(to node: ASN1Listing.Node, _ bytes: Span<UInt8>) -> String? {
+    package mutating func descend(to node: ASN1Outline.Node, _ bytes: Span<UInt8>) -> String? {
         if node.tag == .endOfContents {
             levels.removeSubrange(node.depth...)
             return nil
@@ -90,20 +90,20 @@ extension ASN1Listing.State {
         levels.removeSubrange((node.depth + 1)...)
         let (note, role) = meaning(of: node, in: levels[node.depth].role, bytes)
         let isCutOff = node.content.map { $0.count < node.contentCount ?? 0 } ?? true
-        levels.append(ASN1Listing.Level(role: role, end: isCutOff ? nil : node.content?.upperBound))
+        levels.append(ASN1Outline.Level(role: role, end: isCutOff ? nil : node.content?.upperBound))
         return note
     }
 
     /// Returns the element at `offset` if it extends beyond the end of the input, and not only beyond the end of its container.
-    mutating func nodeCutOff(at offset: Int, _ bytes: Span<UInt8>) -> ASN1Listing.Node? {
+    package mutating func nodeCutOff(at offset: Int, _ bytes: Span<UInt8>) -> ASN1Outline.Node? {
         while levels.count > 1, let end = levels[levels.count - 1].end, end <= offset { levels.removeLast() }
         guard levels.allSatisfy({ $0.end == nil }) else { return nil }
-        return ASN1Listing.Node(cutOffAt: offset, in: bytes, depth: levels.count - 1)
+        return ASN1Outline.Node(cutOffAt: offset, in: bytes, depth: levels.count - 1)
     }
 
     private mutating func meaning(
-        of node: ASN1Listing.Node, in role: ASN1Listing.Role, _ bytes: Span<UInt8>
-    ) -> (note: String?, role: ASN1Listing.Role) {
+        of node: ASN1Outline.Node, in role: ASN1Outline.Role, _ bytes: Span<UInt8>
+    ) -> (note: String?, role: ASN1Outline.Role) {
         switch role {
         case .wrapped where node.tag == .set:
             guard let content = node.content, Self.attributeType(in: bytes.extracting(content)) != nil else {
@@ -159,21 +159,21 @@ extension ASN1Listing.State {
     /// Returns whether an element is a string whose content is one well-formed element or, if the string is cut off, the beginning of one.
     ///
     /// Each element is read once here: a string inside the content is read only when it is reached.
-    func enters(_ node: ASN1Listing.Node, _ bytes: Span<UInt8>) -> Bool {
+    package func enters(_ node: ASN1Outline.Node, _ bytes: Span<UInt8>) -> Bool {
         guard node.tag == .octetString || node.tag == .bitString, let range = node.content,
             let count = node.contentCount
         else { return false }
         if case .opaque = levels[node.depth + 1].role { return false }
         let content = bytes.extracting(range)
-        let depth = ASN1Listing.maximumDepth - node.depth - 1
+        let depth = ASN1Outline.maximumDepth - node.depth - 1
         guard node.wrapperCount < content.count else { return false }
         let wrapped = content.extracting(node.wrapperCount...)
         // A key or an ECDSA signature: no bits unused, and a SEQUENCE.
         if node.tag == .bitString, content[0] != 0 || wrapped[0] != 0x30 { return false }
         guard content.count == count else {
-            let first = ASN1Listing.Node(cutOffAt: 0, in: wrapped, depth: 0)
+            let first = ASN1Outline.Node(cutOffAt: 0, in: wrapped, depth: 0)
             return first.map { $0.contentOffset + ($0.contentCount ?? 0) == count - node.wrapperCount } ?? false
         }
-        return ASN1Listing.isOneElement(wrapped, depth)
+        return ASN1Outline.isOneElement(wrapped, depth)
     }
 }

@@ -1,12 +1,13 @@
-import SpanASN1
+package import SpanASN1
+import StrictText
 
 /// The value of a primitive element as text.
-enum ASN1ValueText {
+package enum ASN1ValueText {
     private static let maximumOctetCount = 32
     private static let maximumCharacterCount = 200
 
     /// The value by its type, or its octets if the type has no text or does not allow the value.
-    static func text(of element: borrowing ASN1Element) -> String {
+    package static func text(of element: borrowing ASN1Element) -> String {
         do throws(ASN1DecodingError) {
             return try typed(element) ?? octets(element.content)
         } catch {
@@ -15,7 +16,7 @@ enum ASN1ValueText {
     }
 
     /// Whether the value is valid for its universal type.
-    static func isValid(_ element: borrowing ASN1Element) -> Bool {
+    package static func isValid(_ element: borrowing ASN1Element) -> Bool {
         (try? typed(element)) != nil
     }
 

@@ -1,8 +1,8 @@
-import SpanASN1
+package import SpanASN1
 
 extension ASN1ObjectIdentifier {
     /// The name of the identifier, if it occurs in receipts, certificates or signed messages.
-    var name: String? { Self.names[description] }
+    package var name: String? { Self.names[description] }
 
     private static let names: [String: String] = [
         // RFC 5652, RFC 2315: content types

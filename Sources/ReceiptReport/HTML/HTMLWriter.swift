@@ -1,0 +1,150 @@
+import StrictText
+
+/// The one writer of HTML. It writes elements, attributes and escaped text, and nothing else: no input becomes markup, a style, a script or an address.
+///
+/// Tags and attributes are cases of ``Tag`` and ``Attribute``, among which are none that run, load or send anything.
+package struct HTMLWriter {
+    package private(set) var bytes: [UInt8] = []
+    let language: Language
+    let timeZone: ReportTimeZone?
+    /// The number of characters of long values that the page may still show in full.
+    var remainingFullCount = 128 << 10
+    /// The number of bytes of evidence that the page may still show beside their structure.
+    var remainingStructureCount = Report.maximumStructureByteCount
+
+    package init(_ language: Language = .english, _ timeZone: ReportTimeZone? = nil) {
+        self.language = language
+        self.timeZone = timeZone
+    }
+
+    /// Writes an element. The content is written by `content`.
+    package mutating func element(
+        _ tag: Tag, _ attributes: Attribute..., content: (inout HTMLWriter) -> Void
+    ) {
+        open(tag, attributes)
+        content(&self)
+        close(tag)
+    }
+
+    mutating func element(_ tag: Tag, with attributes: [Attribute], content: (inout HTMLWriter) -> Void) {
+        open(tag, attributes)
+        content(&self)
+        close(tag)
+    }
+
+    /// Writes an element without content.
+    package mutating func element(_ tag: Tag, _ attributes: Attribute...) {
+        open(tag, attributes)
+        close(tag)
+    }
+
+    package mutating func element(_ tag: Tag, _ attributes: Attribute..., text string: String) {
+        open(tag, attributes)
+        text(string)
+        close(tag)
+    }
+
+    /// Writes the beginning of the document: the type, the policy and the one style sheet.
+    mutating func document(title: Phrase, _ sheet: StyleSheet, body: (inout HTMLWriter) -> Void) {
+        raw("<!DOCTYPE html>\n<html lang=\"")
+        raw(language.tag)
+        raw("\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"")
+        raw(ascii: sheet.policy)
+        raw("\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+        raw(
+            "<meta name=\"referrer\" content=\"no-referrer\"><meta name=\"color-scheme\" content=\"light dark\"><title>"
+        )
+        raw(title.text(in: language))
+        raw("</title><style>")
+        raw(sheet.text)
+        raw("</style></head>")
+        element(.body, content: body)
+        raw("</html>\n")
+    }
+
+    // MARK: Text
+
+    /// Where a text stands, and so how a character that nobody would see is shown.
+    package enum Place { case element, attribute }
+
+    /// Writes text. Characters that are invisible, that reorder text, or that pile marks on a letter are shown by their code points.
+    package mutating func text(_ string: String, _ place: Place = .element) {
+        // Apple's own texts are ASCII, which needs no look at scalars.
+        if string.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) {
+            for byte in string.utf8 { escaped(byte) }
+            return
+        }
+        var markCount = 0
+        for scalar in string.unicodeScalars {
+            markCount = scalar.isMark ? markCount + 1 : 0
+            if scalar.isUnprintable || markCount > Self.maximumMarkCount {
+                codePoint(scalar, place)
+            } else if scalar.isASCII {
+                escaped(UInt8(truncatingIfNeeded: scalar.value))
+            } else {
+                bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            }
+        }
+    }
+
+    /// Letters of living languages carry at most this many marks.
+    private static let maximumMarkCount = 3
+
+    private mutating func escaped(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "<"): raw("&lt;")
+        case UInt8(ascii: ">"): raw("&gt;")
+        case UInt8(ascii: "&"): raw("&amp;")
+        case UInt8(ascii: "\""): raw("&quot;")
+        case UInt8(ascii: "'"): raw("&#39;")
+        default: bytes.append(byte)
+        }
+    }
+
+    private mutating func codePoint(_ scalar: Unicode.Scalar, _ place: Place) {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        let name = "U+" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+        switch place {
+        case .attribute: raw(ascii: "[\(name)]")
+        case .element:
+            raw("<span class=\"cp\">")
+            raw(ascii: name)
+            raw("</span>")
+        }
+    }
+
+    // MARK: Markup
+
+    private mutating func open(_ tag: Tag, _ attributes: [Attribute]) {
+        raw("<")
+        raw(ascii: tag.rawValue)
+        for attribute in attributes {
+            raw(" ")
+            raw(attribute.name)
+            guard let value = attribute.value else { continue }
+            raw("=\"")
+            text(value, .attribute)
+            raw("\"")
+        }
+        raw(">")
+    }
+
+    private mutating func close(_ tag: Tag) {
+        raw("</")
+        raw(ascii: tag.rawValue)
+        raw(">")
+    }
+
+    private mutating func raw(_ markup: StaticString) { raw(ascii: "\(markup)") }
+    private mutating func raw(ascii markup: String) { bytes += markup.utf8 }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isMark: Bool {
+        guard !isASCII else { return false }
+        return switch properties.generalCategory {
+        case .nonspacingMark, .enclosingMark: true
+        default: false
+        }
+    }
+}

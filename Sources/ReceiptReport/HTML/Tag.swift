@@ -1,0 +1,10 @@
+/// The elements that a page may have. None of them runs, loads or sends anything.
+package enum Tag: String, CaseIterable, Sendable {
+    case body, header, main, footer, section, article, nav, div, span, p, a
+    case h1, h2, h3, h4
+    case ul, ol, li, dl, dt, dd
+    case table, caption, thead, tbody, tr, th, td
+    case details, summary, figure, figcaption
+    case strong, small, code, bdi, time, b, i
+    case svg, g, title, rect, line, circle, path, text
+}

@@ -1,0 +1,93 @@
+import AppStoreReceipt
+import SignatureTrust
+import SpanASN1
+import SpanPKCS7
+import StrictText
+
+/// A certificate as the page shows it.
+struct CertificateFacts: Sendable {
+    /// `nil` if the certificate cannot be read.
+    var subject: String?
+    var issuer: String?
+    var validity: ClosedRange<Instant>?
+    let fingerprint: Fingerprint?
+    /// The names as they are encoded, by which an issuer is found.
+    fileprivate var subjectName: [UInt8] = []
+    fileprivate var issuerName: [UInt8] = []
+
+    init(_ der: [UInt8]) {
+        fingerprint = try? Fingerprint(of: der.span)
+        guard let certificate = try? Certificate(der.span) else { return }
+        subject = try? certificate.subject.distinguishedName()
+        issuer = try? certificate.issuer.distinguishedName()
+        validity = try? certificate.validity()
+        subjectName = [UInt8](copying: certificate.subject.encoded)
+        issuerName = [UInt8](copying: certificate.issuer.encoded)
+    }
+
+    /// The common name, or the whole name.
+    var commonName: String? {
+        guard let subject else { return nil }
+        let parts = subject.split(separator: ",").filter { $0.utf8.starts(with: "CN=".utf8) }
+        return parts.first.map { String($0.dropFirst(3)) } ?? subject
+    }
+}
+
+extension ReportPiece {
+    /// The certificates that came with the evidence, in its order; empty if they cannot be read.
+    func embeddedCertificates() -> [[UInt8]] {
+        let received = ReceivedEvidence(bytes, VerificationLimits())
+        switch received.kind {
+        case .receipt:
+            guard let binary = try? received.binary(), let der = Self.der(binary) else { return [] }
+            return Self.certificates(in: der)
+        case .jws:
+            guard let text = try? received.text(in: bytes.span), let jws = try? UnverifiedJWS(text) else { return [] }
+            return (try? jws.certificates()) ?? []
+        case .transactionReceipt:
+            guard let text = try? received.text(in: bytes.span),
+                let certificate = try? UnverifiedTransactionReceipt.certificate(in: text)
+            else { return [] }
+            return [certificate]
+        }
+    }
+
+    /// The container as DER; `nil` if it is malformed.
+    private static func der(_ binary: [UInt8]) -> [UInt8]? {
+        if (try? ContentInfo(binary.span)) != nil { return binary }
+        return try? BERGate.pkcs7.normalize(binary.span)
+    }
+
+    private static func certificates(in der: [UInt8]) -> [[UInt8]] {
+        guard let info = try? ContentInfo(der.span),
+            let message = try? SignedData(info, maximumCertificateCount: VerificationLimits().maximumCertificateCount)
+        else { return [] }
+        return ((try? message.embeddedCertificates()) ?? []).map(\.der)
+    }
+
+    /// The certificates from the root to the signer that the verifier found; `nil` if one of them is not at hand.
+    ///
+    /// The verification names the signer and the root by their fingerprints. What is between them is found by the names of issuers.
+    func verifiedChain(_ trust: AppStoreTrust) -> [CertificateFacts]? {
+        guard let verification else { return nil }
+        let anchors: [TrustAnchor] =
+            switch trust.base {
+            case .roots(let anchors), .storeKitTesting(let anchors): anchors
+            case .apple, .adding: TrustAnchor.appleRoots
+            }
+        let known = (embeddedCertificates() + trust.transactionReceiptIssuers.map(\.der) + anchors.map(\.der))
+            .map(CertificateFacts.init)
+        guard var last = known.first(where: { $0.fingerprint == verification.signer }) else { return nil }
+        var chain = [last]
+        while last.fingerprint != verification.anchor {
+            // The root may come in several versions with one name: the one that was trusted counts.
+            let issuers = known.filter { !$0.subjectName.isEmpty && $0.subjectName == last.issuerName }
+            guard let issuer = issuers.first(where: { $0.fingerprint == verification.anchor }) ?? issuers.first,
+                chain.count < 6, !chain.contains(where: { $0.fingerprint == issuer.fingerprint })
+            else { return nil }
+            chain.append(issuer)
+            last = issuer
+        }
+        return chain.reversed()
+    }
+}

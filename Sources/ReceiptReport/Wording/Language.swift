@@ -1,0 +1,13 @@
+/// The languages of the page.
+public enum Language: String, CaseIterable, Sendable {
+    case english = "en"
+    case simplifiedChinese = "zh-Hans"
+
+    /// The tag of BCP 47.
+    var tag: StaticString {
+        switch self {
+        case .english: "en"
+        case .simplifiedChinese: "zh-Hans"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// The texts of the page. `{0}`, `{1}` are the places of values.
+///
+/// A new text is a case here, with its words in both languages in `Phrase+Table.swift`.
+enum Phrase: CaseIterable {
+    // The frame
+    case title, skipToContents, navigation, purchases, timeline, evidence, footer, timesInUTC, timesInZone
+    case pieceNumber, characters, notShown, showAll
+
+    // The verdict
+    case genuineByApple, genuineByRoot, genuineByXcode, genuineWithoutApp, genuineAppless, notAccepted, notGenuine,
+        notEvidence
+    case signedUnreadable, partRefused, notChecked, notRead, several, severalNone, severalAll
+    case sandboxNote, xcodeNote
+
+    // The four questions
+    case isItGenuine, whichApp, whatNow, whyRefused
+    case yesApple, yesRoot, onlyXcode, yesNotAccepted, no, unproved, yesUnreadable, unknown, someGenuine
+    case noAppStated, claimedApp, claimedAppNote, appsMore, nothingNow, nothingProved, ownedUntil, ownedForever,
+        consumableQuantity, otherCount
+    case nothingRefused, uncheckedApp, uncheckedEnvironment, limits
+
+    // Checks
+    case checks, checkForm, checkStructure, checkSignature, checkDate, checkChain, checkPayload, checkPolicy
+    case aboutForm, aboutStructure, aboutSignature, aboutDate, aboutChain, aboutPayload, aboutPolicy
+    case passed, failed, notReached, reason, whatToDo, found, expected, place, code, offset, inPart, looksLike
+    case noCheckReached, operatingSystem
+
+    // Signer
+    case whoSigned, chainVerified, chainUnverified, root, intermediate, signer, certificate, validFromTo, fingerprint
+    case issuedBy, trusted, notVerified, validityPicture, dateOfSigning, unreadableCertificate, noCertificates,
+        moreCertificates, signatureAlgorithm
+
+    // Kinds
+    case receipt, transaction, renewalInfo, appTransaction, notification, realtimeRequest, transactionReceipt,
+        unknownKind, storeKitJWS
+    case version, signedAt, environment, app, production, sandbox, xcode, localTesting
+
+    // Purchases
+    case noPurchases, purchaseCount, rowsShown, incompletePurchases
+    case product, gives, why, bought, identifiers, transactionID, originalTransactionID, quantityOf, ends
+    case active, owned, consumable, notYet, expired, revoked, upgraded, lengthUnknown, undetermined
+    case whyActive, whyActiveGrace, whyOwned, whyConsumable, whyConsumablePart, whyNotYet, whyExpired,
+        whyEvidenceExpired, whyRevoked, whyRevokedUndated
+    case whyFamilyRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined
+    case reasonAppIssue, refundFull, refundPart, familyShared, restoredCopy, statedType, contradictedType
+    case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerOther
+    case typeConsumable, typeNonConsumable, typeNonRenewing, typeAutoRenewable, typeFree, typeUnknown
+
+    // Timeline
+    case timelineAbout, oneTimePurchases, subscription, timelinePicture, decidedFor
+    case eventBought, eventRenewed, eventUpgradedTo, eventChangedTo, eventGap, eventGrace, eventRefunded, eventExpires,
+        eventExpired, eventEarlier, eventRestored
+    case renewsOn, renewsOff, retrying, expirationCancelled, expirationBilling, expirationPrice, expirationProduct
+    case legendPaid, legendOffer, legendGrace, legendRefunded, legendReplaced, legendFuture, legendGap,
+        moreSubscriptions
+
+    // Contents
+    case contents, contentsVerified, contentsUnaccepted, contentsUnverified, noContents, header, payload, signature,
+        moreRows
+    case purchaseAttributes, name, value
+    case structure, structureAbout, structureRest, structureMalformed, bytes, propertyList, structureShared
+
+    // Characters
+    case hiddenCharacters
+}

@@ -1,0 +1,26 @@
+@_spi(Surfaces) import AppStoreReceipt
+import SignatureTrust
+import TestSupport
+import Testing
+
+@testable import ReceiptReport
+
+@Suite struct ChineseFaultsTests {
+    private let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
+
+    @Test func `every row of the table of faults is translated, and no translation is of a row that is gone`() {
+        let rows = Set(all.map(\.explanation))
+        #expect(rows.subtracting(ChineseFaults.explanations.keys).sorted() == [])
+        #expect(Set(ChineseFaults.explanations.keys).subtracting(rows).sorted() == [])
+        #expect(Set(ChineseFaults.advice.keys).subtracting(all.map(\.code)).sorted() == [])
+    }
+
+    @Test func `what is wrong and what to do have words in every language, and the code is in none`() {
+        for error in all {
+            for language in Language.allCases {
+                #expect(!error.sentence(in: language).isEmpty)
+                #expect(!error.advice(for: .user(of: .command), in: language).isEmpty, "\(error.code)")
+            }
+        }
+    }
+}

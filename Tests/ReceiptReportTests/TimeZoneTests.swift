@@ -1,0 +1,68 @@
+import Foundation
+import SeededRandom
+import SpanASN1
+import Testing
+
+@testable import ReceiptReport
+
+@Suite struct TimeZoneTests {
+    private static let folder = "/usr/share/zoneinfo/"
+
+    private func file(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: Self.folder + name).map(Array.init)
+    }
+
+    @Test(arguments: [
+        "UTC", "Asia/Shanghai", "America/New_York", "Europe/Dublin", "Australia/Lord_Howe", "America/Sao_Paulo",
+        "Asia/Kathmandu",
+        "Africa/Casablanca", "Pacific/Apia", "Pacific/Chatham",
+    ])
+    func `offsets are those of Foundation, before, between and after the changes of the file`(name: String) throws {
+        guard let bytes = file(name), let reference = TimeZone(identifier: name) else { return }
+        let zone = try #require(ReportTimeZone(name: name, file: bytes))
+        // Foundation's own rules end in 2037.
+        for day in stride(from: 1, to: 24_000, by: 11) {
+            let seconds = day * 86_400 + day * 137 % 86_400
+            let expected = reference.secondsFromGMT(for: Date(timeIntervalSince1970: Double(seconds)))
+            #expect(
+                zone.secondsFromUTC(at: Instant(millisecondsSince1970: Int64(seconds) * 1000)) == expected,
+                "\(name) at \(seconds)")
+        }
+    }
+
+    @Test func `the rule for the time after the last change is applied, also across the end of a year`() throws {
+        let rows: [(rule: String, date: String, offset: Int)] = [
+            ("CST-8", "2100-01-01", 28_800), ("<+0330>-3:30", "2100-01-01", 12_600),
+            ("EST5EDT,M3.2.0,M11.1.0", "2100-07-01", -14_400), ("EST5EDT,M3.2.0,M11.1.0", "2100-12-01", -18_000),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2100-01-01", 39_600),
+            ("AEST-10AEDT,M10.1.0,M4.1.0/3", "2100-07-01", 36_000), ("XXX0YYY,J60/0,J61/0", "2100-03-01", 3600),
+            ("XXX0YYY,59/0,60/0", "2100-03-01", 3600),
+        ]
+        for row in rows {
+            let rule = try #require(TimeZoneRule(Array(row.rule.utf8)[...]))
+            let parts = row.date.split(separator: "-").compactMap { Int($0) }
+            let date = try #require(Instant(year: parts[0], month: parts[1], day: parts[2], hour: 12))
+            #expect(rule.offset(at: date.secondsSince1970) == row.offset, "\(row)")
+        }
+        for rule in ["", "A", "EST5EDT", "EST5EDT,M3.2.0", "EST5EDT,M13.1.0,M11.1.0", "CST-8x", "CST-99", "<+08-8"] {
+            #expect(TimeZoneRule(Array(rule.utf8)[...]) == nil, "\(rule)")
+        }
+    }
+
+    @Test func `a damaged file is refused or read, and never traps`() throws {
+        guard let whole = file("America/New_York") else { return }
+        for count in 0..<whole.count { #expect(ReportTimeZone(name: "x", file: Array(whole.prefix(count))) == nil) }
+        #expect(ReportTimeZone(name: "x", file: whole + [0]) == nil)
+        var random = SeededGenerator()
+        for _ in 0..<3000 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            guard let zone = ReportTimeZone(name: "x", file: bytes) else { continue }
+            for date in [Instant.distantPast, Instant(millisecondsSince1970: 0), Instant.distantFuture] {
+                _ = zone.text(of: date)
+            }
+        }
+    }
+}
