@@ -60,7 +60,7 @@ extension Report {
                 if let found = error.found { fact(.found, &html) { $0.value(found) } }
                 if let expected = error.expected { fact(.expected, &html) { $0.value(expected) } }
                 let advice = error.advice(for: audience, in: language)
-                if !advice.isEmpty { fact(.whatToDo, &html) { $0.text(advice) } }
+                if !advice.isEmpty { fact(.remedy, &html) { $0.text(advice) } }
                 place(of: error, in: piece, &html)
                 fact(.code, &html) { $0.element(.code, text: error.code) }
             }

@@ -145,7 +145,7 @@ extension Phrase {
         case .failed: ("failed", "未通过")
         case .notReached: ("not reached", "未进行")
         case .reason: ("Reason", "原因")
-        case .whatToDo: ("What to do", "处理方法")
+        case .remedy: ("What to do", "处理方法")
         case .found: ("Found", "发现的值")
         case .expected: ("Expected", "应为")
         case .place: ("Place", "位置")

@@ -22,7 +22,7 @@ enum Phrase: CaseIterable {
     // Checks
     case checks, checkForm, checkStructure, checkSignature, checkDate, checkChain, checkPayload, checkPolicy
     case aboutForm, aboutStructure, aboutSignature, aboutDate, aboutChain, aboutPayload, aboutPolicy
-    case passed, failed, notReached, reason, whatToDo, found, expected, place, code, offset, inPart, looksLike
+    case passed, failed, notReached, reason, remedy, found, expected, place, code, offset, inPart, looksLike
     case noCheckReached, operatingSystem
 
     // Signer
