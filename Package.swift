@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "receipt", targets: ["receipt"]),
         // Lent to the packages beside this one, and no API: see CONTRIBUTING.md.
         .library(name: "_SpanPKCS7", targets: ["SpanPKCS7"]),
+        .library(name: "_LargeMemory", targets: ["LargeMemory"]),
         .library(name: "_StrictText", targets: ["StrictText"]),
         .library(name: "_LibcryptoHandles", targets: ["LibcryptoHandles"]),
         .library(name: "_SeededRandom", targets: ["SeededRandom"]),
@@ -60,12 +61,16 @@ let package = Package(
         target("LargeMemory", []),
         target("SpanASN1", ["LargeMemory"]),
         target("SpanPKCS7", ["SpanASN1"]),
-        target("StrictText", ["LargeMemory", "SpanASN1"]),
+        // Base64 with instructions that the compiler may not use without asking the processor.
+        .target(name: "CBase64"),
+        target("StrictText", ["CBase64", "LargeMemory", "SpanASN1"]),
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SeededRandom", []),
         target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
         target("CMSTrust", ["SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
-        target("AppStoreReceipt", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
+        target(
+            "AppStoreReceipt",
+            ["LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target(

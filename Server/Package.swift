@@ -15,7 +15,8 @@ let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeat
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
-/// What the library lends to the packages beside it: texts from outside, libcrypto, and random numbers from a seed.
+/// What the library lends to the packages beside it: memory of large bodies, texts from outside, libcrypto, and random numbers from a seed.
+let largeMemory = library("_LargeMemory")
 let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
 let seededRandom = library("_SeededRandom")
@@ -48,7 +49,7 @@ let package = Package(
         // A thread, and a lock with a condition.
         target("ServerThreads", []),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", strictText, "ServerThreads", library("SpanASN1")]),
+        target("HTTPService", ["CMicrohttpd", largeMemory, strictText, "ServerThreads", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
         target("ReceiptService", ["HTTPService", "LedgerService", strictText, library("AppStoreReceipt")]),
         // The ledger as routes, with its tokens and its options.

@@ -86,7 +86,19 @@ def peers():
 
 def machine():
     found = figures("machine")
-    return f"Measured on {found['date']}: {found['processor']}, {found['processors']} processors, {found['openssl']}."
+    smoke = " These figures were measured briefly, beside other work, and prove nothing." if found["smoke"] else ""
+    return f"Measured on {found['date']}: {found['processor']}, {found['processors']} processors, {found['openssl']}.{smoke}"
+
+
+def tasks():
+    rows = figures("cost")
+    values = sorted({row["purchases"] for row in rows})
+    cells = {}
+    for row in rows:
+        ratio = f" ({row['ratio_to_floor']:.2f})" if "ratio_to_floor" in row else ""
+        cells.setdefault(row["task"], {})[row["purchases"]] = f"{row['median_ns'] / 1000:,.{1 if row['median_ns'] < 1e5 else 0}f}{ratio}"
+    return table(["task", *(f"{count(value)} purchase{'' if value == 1 else 's'}" for value in values)],
+                 [[f"`{task}`", *(line.get(value, "") for value in values)] for task, line in cells.items()])
 
 
 def languages():
@@ -136,9 +148,10 @@ def ledger():
 
 
 text = README.read_text()
-for draw in (machine, cost, peers, languages, service, ledger):
+sources = {machine: "machine", cost: "cost", tasks: "cost", peers: "peers", languages: "languages", service: "service", ledger: "ledger"}
+for draw, source in sources.items():
     start, end = f"<!-- {draw.__name__} -->\n", f"<!-- end of {draw.__name__} -->"
-    if not figures(draw.__name__):
+    if not figures(source):
         continue
     assert start in text and end in text, f"README.md has no place for {draw.__name__}"
     text = re.sub(re.escape(start) + ".*?" + re.escape(end), lambda _: start + draw() + "\n" + end, text, flags=re.S)

@@ -40,6 +40,7 @@ let package = Package(
             name: "AppStoreReceiptC",
             dependencies: [
                 "CAppStoreReceipt", "CProcess", .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                .product(name: "_LargeMemory", package: "swift-app-store-receipt"),
             ],
             swiftSettings: settings, linkerSettings: [.unsafeFlags(linkerFlags, .when(platforms: [.linux]))]),
         .executableTarget(

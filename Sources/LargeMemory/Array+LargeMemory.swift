@@ -5,20 +5,25 @@ import Glibc
 // The kernel gives new memory to a process one page at a time, at the first write to each page of 4 KiB. For tens of megabytes this takes as long as decoding them: filling 40 MB
 // took 21 to 26 ms, and 5 to 6 ms with huge pages, which Linux gives on request (`/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on Debian).
 
-extension [UInt8] {
-    /// Reserves room for bytes that will all be written. If it is large, the kernel is asked for huge pages.
+extension Array {
+    /// Reserves room for elements. If it is large, the kernel is asked for huge pages.
     ///
-    /// - Parameter count: The number of bytes.
-    package mutating func reserveLargeCapacity(_ count: Int) {
+    /// - Parameters:
+    ///   - count: The number of elements.
+    ///   - likelyCount: The number that will probably be written. A huge page that is written in part takes 2 MiB, so none is asked for beyond.
+    @inlinable
+    package mutating func reserveLargeCapacity(_ count: Int, likelyCount: Int) {
         reserveCapacity(count)
-        guard capacity >= largeByteCount else { return }
-        let capacity = capacity
-        unsafe withUnsafeMutableBufferPointer { bytes in
-            guard let start = bytes.baseAddress else { return }
-            unsafe adviseHugePages(start, capacity)
+        guard likelyCount >= LargeMemory.minimumByteCount / MemoryLayout<Element>.stride else { return }
+        let byteCount = Swift.min(likelyCount, capacity) * MemoryLayout<Element>.stride
+        unsafe withUnsafeMutableBufferPointer { elements in
+            guard let start = elements.baseAddress else { return }
+            unsafe LargeMemory.advise(start, byteCount)
         }
     }
+}
 
+extension [UInt8] {
     /// Creates an array whose bytes are arbitrary until they are written.
     ///
     /// It is unsafe because reading a byte that was not written is undefined, and can show what the memory contained before. Zeros would be written only to be overwritten.
@@ -27,23 +32,37 @@ extension [UInt8] {
     @unsafe
     package init(unwrittenCount count: Int) {
         unsafe self.init(unsafeUninitializedCapacity: count) { bytes, initializedCount in
-            if let start = bytes.baseAddress, count >= largeByteCount { unsafe adviseHugePages(start, count) }
+            if let start = bytes.baseAddress { unsafe LargeMemory.advise(start, count) }
             initializedCount = count
         }
     }
 }
 
-/// The smallest size, in bytes, for which it is worth asking. Below it, the allocator usually has memory that was used before.
-private let largeByteCount = 4 << 20
+/// Memory of large inputs and outputs, for packages that receive and send them.
+public enum LargeMemory {
+    /// The smallest size, in bytes, for which it is worth asking. Below it, the allocator usually has memory that was used before.
+    @inlinable public static var minimumByteCount: Int { 4 << 20 }
 
-/// Asks for huge pages for all whole pages of memory that the caller owns. What the memory contains does not change, and a refusal is no error.
-@unsafe
-private func adviseHugePages(_ start: UnsafeMutableRawPointer, _ count: Int) {
-    #if canImport(Glibc)
-    let pageSize = sysconf(CInt(_SC_PAGESIZE))
-    let unaligned = Int(bitPattern: start) & (pageSize - 1)
-    let skipped = unaligned == 0 ? 0 : pageSize - unaligned
-    guard count >= skipped + pageSize else { return }
-    _ = unsafe madvise(start + skipped, (count - skipped) & ~(pageSize - 1), MADV_HUGEPAGE)
-    #endif
+    /// Appends bytes to an array, whose capacity at least doubles if it has no room.
+    public static func append(_ bytes: UnsafeRawBufferPointer, to array: inout [UInt8]) {
+        let count = array.count + bytes.count
+        if count >= minimumByteCount, count > array.capacity {
+            let capacity = Swift.max(count, 2 * array.capacity)
+            array.reserveLargeCapacity(capacity, likelyCount: capacity)
+        }
+        unsafe array.append(contentsOf: bytes)
+    }
+
+    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. What the memory contains does not change, and a refusal is no error.
+    @unsafe
+    public static func advise(_ start: UnsafeMutableRawPointer, _ count: Int) {
+        #if canImport(Glibc)
+        guard count >= minimumByteCount else { return }
+        let pageSize = sysconf(CInt(_SC_PAGESIZE))
+        let unaligned = Int(bitPattern: start) & (pageSize - 1)
+        let skipped = unaligned == 0 ? 0 : pageSize - unaligned
+        guard count >= skipped + pageSize else { return }
+        _ = unsafe madvise(start + skipped, (count - skipped) & ~(pageSize - 1), MADV_HUGEPAGE)
+        #endif
+    }
 }

@@ -44,7 +44,7 @@ package struct BERGate: Sendable {
         try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
 
         var output: [UInt8] = []
-        output.reserveLargeCapacity(measure.outputCount)
+        output.reserveLargeCapacity(measure.outputCount, likelyCount: measure.outputCount)
         var counts = measure.counts[...]
         try walk(bytes) { (event) throws(ASN1DecodingError) in
             switch event {

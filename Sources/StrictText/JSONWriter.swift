@@ -1,4 +1,4 @@
-import LargeMemory
+public import LargeMemory
 
 /// A writer of compact JSON (RFC 8259) into bytes, with keys in the order in which they are written.
 ///
@@ -9,9 +9,12 @@ public struct JSONWriter: ~Copyable {
     /// Whether a value precedes the next one.
     @usableFromInline var needsComma = false
 
-    public init(capacity: Int = 0) {
+    /// - Parameters:
+    ///   - capacity: The number of bytes for which there is room at once.
+    ///   - likelyCount: The number of bytes that will probably be written.
+    public init(capacity: Int = 0, likelyCount: Int = 0) {
         written = []
-        written.reserveLargeCapacity(capacity)
+        written.reserveLargeCapacity(capacity, likelyCount: likelyCount)
     }
 
     /// Removes the written bytes, and keeps their memory.
@@ -39,9 +42,18 @@ public struct JSONWriter: ~Copyable {
 
     @inlinable
     mutating func begin(_ byte: UInt8) {
+        if written.count >= LargeMemory.minimumByteCount { growEarly() }
         separate()
         written.append(byte)
         needsComma = false
+    }
+
+    /// Gets more memory before the last of it is used, so that it has huge pages.
+    @usableFromInline
+    mutating func growEarly() {
+        if written.capacity - written.count < written.count / 16 {
+            written.reserveLargeCapacity(2 * written.count, likelyCount: 2 * written.count)
+        }
     }
 
     @inlinable

@@ -22,15 +22,19 @@ enum Compiler {
         let isOfPackage = try String(contentsOf: file, encoding: .utf8).contains("// In this package.\n")
         let (status, output) = try run(
             [
-                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", try modules().path, "-Xcc",
-                "-fmodule-map-file=\(package.path)/Sources/CLibcryptoShims/module.modulemap",
-            ] + (isOfPackage ? ["-package-name", packageName] : []) + options + [file.path])
+                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", try modules().path,
+            ] + modulesOfC + (isOfPackage ? ["-package-name", packageName] : []) + options + [file.path])
         let errors = output.split(separator: "\n").compactMap { line -> (Int, String)? in
             guard line.hasPrefix(file.path + ":"), let range = line.range(of: ": error: ") else { return nil }
             let number = line.dropFirst(file.path.count + 1).prefix { $0 != ":" }
             return Int(number).map { ($0, String(line[range.upperBound...])) }
         }
         return Outcome(status: status, errors: errors, output: output)
+    }
+
+    /// The options for the modules of C that the library's modules import.
+    static let modulesOfC = ["CLibcryptoShims", "CBase64/include"].flatMap {
+        ["-Xcc", "-fmodule-map-file=\(package.path)/Sources/\($0)/module.modulemap"]
     }
 
     /// The folder of the modules that were built for these tests.

@@ -36,9 +36,8 @@ import Testing
             [
                 "swiftc", "-typecheck", "-swift-version", "6", "-module-name", "Room", "-package-name", String(package),
                 "-enable-upcoming-feature", "InternalImportsByDefault", "-enable-experimental-feature", "Lifetimes",
-                "-I", try Compiler.modules().path, "-Xcc",
-                "-fmodule-map-file=\(Compiler.package.path)/Sources/CLibcryptoShims/module.modulemap",
-            ] + (files + [own]).map(\.path))
+                "-I", try Compiler.modules().path,
+            ] + Compiler.modulesOfC + (files + [own]).map(\.path))
     }
 
     @Test func `decisions know plain purchases alone, and pass a verification on without looking into it`() throws {

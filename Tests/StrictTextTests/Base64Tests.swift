@@ -151,6 +151,30 @@ import Testing
         }
     }
 
+    @Test func `a text is read the same in groups of 32 characters and, with line breaks, of four`() {
+        var generator = SeededGenerator()
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        for round in 0..<4_000 {
+            var text = (0..<4 * Int.random(in: 8...40, using: &generator)).map { _ in
+                alphabet.randomElement(using: &generator) ?? 0
+            }
+            // Some texts have one alphabet, some are URL-safe, and some have a fault.
+            if round % 3 == 1 { text = text.map { $0 == UInt8(ascii: "/") ? UInt8(ascii: "_") : $0 } }
+            if round % 4 == 1 { text = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: "-") : $0 } }
+            if round % 5 == 1 {
+                let faults = [0x00, 0x2A, 0x2C, 0x2E, 0x3A, 0x40, 0x5B, 0x60, 0x7B, 0x7F, 0x80, 0xC1, 0xFF] as [UInt8]
+                text[.random(in: text.indices, using: &generator)] = faults.randomElement(using: &generator) ?? 0
+            }
+            let lines = stride(from: 0, to: text.count, by: 4).flatMap { text[$0..<$0 + 4] + [UInt8(ascii: "\n")] }
+            let failure = Self.failure(text)
+            #expect(failure?.kind == Self.failure(lines)?.kind, "\(generator) \(text)")
+            guard failure == nil else { continue }
+            #expect(
+                (try? Base64.decode(text.span, as: .transported)) == (try? Base64.decode(lines.span, as: .transported)),
+                "\(generator) \(text)")
+        }
+    }
+
     // MARK: Round trips
 
     @Test func `what Foundation writes is read, and read by Foundation what we write`() throws {

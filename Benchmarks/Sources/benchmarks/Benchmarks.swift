@@ -34,7 +34,6 @@ enum Benchmarks {
         switch options.format {
         case .table: print(report.table(), "\n\(Report.machine); checksum \(sink)")
         case .json: print(try report.json())
-        case .markdown: print(report.markdown())
         }
         guard options.checksAllocations else { return }
         let violations = try Thresholds(contentsOf: Thresholds.file).violations(report.measurements)
@@ -43,10 +42,10 @@ enum Benchmarks {
 }
 
 struct Options {
-    enum Format { case table, json, markdown }
+    enum Format { case table, json }
 
     static let usage = """
-        usage: benchmarks [--json | --markdown] [--filter TASK]… [--purchases COUNT]… [--smoke] [--check]
+        usage: benchmarks [--json] [--filter TASK]… [--purchases COUNT]… [--smoke] [--check]
           --filter     measure this task (and the floor); may be repeated
           --purchases  with receipts of so many purchases; may be repeated
           --smoke      few repetitions, up to 10,000 purchases
@@ -69,7 +68,6 @@ struct Options {
         while let argument = arguments.popFirst() {
             switch argument {
             case "--json": format = .json
-            case "--markdown": format = .markdown
             case "--check": checksAllocations = true
             case "--smoke":
                 effort = .smoke

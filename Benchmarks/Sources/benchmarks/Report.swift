@@ -54,29 +54,6 @@ struct Report {
         }.joined(separator: "\n")
     }
 
-    /// The table of the README: a line for each task, a column for each number of purchases.
-    func markdown() -> String {
-        let counts = Set(measurements.map(\.purchases)).sorted()
-        var tasks: [String] = []
-        for measurement in measurements where !tasks.contains(measurement.task) { tasks.append(measurement.task) }
-        var lines = [
-            "Medians of one run on \(Self.machine), in µs, and how many times the floor that is:", "",
-            "| task | " + counts.map { "\($0) purchase\($0 == 1 ? "" : "s")" }.joined(separator: " | ") + " |",
-            "| --- |" + String(repeating: " ---: |", count: counts.count),
-        ]
-        for task in tasks {
-            let cells = counts.map { count in
-                guard let found = measurements.first(where: { $0.task == task && $0.purchases == count }) else {
-                    return ""
-                }
-                let time = Self.number(found.medianNanoseconds / 1000, found.medianNanoseconds < 100_000 ? 1 : 0)
-                return time + (found.ratioToFloor.map { " (\(Self.number($0, 2)))" } ?? "")
-            }
-            lines.append("| `\(task)` | " + cells.joined(separator: " | ") + " |")
-        }
-        return lines.joined(separator: "\n")
-    }
-
     private static func number(_ value: Double, _ digits: Int = 0) -> String {
         String(format: "%.\(digits)f", value)
     }

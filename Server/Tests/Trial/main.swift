@@ -94,11 +94,12 @@ if isLong || arguments.first == "--ledger" {
 
 // MARK: Latency against load
 
-if arguments == ["--service", "--json"] {
+if arguments.starts(with: ["--service", "--json"]) {
+    let seconds = arguments.contains("--smoke") ? 0.3 : 4
     let server = try start()
     _ = load(server, mixed, seconds: 1)
     let rows = [1, 2, 4, 8, 16, 32, 64, 128, 256].map { connections in
-        let result = load(server, mixed, connections: connections, seconds: 4)
+        let result = load(server, mixed, connections: connections, seconds: seconds)
         return """
             {"clients":\(connections),"per_second":\(format(result.perSecond, 0)),\
             "p50_ms":\(format(result.latency(0.5), 2)),"p99_ms":\(format(result.latency(0.99), 2))}

@@ -43,7 +43,10 @@ extension VerifiedEvidence {
     /// For a receipt, it is ``VerifiedReceipt/json``. For a JWS, it is `{"verified":true,"schema":1,"trust":{…},"transaction":{…}}`, or `renewal_info`,
     /// `app_transaction`, `notification` or `realtime_request` instead of `transaction`. The verified parts of a notification are members of the same
     /// object. The members have Apple's names and values, except that dates are in RFC 3339.
-    public var json: String { JSONWriter.text { $0.verdict(.success(self)) } }
+    public var json: String { String(decoding: jsonUTF8, as: UTF8.self) }
+
+    /// The same as UTF-8, which does not copy the text of a large receipt.
+    @_spi(Surfaces) public var jsonUTF8: [UInt8] { JSONWriter.utf8 { $0.verdict(.success(self)) } }
 
     /// The verdict without the contents, as one line of JSON: `{"verified":true,"kind":"receipt","trust":{…}}`.
     ///
@@ -60,8 +63,12 @@ extension UnverifiedEvidence {
 
 extension JSONWriter {
     fileprivate static func text(_ write: (inout JSONWriter) -> Void) -> String {
+        String(decoding: utf8(write), as: UTF8.self)
+    }
+
+    fileprivate static func utf8(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
         var writer = JSONWriter()
         write(&writer)
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return writer.bytes
     }
 }

@@ -1,3 +1,4 @@
+import LargeMemory
 import SpanASN1
 
 /// Reads a receipt's payload once and checks every value in it.
@@ -136,7 +137,7 @@ extension PayloadDecoder {
         if index == 0 {
             // Reserve memory as if all purchases were as large as the first, but no more than the size of the payload.
             let count = (bytes.count - record.lowerBound) / max(record.count, MemoryLayout<PurchaseEntry>.stride) + 1
-            table.purchases.reserveCapacity(min(count, maximumPurchaseCount))
+            table.purchases.reserveLargeCapacity(min(count, maximumPurchaseCount), likelyCount: count / 8 * 7)
         }
         table.purchases.append(PurchaseEntry(record: ByteRange(record)))
         try purchaseDecoder.read(record, index: index, into: &table.purchases[index])

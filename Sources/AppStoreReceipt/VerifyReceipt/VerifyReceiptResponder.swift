@@ -161,7 +161,8 @@ public struct VerifyReceiptResponder: Sendable {
     private func answer(
         _ receipt: VerifiedReceipt, of environment: AppStoreEnvironment, _ excludesOldTransactions: Bool
     ) -> VerifyReceiptAnswer {
-        var writer = JSONWriter(capacity: 2048 + 3 * receipt.receipt.storage.payload.count)
+        let payloadCount = receipt.receipt.storage.payload.count
+        var writer = JSONWriter(capacity: 2048 + 3 * payloadCount, likelyCount: payloadCount / 2 * 3)
         writer.beginObject()
         writer.name("status")
         writer.integer(Int64(VerifyReceiptStatus.valid.rawValue))

@@ -1,5 +1,6 @@
 @_spi(Surfaces) import AppStoreReceipt
 import CAppStoreReceipt
+import LargeMemory
 
 #if canImport(Glibc)
 import Glibc
@@ -72,7 +73,11 @@ struct Outputs {
         return text.withUTF8 { unsafe write($0, status) }
     }
 
-    func write(_ text: UnsafeBufferPointer<UInt8>, _ status: asr_status) -> asr_status {
+    func write(_ text: [UInt8], _ status: asr_status) -> asr_status {
+        unsafe text.withUnsafeBufferPointer { unsafe write($0, status) }
+    }
+
+    private func write(_ text: UnsafeBufferPointer<UInt8>, _ status: asr_status) -> asr_status {
         unsafe length?.pointee = text.count
         guard let json = unsafe json else { return status }
         guard let copy = unsafe malloc(text.count + 1) else {
@@ -80,6 +85,7 @@ struct Outputs {
             fail("out-of-memory", "host")
             return Status.host
         }
+        unsafe LargeMemory.advise(copy, text.count)
         unsafe UnsafeMutableRawBufferPointer(start: copy, count: text.count).copyMemory(
             from: UnsafeRawBufferPointer(text))
         unsafe copy.storeBytes(of: 0, toByteOffset: text.count, as: UInt8.self)
@@ -105,5 +111,7 @@ func string(_ pointer: UnsafePointer<CChar>?) -> String? {
 func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
     // What is over half of the address space is a negative number in Swift.
     guard length >= 0, unsafe pointer != nil || length == 0 else { return nil }
-    return unsafe [UInt8](UnsafeRawBufferPointer(start: pointer, count: length))
+    var bytes: [UInt8] = []
+    unsafe LargeMemory.append(UnsafeRawBufferPointer(start: pointer, count: length), to: &bytes)
+    return bytes
 }

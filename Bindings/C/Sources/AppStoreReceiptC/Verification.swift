@@ -29,7 +29,8 @@ public func asr_verify(
     do throws(VerificationError) {
         let verified = try verifier.verifier.verify(evidence)
         guard takesJSON else { return Status.verified }
-        return outputs.write(flags == ASR_JSON_BRIEF ? verified.verdictJSON : verified.json, Status.verified)
+        return flags == ASR_JSON_BRIEF
+            ? outputs.write(verified.verdictJSON, Status.verified) : outputs.write(verified.jsonUTF8, Status.verified)
     } catch {
         return outputs.refusal(error, for: verifier.surface, withJSON: takesJSON)
     }
@@ -107,7 +108,7 @@ public func asr_answer(
     var status = Status.verified
     if case .failure(let error) = answer.result { status = outputs.refusal(error, withJSON: false) }
     guard flags & jsonFlags != ASR_JSON_NONE, outputs.takesJSON else { return status }
-    return unsafe answer.body.withUnsafeBufferPointer { unsafe outputs.write($0, status) }
+    return outputs.write(answer.body, status)
 }
 
 @c(asr_decode_unverified) @implementation

@@ -1,3 +1,5 @@
+import LargeMemory
+
 /// A request that is being received or answered.
 ///
 /// One thread at a time uses it: the connection's thread of the daemon, and a thread of the queue while the daemon has suspended the connection.
@@ -54,7 +56,7 @@ final class Exchange: @unchecked Sendable {
             }
         }
         // The capacity grows with what comes, and not with what a header promises.
-        if refusal == nil { unsafe request.body.append(contentsOf: bytes) }
+        if refusal == nil { unsafe LargeMemory.append(bytes, to: &request.body) }
     }
 
     var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
