@@ -128,6 +128,6 @@ let package = Package(
             swiftSettings: toolSettings),
         tests(
             of: "ReceiptService",
-            ["HTTPService", strictText, "TrialSupport", library("AppStoreReceiptTesting")]),
+            ["HTTPService", "LedgerService", strictText, "TrialSupport", library("AppStoreReceiptTesting")]),
     ]
 )

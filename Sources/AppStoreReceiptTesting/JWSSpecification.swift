@@ -8,7 +8,8 @@ import StrictText
 ///
 /// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id, environment and signing date of one object are the defaults of
 /// the others, because Apple's agree. A specification without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed before a refund
-/// says nothing of it, and not before ``JWSBuilder/defaultDate``. A notification without a UUID has one that is made from the specification. A period of an auto-renewable
+/// says nothing of it, and not before ``JWSBuilder/defaultDate``. Without a purchase date, what was refunded
+/// before the default date was bought a second before its refund. A notification without a UUID has one that is made from the specification. A period of an auto-renewable
 /// subscription without a web order line item has one that is made from its original transaction id, its product and its end.
 package struct JWSSpecification: Sendable {
     private let kind: JWSPart.Kind
@@ -112,6 +113,12 @@ package struct JWSSpecification: Sendable {
         }
         if kind == .notification { builder.payload["notificationUUID"] = .string(try notificationUUID) }
         if kind == .transaction {
+            let refund = value("revocationDate", in: members).flatMap(Self.date)
+            if let refund, let purchaseDate = builder.purchaseDate, refund <= purchaseDate {
+                // Nothing is refunded before it was bought.
+                builder.purchaseDate = refund.advanced(by: .seconds(-1))
+                builder.originalPurchaseDate = builder.purchaseDate
+            }
             builder.webOrderLineItemID = lineItem(
                 of: members, original: text("originalTransactionId", in: members) ?? transaction, product)
         }

@@ -39,7 +39,7 @@ extension FileInput {
     func report(_ error: SystemError, asJSON: Bool, _ console: inout Console) {
         if asJSON {
             var writer = JSONWriter()
-            writer.failure(code: "unreadable-file", message: error.description, from: .file(name))
+            writer.failure(.unreadableFile, message: error.description, from: .file(name))
             console.print(utf8: writer.bytes)
         }
         console.report("\(name.printable): \(error)")

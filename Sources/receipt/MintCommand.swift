@@ -60,7 +60,8 @@ struct MintCommand: Command {
 
             A date is written as 2025-06-15T12:00:00Z, or as 2025-06-15. Without a signing date (signedDate,
             receipt_creation_date), evidence is signed at its latest date of a purchase or a revocation, and at
-            2025-06-15T12:00:00Z at the earliest. If it is about a purchase that other evidence is about, too,
+            2025-06-15T12:00:00Z at the earliest. Without a purchase date, a refunded purchase was made before
+            its refund. If it is about a purchase that other evidence is about, too,
             what was signed later counts. A notification without a notificationUUID has one that is made from
             SPEC.json.
 

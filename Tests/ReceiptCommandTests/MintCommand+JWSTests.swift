@@ -116,6 +116,15 @@ import Testing
         #expect(try dates(#"{"app_transaction":{"originalPurchaseDate":"2025-07-01"}}"#)[2] == "2025-07-01T00:00:00Z")
     }
 
+    @Test(arguments: ["", #","signedDate":"2025-06-20""#])
+    func `what was refunded was bought before`(_ signedDate: String) throws {
+        let object = try verified(minted("{\"transaction\":{\"revocationDate\":\"2025-01-01\"\(signedDate)}}"))
+        let transaction = try #require(object["transaction"] as? NSDictionary)
+        for name in ["purchaseDate", "originalPurchaseDate"] {
+            #expect(transaction[name] as? String == "2024-12-31T23:59:59Z")
+        }
+    }
+
     @Test func `a minted refund takes back what was minted before it`() throws {
         let bought = try minted(#"{"transaction":{"transactionId":"7"}}"#)
         let refund = try minted(

@@ -60,14 +60,12 @@ package final class AccessTokens: Sendable {
             allowed = scopes.withLock { $0[digest] }
         }
         guard let allowed else {
-            var response = Response(
-                status: 401, errorCode: "unauthorized", message: "a known token is required: Authorization: Bearer …")
+            var response = Response(LedgerFault.unauthorized)
             response.headers = [("WWW-Authenticate", "Bearer")]
             return response
         }
         if allowed.contains(scope) { return nil }
-        return Response(
-            status: 403, errorCode: "forbidden", message: "the token does not have the scope '\(scope.rawValue)'")
+        return Response(LedgerFault.forbidden, "'\(scope.rawValue)'")
     }
 
     private static func read(_ file: String) throws(ConfigurationError) -> [DigestValue: Set<TokenScope>] {

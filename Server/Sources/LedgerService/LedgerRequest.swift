@@ -24,8 +24,7 @@ struct RedeemRequest {
         idempotencyKey = texts[.idempotencyKey]
         accountToken = try texts[.accountToken].map { (text) throws(RequestFault) in
             guard AppAccountToken.isUUID(text) else {
-                throw RequestFault(
-                    "'account_token' must be a UUID, as 'appAccountToken' is", code: "invalid-account-token")
+                throw RequestFault(LedgerFault.invalidAccountToken)
             }
             return AppAccountToken(text)
         }
@@ -47,7 +46,7 @@ struct TokenRequest {
     init(_ body: Span<UInt8>) throws(RequestFault) {
         token = try RequestTexts(body, Self.members)[.token].map { (text) throws(RequestFault) in
             guard let token = AppAccountToken(uuid: text) else {
-                throw RequestFault("'token' must be a UUID that is not nil", code: "invalid-account-token")
+                throw RequestFault(LedgerFault.invalidAccountToken, "'token' must be a UUID that is not nil")
             }
             return token
         }
@@ -150,7 +149,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
                 }
             }
         } catch {
-            throw RequestFault("the body is not the expected JSON object, as byte \(error.offset) shows")
+            throw RequestFault.invalid("the body is not the expected JSON object, as byte \(error.offset) shows")
         }
         if let fault { throw fault }
         values = found
@@ -173,20 +172,20 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
 }
 
 extension RequestFault {
-    static let environment = RequestFault("'environment' must be 'production' or 'sandbox'")
+    static let environment = RequestFault.invalid("'environment' must be 'production' or 'sandbox'")
 
     fileprivate static func noString(_ member: some RawRepresentable<String>) -> RequestFault {
-        RequestFault("'\(member.rawValue)' must be a string")
+        .invalid("'\(member.rawValue)' must be a string")
     }
 
     fileprivate static func noFlag(_ member: some RawRepresentable<String>) -> RequestFault {
-        RequestFault("'\(member.rawValue)' must be true or false")
+        .invalid("'\(member.rawValue)' must be true or false")
     }
 
     fileprivate static func unknownMember<Member: RawRepresentable<String> & CaseIterable>(
         of _: Member.Type
     ) -> RequestFault {
         let known = Member.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        return RequestFault("the body has an unknown member; there are \(known)")
+        return .invalid("the body has an unknown member; there are \(known)")
     }
 }

@@ -10,7 +10,7 @@ package struct LedgerRoutes: Sendable {
     private let verifier: AppStoreVerifier
     private let tokens: AccessTokens
     private let log: ServiceLog
-    private let ownerConflicts = OwnerConflicts()
+    private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
     /// The date of a request; the system's clock, except in tests.
     var clock: @Sendable () -> Instant = { .now }
@@ -47,7 +47,7 @@ package struct LedgerRoutes: Sendable {
         ]
     }
 
-    package var metrics: [MetricFamily] { [ownerConflicts.metric, notificationTypes.metric] }
+    package var metrics: [MetricFamily] { counts.metrics + [notificationTypes.metric] }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
@@ -93,8 +93,8 @@ package struct LedgerRoutes: Sendable {
         let redemption = try ledger.redeem(
             evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
             at: clock())
+        counts.add(redemption.outcomes)
         for outcome in redemption.outcomes where outcome.isOwnerConflict {
-            ownerConflicts.add()
             log.write(.warning, "owner-conflict", [("transaction_id", .text(outcome.transactionID))])
         }
         var writer = JSONWriter()
@@ -117,8 +117,7 @@ package struct LedgerRoutes: Sendable {
             notification = try verifier.verifyNotification(request.body)
         } catch {
             guard error.isOfOtherKind else { throw error }
-            return Response(
-                status: 400, errorCode: "not-a-notification", message: "the body must be {\"signedPayload\":\"…\"}")
+            return Response(LedgerFault.notANotification)
         }
         try ledger.record(notification, at: clock())
         notificationTypes.add(notification)
@@ -228,17 +227,33 @@ private final class NotificationTypes: Sendable {
     }
 }
 
-/// Counts purchases that another account owns, though the app bought them for the account that brought them.
-private final class OwnerConflicts: Sendable {
-    private let count = Atomic<UInt64>(0)
+/// Counts what the clients were told.
+private final class OutcomeCounts: Sendable {
+    private let counts = Mutex<(byOutcome: [Outcome: UInt64], ownerConflicts: UInt64)>(([:], 0))
 
-    func add() { count.add(1, ordering: .relaxed) }
+    func add(_ outcomes: [TransactionOutcome]) {
+        counts.withLock { counts in
+            for outcome in outcomes {
+                counts.byOutcome[outcome.outcome, default: 0] += 1
+                if outcome.isOwnerConflict { counts.ownerConflicts += 1 }
+            }
+        }
+    }
 
-    var metric: MetricFamily {
-        MetricFamily(
-            .counter, "receipt_server_owner_conflicts_total",
-            "Purchases with the account token of the account that brought them, which another account owns.",
-            value: count.load(ordering: .relaxed))
+    var metrics: [MetricFamily] {
+        let counts = counts.withLock(\.self)
+        var outcomes = MetricFamily(
+            .counter, "receipt_server_outcomes_total", "Transactions that were redeemed, by outcome.")
+        for outcome in Outcome.allCases {
+            outcomes.add(counts.byOutcome[outcome] ?? 0, [("outcome", outcome.rawValue)])
+        }
+        return [
+            outcomes,
+            MetricFamily(
+                .counter, "receipt_server_owner_conflicts_total",
+                "Purchases with the account token of the account that brought them, which another account owns.",
+                value: counts.ownerConflicts),
+        ]
     }
 }
 
@@ -270,6 +285,9 @@ extension JSONWriter {
         if let access = outcome.access { string(access) } else { null() }
         name("until")
         if let until = outcome.until { string("\(until)") } else { null() }
+        name("product_type_source")
+        // As that of the entitlements.
+        if let isStated = outcome.isTypeStated { string(isStated ? "setting" : "evidence") } else { null() }
         name("bundle_id")
         if let bundleID = outcome.bundleID { string(bundleID) } else { null() }
         name("environment")

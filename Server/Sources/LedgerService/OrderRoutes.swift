@@ -29,15 +29,15 @@ struct OrderRoutes: Sendable {
         let environments = accepted.environments
         let environment = asked.environment ?? (environments.count == 1 ? environments.first : nil) ?? .production
         guard environments.contains(environment) else {
-            throw RequestFault("'environment' is none of the server's")
+            throw RequestFault.invalid("'environment' is none of the server's")
         }
         let bundleIDs = accepted.bundleIDs?.map(UTF8Bytes.init)
         let only = bundleIDs?.count == 1 ? bundleIDs?.first?.string : nil
         guard let bundleID = asked.bundleID ?? only else {
-            throw RequestFault("'bundle_id' is required: the server has not one app")
+            throw RequestFault.invalid("'bundle_id' is required: the server has not one app")
         }
         guard bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
-            throw RequestFault("'bundle_id' is none of the server's")
+            throw RequestFault.invalid("'bundle_id' is none of the server's")
         }
         let order = try ledger.order(
             asked.productID, for: asked.account, bundleID: bundleID, in: environment,
@@ -76,7 +76,7 @@ struct OrderRoutes: Sendable {
 
     func purchasesWithoutOrder(_ request: Request) throws -> Response {
         guard request.queryItem("without")?.hasSameBytes(as: "order") == true else {
-            throw RequestFault("the query must be 'without=order'")
+            throw RequestFault.invalid("the query must be 'without=order'")
         }
         var writer = JSONWriter()
         writer.beginObject()

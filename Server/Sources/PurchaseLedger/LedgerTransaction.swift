@@ -221,6 +221,7 @@ struct LedgerTransaction {
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
                 access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, until: item?.until,
+                isTypeStated: item.flatMap { $0.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }
         guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {

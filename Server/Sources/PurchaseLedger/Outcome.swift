@@ -24,15 +24,47 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
     case undetermined
 
+    /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `LEDGER.md` are made from it.
+    package struct Row: Sendable {
+        package let mayFinish: Bool
+        /// What the purchase is, and what to do.
+        package let meaning: String
+
+        fileprivate init(mayFinish: Bool, _ meaning: String) {
+            self.mayFinish = mayFinish
+            self.meaning = meaning
+        }
+    }
+
+    package var row: Row {
+        switch self {
+        case .granted: Row(mayFinish: true, "is the account's from now on")
+        case .alreadyYours: Row(mayFinish: true, "was granted to the account before")
+        case .belongsToAnother: Row(mayFinish: true, "is of a family that another account brought first")
+        case .tooEarly: Row(mayFinish: false, "is a renewal that begins later")
+        case .expired: Row(mayFinish: true, "is a period that has ended, or that another one has replaced")
+        case .revoked:
+            Row(
+                mayFinish: true,
+                "was refunded, or is no longer shared by the family, or an operator took it back")
+        case .notForSale:
+            Row(mayFinish: false, "is of a product that is not among those of `--product-id`")
+        case .notYours:
+            Row(mayFinish: false, "was bought with another `account_token` (`appAccountToken`)")
+        case .tokenMissing:
+            Row(mayFinish: false, "was bought without the token that `--require-token` requires")
+        case .undetermined:
+            Row(
+                mayFinish: false,
+                "is in evidence that does not say enough, such as a receipt before 2013. State the type with `--product-type`, or ask the app for a transaction of StoreKit 2"
+            )
+        }
+    }
+
     /// A Boolean value that indicates whether the app may finish the transaction: nothing can change the outcome for the better.
     ///
     /// StoreKit delivers a transaction again until it is finished, and forgets a consumable that is.
-    public var mayFinish: Bool {
-        switch self {
-        case .granted, .alreadyYours, .belongsToAnother, .expired, .revoked: true
-        case .tooEarly, .notForSale, .notYours, .tokenMissing, .undetermined: false
-        }
-    }
+    public var mayFinish: Bool { row.mayFinish }
 }
 
 /// The outcome of one transaction of a request.
@@ -61,6 +93,9 @@ public struct TransactionOutcome: Sendable, Codable {
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
 
+    /// A Boolean value that indicates whether only ``LedgerPolicy/productTypes`` says the type of the product, and not the evidence; `nil` if the type is not known.
+    public let isTypeStated: Bool?
+
     /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that brought it: the evidence has its token.
     ///
     /// One of the two was wrong about who was signed in. Ask the customer, and use ``PurchaseLedger/transfer(from:to:transactionID:in:reason:at:)``.
@@ -75,6 +110,7 @@ public struct TransactionOutcome: Sendable, Codable {
         case grantedAs = "granted_as"
         case productID = "product_id"
         case bundleID = "bundle_id"
+        case isTypeStated = "type_stated"
         case isOwnerConflict = "owner_conflict"
         case environment, outcome, access, quantity, until
     }

@@ -102,7 +102,7 @@ import TrialSupport
                 .only("POST"), path, execution: .queued(lane), headers: ["Authorization"],
                 refusal: { request in
                     lane == .unguarded || request.header("Authorization") != nil
-                        ? nil : Response(status: 401, errorCode: "unauthorized", message: "")
+                        ? nil : Response(status: 401, body: [], code: "unauthorized")
                 }
             ) { request in
                 while request.body.first == UInt8(ascii: "w"), !isOver.load(ordering: .relaxed) { usleep(1000) }
@@ -110,7 +110,8 @@ import TrialSupport
             }
         }
         let routes = [
-            route("/guarded", .guarded), route("/open", .unguarded), Route(.only("POST"), "/verify") { _ in .notFound },
+            route("/guarded", .guarded), route("/open", .unguarded),
+            Route(.only("POST"), "/verify") { _ in Response(status: 404, body: []) },
         ]
         let daemon = try daemon(routes) {
             $0.queueCapacity = 4

@@ -36,11 +36,19 @@ struct OptionTableTests {
         #expect(values.all("--bundle-id") == ["x", "y"])
         #expect(values["--allow-rsa-1024"] != nil)
         #expect(try read([], ["RECEIPT_SERVER_ALLOW_RSA_1024": "0"])["--allow-rsa-1024"] == nil)
-        #expect(try read([], ["RECEIPT_SERVER_LISTEN": ""])["--listen"] == nil)
+    }
+
+    @Test(arguments: ["RECEIPT_SERVER_LISTEN", "RECEIPT_SERVER_BUNDLE_ID", "RECEIPT_SERVER_ALLOW_RSA_1024"])
+    func `an empty variable is not as one that is not set`(_ variable: String) {
+        for text in variable == "RECEIPT_SERVER_BUNDLE_ID" ? ["", ",", "a,", ",a", "a,,b"] : [""] {
+            let error = #expect(throws: ConfigurationError.self) { try read([], [variable: text]) }
+            #expect(error?.description.hasPrefix("\(variable) must ") == true)
+        }
     }
 
     @Test(arguments: [
         (["--listen"], "--listen needs a value: HOST:PORT"), (["--listen=a", "--listen=b"], "--listen is given twice"),
+        (["--listen="], "--listen must not be empty"), (["--bundle-id", ""], "--bundle-id must not be empty"),
         (["--allow-rsa-1024=1"], "--allow-rsa-1024 takes no value"), (["x"], "'x' is no option; --help lists them"),
         (["--Listen", "a"], "'--Listen' is no option; --help lists them"),
     ])
@@ -71,7 +79,7 @@ struct OptionTableTests {
     func `anything else is no address`(text: String) { #expect(ListenAddress(text) == nil) }
 
     @Test(arguments: [
-        ("1", 1), ("10", 10), ("0", nil), ("11", nil), ("+5", nil), ("5x", nil), ("", nil),
+        ("1", 1), ("10", 10), ("0", nil), ("11", nil), ("+5", nil), ("5x", nil),
         ("99999999999999999999", nil),
     ])
     func `a number is in its range`(text: String, number: Int?) throws {

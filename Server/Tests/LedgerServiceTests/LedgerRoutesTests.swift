@@ -80,6 +80,19 @@ struct LedgerRoutesTests {
         #expect(try (tokens.refusal(of: header, scope: .redeem) == nil) == isAllowed)
     }
 
+    /// `UPDATE_ARTICLES=1 swift test --filter LedgerRoutesTests` writes them.
+    @Test func `the documents have the table of outcomes, whole and in its words`() throws {
+        let rows = Outcome.allCases.map { "| `\($0.rawValue)` | \($0.row.meaning) | \($0.mayFinish ? "yes" : "no") |" }
+        #expect(
+            try Document("LEDGER.md").has(
+                rows, after: "| outcome | the purchase | may the app finish the transaction? |\n| --- | --- | --- |\n",
+                before: "\n\n"))
+        let values = Outcome.allCases.map { "              \"\($0.rawValue)\"" }.joined(separator: ",\n")
+        #expect(
+            try Document("openapi-ledger.json").has(
+                [values], after: "\"outcome\": {\n            \"enum\": [\n", before: "\n            ]"))
+    }
+
     @Test func `every route is described, and no other`() {
         let routes = table.routes.map { route in
             if case .only(let method) = route.methods { "\(method) \(route.path)" } else { route.path }
@@ -120,6 +133,7 @@ struct LedgerRoutesTests {
         let outcome = try #require((answer["outcomes"] as? [[String: Any]])?.first)
         #expect(outcome["transaction_id"] as? String == "1" && outcome["product_id"] as? String == "pro")
         #expect(outcome["outcome"] as? String == "granted" && outcome["may_finish"] as? Bool == true)
+        #expect(outcome["product_type_source"] as? String == "evidence")
         #expect(outcome["quantity"] as? Int == 1 && outcome["environment"] as? String == "production")
         #expect(answer["repeated"] as? Bool == false)
         #expect(try redeem(coins, "anna", #","idempotency_key":"k""#) == ["granted"])
@@ -178,7 +192,7 @@ struct LedgerRoutesTests {
                 let response = send("POST", path, "{\(body)}", token: path == "/v1/redeem" ? Self.key : Self.supportKey)
                 #expect(response.status == 400)
                 let error = try #require(object(response)["error"] as? [String: Any])
-                #expect(error["message"] as? String == "'\(member)' must be a string")
+                #expect(error["message"] as? String == "the request cannot be read: '\(member)' must be a string")
                 #expect(error["code"] as? String == "invalid-request")
             }
         }
@@ -195,6 +209,7 @@ struct LedgerRoutesTests {
         #expect(outcome["outcome"] as? String == "belongs-to-another" && outcome["may_finish"] as? Bool == false)
         #expect(outcome["granted_as"] is NSNull)
         #expect(metrics().contains("receipt_server_owner_conflicts_total 1\n"))
+        #expect(metrics().contains("receipt_server_outcomes_total{outcome=\"belongs-to-another\"} 1\n"))
         let lines = log.withLock { $0 }
         #expect(lines.count == 1 && lines[0].contains(#""event":"owner-conflict","transaction_id":"1"}"#))
         #expect(!lines[0].contains("ben") && !lines[0].contains(token) && !lines[0].contains(coins))

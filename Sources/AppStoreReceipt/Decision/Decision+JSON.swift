@@ -34,7 +34,7 @@ extension JSONWriter {
                 beginObject()
                 place(piece.place)
                 name("error")
-                error(code: "unreadable-file", message: message)
+                error(.unreadableFile, message: message)
             }
             endObject()
         }

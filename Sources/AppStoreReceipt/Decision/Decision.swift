@@ -119,10 +119,7 @@ extension VerificationError {
 
 /// More pieces of evidence than a surface takes at once: see ``Entitlements/maximumEvidenceCount``.
 @_spi(Surfaces) public struct TooMuchEvidence: Error {
-    /// The stable code of the error.
-    public static let code: StaticString = "too-much-evidence"
-    /// The category of the error.
-    public static let category = VerificationError.Category.client
+    public static var fault: Fault { SurfaceFault.tooMuchEvidence.fault }
 
     /// Checks a number of pieces, also while they are being read.
     public static func check(pieceCount: Int) throws(TooMuchEvidence) {

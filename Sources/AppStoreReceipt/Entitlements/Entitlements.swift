@@ -149,6 +149,16 @@ extension Entitlements {
             if case .consumable(let quantity) = self { quantity > 0 } else { givesAccess }
         }
 
+        /// All of ``code``.
+        static var codes: [StaticString] {
+            let date = Instant(millisecondsSince1970: 0)
+            let all: [Access] = [
+                .active(until: date), .owned, .consumable(quantity: 1), .notYet(from: date), .expired(at: date),
+                .revoked(at: nil), .upgraded(at: date), .lengthUnknown, .undetermined,
+            ]
+            return all.map(\.code)
+        }
+
         /// The stable name in JSON, such as `not-yet`.
         public var code: StaticString {
             switch self {

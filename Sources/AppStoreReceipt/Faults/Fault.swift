@@ -24,7 +24,8 @@
     /// Advice is made when it is asked for: codes and categories are asked for more often, also where memory has run out.
     private let makeAdvice: @Sendable () -> Advice
 
-    var advice: Advice { makeAdvice() }
+    /// One or two sentences that say what to do, in the words of an audience.
+    public func advice(for audience: Audience) -> String { makeAdvice().text(for: audience) }
 
     init(
         _ code: String, _ stage: VerificationError.Stage, _ party: Party, _ explanation: String,
@@ -81,5 +82,5 @@ extension VerificationError {
     public var advice: String { advice(for: .swift) }
 
     /// One or two sentences that say what to do, in the words of an audience.
-    @_spi(Surfaces) public func advice(for audience: Audience) -> String { fault.advice.text(for: audience) }
+    @_spi(Surfaces) public func advice(for audience: Audience) -> String { fault.advice(for: audience) }
 }

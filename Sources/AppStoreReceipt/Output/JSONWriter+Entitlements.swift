@@ -15,39 +15,87 @@ extension JSONWriter {
     }
 
     private mutating func item(_ item: Entitlements.Item) {
-        let purchase = item.purchase
         beginObject()
-        for field in Purchase.identifiers { field.show(purchase, &self) }
-        name("access")
-        string(item.access.code)
-        name("gives_access")
-        bool(item.access.givesAccess)
-        name("grantable")
-        bool(item.access.isGrantable)
-        name("until")
-        if let until = item.until { date(until) } else { null() }
-        name("quantity")
-        if case .consumable(let quantity) = item.access {
-            integer(Int64(quantity))
-        } else {
-            integer(Int64(purchase.quantity))
-        }
-        if purchase.productType != nil {
-            name("product_type_source")
-            // A stated length does not make the type less Apple's own.
-            string(item.isTypeStated ? "setting" : "evidence")
-        }
-        for (key, type) in [
-            ("stated_product_type", item.statedType), ("contradicted_product_type", item.contradictedType),
-        ]
-            as [(StaticString, StatedProductType?)]
-        {
-            guard let type else { continue }
-            name(key)
-            string(type.description)
-        }
-        for field in Purchase.details { field.show(purchase, &self) }
+        for field in Purchase.identifiers { field.show(item.purchase, &self) }
+        for (_, write) in Entitlements.Item.decision { write(item, &self) }
+        for field in Purchase.details { field.show(item.purchase, &self) }
         endObject()
+    }
+}
+
+extension Entitlements.Item {
+    /// The members of its JSON.
+    @_spi(Surfaces) public static var members: [OutputMember] {
+        Purchase.identifiers.map(\.output) + decision.map(\.member) + Purchase.details.map(\.output)
+    }
+
+    fileprivate typealias Member = (member: OutputMember, write: @Sendable (Self, inout JSONWriter) -> Void)
+
+    /// The members that are decided.
+    fileprivate static let decision: [Member] = [
+        member(
+            "access", .word(.access), "`active`, `owned`, `consumable`, or the reason it gives no access."
+        ) { $1.string($0.access.code) },
+        member(
+            "gives_access", .flag,
+            "Whether the product may be used at the date. A consumable gives no access that lasts."
+        ) { $1.bool($0.access.givesAccess) },
+        member(
+            "grantable", .flag,
+            "Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1."
+        ) { $1.bool($0.access.isGrantable) },
+        member(
+            "until", .date, isOptional: true, "The date access ends; none if it has no end, or if that is not known."
+        ) {
+            if let until = $0.until { $1.date(until) } else { $1.null() }
+        },
+        member("quantity", .number) {
+            if case .consumable(let quantity) = $0.access {
+                $1.integer(Int64(quantity))
+            } else {
+                $1.integer(Int64($0.purchase.quantity))
+            }
+        },
+        // A stated length does not make the type less Apple's own.
+        optional(
+            "product_type_source", .word(.productTypeSource),
+            "Who says the type of the product: the evidence, or only the option `product_types`."
+        ) { item in item.purchase.productType.map { _ in item.isTypeStated ? "setting" : "evidence" } },
+        optional(
+            "stated_product_type", .text, "What the option `product_types` says, if it counts."
+        ) { $0.statedType?.description },
+        optional(
+            "contradicted_product_type", .text,
+            "What the option `product_types` says and the evidence contradicts. The evidence counts."
+        ) { $0.contradictedType?.description },
+    ]
+
+    private static func member(
+        _ name: StaticString, _ kind: OutputMember.Kind, isOptional: Bool = false, _ meaning: String = "",
+        _ write: @escaping @Sendable (Self, inout JSONWriter) -> Void
+    ) -> Member {
+        (
+            OutputMember("\(name)", kind, isOptional: isOptional, meaning),
+            { item, writer in
+                writer.name(name)
+                write(item, &writer)
+            }
+        )
+    }
+
+    /// A member that is missing if there is no text.
+    private static func optional(
+        _ name: StaticString, _ kind: OutputMember.Kind, _ meaning: String,
+        _ text: @escaping @Sendable (Self) -> String?
+    ) -> Member {
+        (
+            OutputMember("\(name)", kind, isOptional: true, meaning),
+            { item, writer in
+                guard let text = text(item) else { return }
+                writer.name(name)
+                writer.string(text)
+            }
+        )
     }
 }
 

@@ -95,18 +95,18 @@ extension JSONWriter {
     }
 
     /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at all.
-    package mutating func failure(code: StaticString, message: String, from place: EvidencePlace) {
+    package mutating func failure(_ fault: SurfaceFault, message: String, from place: EvidencePlace) {
         beginVerdict(isVerified: false, place)
         name("error")
-        error(code: code, message: message)
+        error(fault, message: message)
         endObject()
     }
 
     /// `{"code":…,"message":…}`
-    package mutating func error(code: StaticString, message: String) {
+    mutating func error(_ fault: SurfaceFault, message: String) {
         beginObject()
         name("code")
-        string(code)
+        string(fault.rawValue)
         name("message")
         string(message)
         endObject()
@@ -159,7 +159,7 @@ extension JSONWriter {
         name("message")
         string(fault.explanation)
         name("advice")
-        string(fault.advice.text(for: audience))
+        string(fault.advice(for: audience))
         if let found = error.found {
             name("found")
             string(found)

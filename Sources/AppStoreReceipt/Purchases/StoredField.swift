@@ -8,6 +8,8 @@ let storedSchema = 1
 struct StoredField<Record>: Sendable {
     let key: StoredKey
     let isRequired: Bool
+    /// What outputs show.
+    let kind: OutputMember.Kind
     let read: @Sendable (inout JSONCursor, inout Record) throws(JSONError) -> Void
     /// Writes the member, unless its value is `nil`.
     let write: @Sendable (Record, inout JSONWriter) -> Void
@@ -31,7 +33,7 @@ struct StoredField<Record>: Sendable {
     ) -> Self {
         let key = StoredKey(name)
         return Self(
-            key: key, isRequired: true,
+            key: key, isRequired: true, kind: Value.kind,
             read: { (cursor, record) throws(JSONError) in record[keyPath: path] = try Value.read(&cursor) },
             write: { record, writer in
                 writer.name(name)
@@ -56,7 +58,7 @@ struct StoredField<Record>: Sendable {
     ) -> Self {
         let key = StoredKey(name)
         return Self(
-            key: key, isRequired: false,
+            key: key, isRequired: false, kind: Value.kind,
             read: { (cursor, record) throws(JSONError) in record[keyPath: path] = try Value.read(&cursor) },
             write: { record, writer in
                 guard let value = record[keyPath: path] else { return }
@@ -91,7 +93,7 @@ struct StoredField<Record>: Sendable {
     static var schema: Self {
         let key = StoredKey("schema")
         return Self(
-            key: key, isRequired: true,
+            key: key, isRequired: true, kind: .number,
             read: { (cursor, _) throws(JSONError) in
                 let number = try cursor.readNumber()
                 guard try number.int64() == storedSchema else {
@@ -132,6 +134,8 @@ struct StoredKey: CodingKey {
 
 /// A value of a field: how it is compared, and its JSON, which is what `Codable` makes of it.
 protocol StoredValue: Codable, Hashable, Sendable {
+    /// What outputs show of it; by default, a text.
+    static var kind: OutputMember.Kind { get }
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> Self
     func write(to writer: inout JSONWriter)
     /// Writes the value as outputs show it.
@@ -141,6 +145,7 @@ protocol StoredValue: Codable, Hashable, Sendable {
 }
 
 extension StoredValue {
+    static var kind: OutputMember.Kind { .text }
     func show(in writer: inout JSONWriter) { write(to: &writer) }
     static func isSame(_ left: Self, _ right: Self) -> Bool { left == right }
     func combine(into hasher: inout Hasher) { hash(into: &hasher) }
@@ -154,22 +159,26 @@ extension String: StoredValue {
 }
 
 extension Int64: StoredValue {
+    static var kind: OutputMember.Kind { .number }
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> Int64 { try cursor.readInt64() }
     func write(to writer: inout JSONWriter) { writer.integer(self) }
 }
 
 extension Int: StoredValue {
+    static var kind: OutputMember.Kind { .number }
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> Int { Int(try cursor.readInt64()) }
     func write(to writer: inout JSONWriter) { writer.integer(Int64(self)) }
 }
 
 extension Bool: StoredValue {
+    static var kind: OutputMember.Kind { .flag }
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> Bool { try cursor.readBool() }
     func write(to writer: inout JSONWriter) { writer.bool(self) }
 }
 
 /// Milliseconds since 1970.
 extension Instant: StoredValue {
+    static var kind: OutputMember.Kind { .date }
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> Instant {
         Instant(millisecondsSince1970: try cursor.readInt64())
     }
@@ -209,7 +218,9 @@ extension StatedProductType: StoredValue {
     func write(to writer: inout JSONWriter) { writer.string(description) }
 }
 
-extension AppStoreEnvironment: StoredValue {}
+extension AppStoreEnvironment: StoredValue {
+    static var kind: OutputMember.Kind { .word(.environment) }
+}
 extension ProductType: StoredValue {}
 extension OwnershipType: StoredValue {}
 extension RevocationReason: StoredValue {}

@@ -10,19 +10,23 @@ extension VerifierSetting {
         case .swift: row.swift
         // The files of `--root` may have intermediates, too.
         case .command, .server: self == .transactionReceiptIssuers ? VerifierSetting.roots.row.flag : flag(on: surface)
-        case .c, .python: rawValue
-        case .php, .java, .node:
-            rawValue.split(separator: "_").enumerated().map { index, word in
-                index == 0 ? String(word) : word.prefix(1).uppercased() + word.dropFirst()
-            }.joined()
-        case .go:
-            rawValue.split(separator: "_").map { word in
-                Self.initialisms[String(word)] ?? word.prefix(1).uppercased() + word.dropFirst()
-            }.joined()
+        case .c, .python, .php, .java, .node, .go: surface.spelled(rawValue)
         }
     }
 
     private func flag(on surface: Surface) -> String? { surface == .server && !row.isOnServer ? nil : row.flag }
+}
+
+extension Surface {
+    /// Spells a name, such as `bundle_id`, as the language does.
+    @_spi(Surfaces) public func spelled(_ name: String) -> String {
+        let words = name.split(separator: "_").map { (String($0), $0.prefix(1).uppercased() + $0.dropFirst()) }
+        return switch self {
+        case .c, .python, .swift, .command, .server: name
+        case .php, .java, .node: words.enumerated().map { $0 == 0 ? $1.0 : $1.1 }.joined()
+        case .go: words.map { Self.initialisms[$0] ?? $1 }.joined()
+        }
+    }
 
     private static let initialisms = ["id": "ID", "rsa": "RSA", "storekit": "StoreKit"]
 }

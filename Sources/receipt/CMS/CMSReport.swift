@@ -158,7 +158,7 @@ extension CMSOutline.Certificate {
 extension CMSReport {
     static func failure(_ error: CMSFileError, file: String) -> [UInt8] {
         var writer = JSONWriter()
-        writer.failure(code: "unreadable-file", message: error.description, from: .file(file))
+        writer.failure(.unreadableFile, message: error.description, from: .file(file))
         return writer.bytes
     }
 

@@ -56,13 +56,16 @@ struct ErrorsTests {
         let text = try String(contentsOf: url, encoding: .utf8)
         var article = text
         for (heading, errors, isSyntax) in Self.sections {
-            let rows = isSyntax ? Self.syntaxRows(errors) : errors.map(Self.row)
+            let rows = isSyntax ? Self.syntaxRows(errors) : errors.map { Self.row($0.fault) }
             article = Self.replacing(linesOf: article, under: heading, beginning: "| `", with: rows)
             if isSyntax {
                 article = Self.replacing(
                     linesOf: article, under: heading, beginning: "- Stage ", with: Self.items(errors))
             }
         }
+        article = Self.replacing(
+            linesOf: article, under: "Before verification", beginning: "| `",
+            with: SurfaceFault.allCases.map { Self.row($0.fault) })
         if ProcessInfo.processInfo.environment["UPDATE_ARTICLES"] != nil {
             return try article.write(to: url, atomically: true, encoding: .utf8)
         }
@@ -79,8 +82,10 @@ struct ErrorsTests {
         }
     }
 
-    private static func row(_ error: VerificationError) -> String {
-        "| `\(error.code)` | \(error.explanation) | \(error.category), \(error.category.httpStatus) | \(error.advice) |"
+    private static func row(_ fault: Fault) -> String {
+        let category = fault.party.category
+        let advice = fault.advice(for: .swift)
+        return "| `\(fault.code)` | \(fault.explanation) | \(category), \(category.httpStatus) | \(advice) |"
     }
 
     private static func syntaxRows(_ errors: [VerificationError]) -> [String] {

@@ -102,6 +102,6 @@ struct DecisionTests {
     @Test func `a surface takes a thousand pieces and no more`() {
         #expect(throws: Never.self) { try TooMuchEvidence.check(pieceCount: 1000) }
         #expect(throws: TooMuchEvidence.self) { try TooMuchEvidence.check(pieceCount: 1001) }
-        #expect("\(TooMuchEvidence.code)" == "too-much-evidence" && TooMuchEvidence.category == .client)
+        #expect(TooMuchEvidence.fault.code == "too-much-evidence" && TooMuchEvidence.fault.party.category == .client)
     }
 }

@@ -50,7 +50,8 @@ public func asr_entitlements(
     do throws(TooMuchEvidence) {
         try TooMuchEvidence.check(pieceCount: count)
     } catch {
-        outputs.fail("\(TooMuchEvidence.code)", TooMuchEvidence.category.rawValue)
+        let fault = TooMuchEvidence.fault
+        outputs.fail(fault.code, fault.party.category.rawValue)
         return Status.refused
     }
     let lengths = unsafe [Int](UnsafeBufferPointer(start: lengths, count: count))

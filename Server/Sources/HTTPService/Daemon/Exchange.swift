@@ -52,7 +52,7 @@ final class Exchange: @unchecked Sendable {
             if memory.take(bodyByteCount - heldByteCount) {
                 heldByteCount = bodyByteCount
             } else {
-                refuse(.memoryFull)
+                refuse(Response(HTTPFault.memoryFull))
             }
         }
         // The capacity grows with what comes, and not with what a header promises.
@@ -69,9 +69,10 @@ final class Exchange: @unchecked Sendable {
 
     /// The answer to a request that is not begun when its turn comes; `nil` if it is.
     func refusal(at turn: WorkQueue.Turn) -> Response? {
-        if turn == .tooLate { return .queueTimeout }
+        if turn == .tooLate { return Response(HTTPFault.queueTimeout) }
         let waited = System.monotonicNanoseconds - start
-        return waited > ServiceLimits.noticeableWait.milliseconds * 1_000_000 && connection.isGone ? .clientGone : nil
+        return waited > ServiceLimits.noticeableWait.milliseconds * 1_000_000 && connection.isGone
+            ? Response(HTTPFault.clientGone) : nil
     }
 
     /// Keeps an answer in place of the body, until the client has read it.
@@ -87,23 +88,5 @@ final class Exchange: @unchecked Sendable {
         request.body = []
         memory.leave(heldByteCount)
         heldByteCount = 0
-    }
-}
-
-extension Response {
-    static var queueFull: Response {
-        .busy("queue-full", "too many requests are waiting; try again later")
-    }
-
-    static var queueTimeout: Response {
-        .busy("queue-timeout", "the request waited too long, and nothing was done; send it again")
-    }
-
-    static var clientGone: Response {
-        .busy("client-gone", "the client ended the connection while the request waited, and nothing was done")
-    }
-
-    static var memoryFull: Response {
-        .busy("memory-full", "too many large requests are being received; try again later")
     }
 }

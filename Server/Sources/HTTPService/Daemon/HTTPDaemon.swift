@@ -173,25 +173,19 @@ extension HTTPDaemon {
                 route.map { lanesOfRoutes[$0].memory } ?? MemoryBudget(limit: 0), refusal: response)
         }
         if connection.isExcess {
-            return (refused(nil, .busy("too-many-connections", "too many connections are open; try again later")), true)
+            return (refused(nil, Response(HTTPFault.tooManyConnections)), true)
         }
         let framing = request.framing
         // A proxy in front may have understood another end of the body than libmicrohttpd.
         guard request.hasClearTarget else {
-            let response = Response(
-                status: 400, errorCode: "ambiguous-request",
-                message: "the path has a NUL, or more than one header says the host")
-            return (refused(nil, response), true)
+            return (refused(nil, Response(HTTPFault.ambiguousRequest)), true)
         }
         guard framing.isClear else {
-            let response = Response(
-                status: 400, errorCode: "ambiguous-length",
-                message: "the headers do not say clearly where the body ends")
-            return (refused(nil, response), true)
+            return (refused(nil, Response(HTTPFault.ambiguousLength)), true)
         }
         let exchange: Exchange
         switch routes.match(request.method, request.path) {
-        case .notFound: exchange = refused(nil, .notFound)
+        case .notFound: exchange = refused(nil, Response(HTTPFault.notFound))
         case .methodNotAllowed(let allowed): exchange = refused(nil, .methodNotAllowed(allowed))
         case .route(let index, let parameters):
             let route = routes.routes[index]
@@ -207,11 +201,9 @@ extension HTTPDaemon {
                 exchange = Exchange(
                     connection, route: index, whole, lanesOfRoutes[index].memory, refusal: route.refusal(whole))
             } catch {
-                exchange = refused(
-                    index,
-                    Response(
-                        status: 400, errorCode: "invalid-request",
-                        message: "'\(error.name)' must be there no more than once, with a value in UTF-8"))
+                let fault = RequestFault.invalid(
+                    "'\(error.name)' must be there no more than once, with a value in UTF-8")
+                exchange = refused(index, fault.response)
             }
         }
         if let length = framing.length, length > limits.maximumBodyByteCount {
@@ -234,14 +226,14 @@ extension HTTPDaemon {
         exchange.connection.enterNoPhase()
         exchange.start = System.monotonicNanoseconds
         if let refusal = exchange.refusal { return refusal }
-        guard let index = exchange.route else { return .notFound }
+        guard let index = exchange.route else { return Response(HTTPFault.notFound) }
         let route = routes.routes[index]
         if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
         let queue = lanesOfRoutes[index].queue
         // The owner of a large request is not looked for: that takes time, and large requests have few places anyway.
         let owner = exchange.hasLargeBody ? nil : route.owner(exchange.request)
         let share = WorkQueue.Share(owner: owner.map { UTF8Bytes($0) }, isLarge: exchange.hasLargeBody)
-        guard queue.takePlace(share) else { return .queueFull }
+        guard queue.takePlace(share) else { return Response(HTTPFault.queueFull) }
         exchange.state = .queued
         let resume = suspend()
         queue.run(share) { [queue] turn in

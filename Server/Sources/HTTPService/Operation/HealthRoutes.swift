@@ -3,7 +3,7 @@ package func healthRoutes(_ state: ServiceState) -> [Route] {
     [
         Route(.only("GET"), "/healthz") { _ in Response(body: Array(#"{"status":"ok"}"#.utf8)) },
         Route(.only("GET"), "/readyz") { _ in
-            guard state.isReady else { return .busy("stopping", "the service is stopping") }
+            guard state.isReady else { return Response(HTTPFault.stopping) }
             return Response(body: Array(#"{"status":"ready"}"#.utf8))
         },
     ]

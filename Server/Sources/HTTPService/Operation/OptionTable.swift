@@ -66,13 +66,17 @@ package struct OptionTable: Sendable {
                 }
                 value = next
             }
+            // What is empty must not count as not set: without a bundle id, every app is accepted.
+            guard option.value.isEmpty || !value.isEmpty else {
+                throw ConfigurationError("\(option.name) must not be empty")
+            }
             guard option.isRepeatable || values.values[option.name] == nil else {
                 throw ConfigurationError("\(option.name) is given twice")
             }
             values.values[option.name, default: []].append(value)
         }
         for option in options where values.values[option.name] == nil {
-            guard let text = environment(option.variable), !text.isEmpty else { continue }
+            guard let text = environment(option.variable) else { continue }
             if option.value.isEmpty {
                 switch text {
                 case "1", "true", "yes": values.values[option.name] = [""]
@@ -80,7 +84,13 @@ package struct OptionTable: Sendable {
                 default: throw ConfigurationError("\(option.variable) must be 'true' or 'false', and is '\(text)'")
                 }
             } else {
-                values.values[option.name] = option.isRepeatable ? text.split(separator: ",").map(String.init) : [text]
+                let all =
+                    option.isRepeatable
+                    ? text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) : [text]
+                guard !all.contains("") else {
+                    throw ConfigurationError("\(option.variable) must not be empty: give it a value, or remove it")
+                }
+                values.values[option.name] = all
             }
         }
         return values

@@ -66,7 +66,7 @@ package struct RouteTable: Sendable {
     /// Answers a request as the daemon does, for routes that need no queue.
     package func answer(_ request: Request) -> Response {
         switch match(request.method, request.path) {
-        case .notFound: return .notFound
+        case .notFound: return Response(HTTPFault.notFound)
         case .methodNotAllowed(let allowed): return .methodNotAllowed(allowed)
         case .route(let index, let parameters):
             var request = request

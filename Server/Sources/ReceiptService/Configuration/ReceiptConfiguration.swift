@@ -65,9 +65,6 @@ package struct ReceiptConfiguration: Sendable {
     private static func add(
         _ value: String, to setting: VerifierSetting, of settings: inout VerifierSettings
     ) throws(ConfigurationError) {
-        if value.isEmpty, !setting.flagValue.isEmpty {
-            throw ConfigurationError("\(setting.name(on: .server) ?? "") must not be empty")
-        }
         if setting == .distrusted {
             for fingerprint in try CertificateFiles.fingerprints(value) { settings.addDistrusted(fingerprint) }
         } else if setting.takesFiles {

@@ -43,35 +43,42 @@ struct EntitlementsRequest {
                                 try TooMuchEvidence.check(pieceCount: evidence.count + 1)
                                 evidence.append(piece.bytes)
                             } catch {
-                                fault = .tooManyPieces
+                                fault = RequestFault(EvidenceFault.tooMuchEvidence)
                             }
                         }
                     case .at:
                         if try cursor.readIfNull() { return }
                         let text = try cursor.readString().value
                         date = Instant(specified: text)
-                        if date == nil { fault = fault ?? .invalidDate }
+                        if date == nil { fault = fault ?? .noDate("at", .invalidDate) }
                     }
                 }
             }
         } catch {
-            throw .invalidJSON(offset: error.offset)
+            throw RequestFault(HTTPFault.invalidJSON, "see byte \(error.offset)")
         }
         if let fault { throw fault }
-        guard !evidence.isEmpty else { throw .missingEvidence }
+        guard !evidence.isEmpty else { throw RequestFault(EvidenceFault.missingEvidence) }
         self.evidence = evidence
         self.date = date
     }
 }
 
-extension RequestFault {
-    fileprivate static func invalidJSON(offset: Int) -> RequestFault {
-        RequestFault("the body is not the expected JSON object, as byte \(offset) shows", code: "invalid-json")
-    }
+/// The reasons for which evidence is not looked at.
+enum EvidenceFault: String, ServiceFault {
+    case missingEvidence = "missing-evidence"
+    case tooMuchEvidence = "too-much-evidence"
 
-    fileprivate static let missingEvidence = RequestFault(
-        "'evidence' must be a string or an array of at least one string", code: "missing-evidence")
-    fileprivate static let tooManyPieces = RequestFault(
-        "'evidence' may have at most \(Entitlements.maximumEvidenceCount) strings", code: TooMuchEvidence.code)
-    fileprivate static let invalidDate = RequestFault.noDate("at", code: "invalid-date")
+    var row: FaultRow {
+        switch self {
+        case .missingEvidence:
+            FaultRow(
+                400, "the request has no evidence",
+                "Send 'evidence' as a string, or as an array of at least one string.")
+        case .tooMuchEvidence:
+            FaultRow(
+                TooMuchEvidence.fault.party.category.httpStatus, TooMuchEvidence.fault.explanation,
+                TooMuchEvidence.fault.advice(for: .httpClient))
+        }
+    }
 }

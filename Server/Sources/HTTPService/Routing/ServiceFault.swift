@@ -1,0 +1,86 @@
+import StrictText
+
+/// A table of reasons for which a service refuses a request. The raw value of a case is its code.
+///
+/// A request is answered from the row, and the table of `README.md` is made of the rows.
+package protocol ServiceFault: RawRepresentable<String>, CaseIterable, Sendable {
+    var row: FaultRow { get }
+}
+
+/// What a table says of a fault.
+package struct FaultRow: Sendable {
+    /// The HTTP status.
+    package let status: Int
+    /// A clause that says what is wrong.
+    package let explanation: String
+    /// A sentence that says what to do.
+    package let advice: String
+
+    package init(_ status: Int, _ explanation: String, _ advice: String) {
+        self.status = status
+        self.explanation = explanation
+        self.advice = advice
+    }
+
+    /// Who can correct it, as the categories of evidence that is refused.
+    package var category: StaticString { status < 500 ? "client" : "host" }
+}
+
+/// An error of which the client is told.
+package protocol Refusal: Error {
+    /// The answer to the request that was refused.
+    var response: Response { get }
+}
+
+/// A request that is refused. Its evidence is not at fault.
+package struct RequestFault: Refusal {
+    package let response: Response
+
+    /// - Parameter detail: What is wrong with this request.
+    package init(_ fault: some ServiceFault, _ detail: String? = nil) { response = Response(fault, detail) }
+
+    package static func invalid(_ detail: String) -> RequestFault {
+        RequestFault(HTTPFault.invalidRequest, detail)
+    }
+
+    package static func noDate(_ member: String, _ fault: HTTPFault = .invalidRequest) -> RequestFault {
+        RequestFault(fault, "'\(member)' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
+    }
+}
+
+extension Response {
+    /// An answer with the object `{"error":{"code":…,"category":…,"message":…,"advice":…}}`.
+    ///
+    /// - Parameter detail: What is wrong with this request.
+    package init(_ fault: some ServiceFault, _ detail: String? = nil) {
+        let row = fault.row
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("error")
+        writer.beginObject()
+        writer.name("code")
+        writer.string(fault.rawValue)
+        writer.name("category")
+        writer.string(row.category)
+        writer.name("message")
+        writer.string([row.explanation, detail].compactMap(\.self).joined(separator: ": "))
+        writer.name("advice")
+        writer.string(row.advice)
+        writer.endObject()
+        writer.endObject()
+        self.init(status: row.status, body: writer.bytes, code: fault.rawValue)
+        // A second is enough for a queue to become shorter, or for a database to answer again.
+        if row.status == 503 { headers = [("Retry-After", "1")] }
+    }
+
+    /// The answer of `body`, or that to the error it throws.
+    init(_ body: () throws -> Response) {
+        do {
+            self = try body()
+        } catch let error as any Refusal {
+            self = error.response
+        } catch {
+            self.init(HTTPFault.internalError)
+        }
+    }
+}

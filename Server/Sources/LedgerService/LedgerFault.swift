@@ -1,0 +1,79 @@
+@_spi(Surfaces) package import AppStoreReceipt
+package import HTTPService
+package import PurchaseLedger
+
+/// The reasons for which the ledger's routes refuse a request.
+package enum LedgerFault: String, ServiceFault {
+    case invalidAccountToken = "invalid-account-token"
+    case invalidText = "invalid-text"
+    case notANotification = "not-a-notification"
+    case unauthorized
+    case forbidden
+    case notFound = "not-found"
+    case idempotencyKeyReused = "idempotency-key-reused"
+    case tokenTaken = "token-taken"
+    case storeFailed = "store-failed"
+    case storeUnavailable = "store-unavailable"
+
+    package var row: FaultRow {
+        switch self {
+        case .invalidAccountToken:
+            FaultRow(
+                400, "the token of an account is not a UUID",
+                "Send the 'appAccountToken' with which the app buys for the account, or none.")
+        case .invalidText:
+            FaultRow(400, "the ledger cannot store a text of the request", "Send another text in its place.")
+        case .notANotification:
+            FaultRow(
+                400, "the body is not an App Store Server Notification of version 2",
+                "Send {\"signedPayload\":\"…\"}, as Apple does.")
+        case .unauthorized:
+            FaultRow(401, "the request has no known token", "Send the header 'Authorization: Bearer TOKEN'.")
+        case .forbidden:
+            FaultRow(
+                403, "the token does not have the scope of the route",
+                "Have the operator of the server add the scope to the token file.")
+        case .notFound:
+            FaultRow(404, "the ledger does not know what the request names", "Compare the ids with what you stored.")
+        case .idempotencyKeyReused:
+            FaultRow(
+                409, "the idempotency key belongs to a request of the account for other transactions",
+                "Make a new key for each request.")
+        case .tokenTaken:
+            FaultRow(
+                409, "the token is another account's", "Ask for the account's own token, with which the app is to buy.")
+        case .storeFailed:
+            FaultRow(
+                500, "the ledger failed", "Keep the evidence. The log of the server says why, to its operator.")
+        case .storeUnavailable:
+            FaultRow(503, "the ledger cannot record it at the moment", "Send the same request again.")
+        }
+    }
+}
+
+extension LedgerError: Refusal {
+    /// Whether the ledger failed, and not the request.
+    var isOfLedger: Bool { fault.row.status >= 500 }
+
+    private var fault: LedgerFault {
+        switch code {
+        case .storeUnavailable: .storeUnavailable
+        case .storeFailed, .newerSchema, .invalidLocation, .deliveryFailed, .deadLetter: .storeFailed
+        case .invalidText: .invalidText
+        case .idempotencyKeyReused: .idempotencyKeyReused
+        case .tokenTaken: .tokenTaken
+        case .notFound: .notFound
+        }
+    }
+
+    package var response: Response {
+        // What a database says is for the operator.
+        Response(fault, isOfLedger || detail.isEmpty ? nil : detail)
+    }
+}
+
+extension VerificationError: Refusal {
+    package var response: Response {
+        Response(status: category.httpStatus, body: Array(json(for: .httpClient).utf8), code: code)
+    }
+}

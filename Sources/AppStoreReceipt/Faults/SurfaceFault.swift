@@ -1,0 +1,20 @@
+/// The refusals of surfaces, of which no verifier knows: their evidence was not looked at.
+package enum SurfaceFault: String, CaseIterable, Sendable {
+    case unreadableFile = "unreadable-file"
+    case tooMuchEvidence = "too-much-evidence"
+
+    /// The row of the table of faults.
+    var fault: Fault {
+        switch self {
+        case .unreadableFile:
+            Fault(
+                rawValue, .input, .client, "a file cannot be read",
+                { "Check its name, and whether you may read it." })
+        case .tooMuchEvidence:
+            Fault(
+                rawValue, .input, .client,
+                "a request has more than \(Entitlements.maximumEvidenceCount) pieces of evidence",
+                { "Ask about one customer at a time. The newest evidence of each kind has what the older has." })
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// A member of the JSON that the library returns, for languages whose records have types.
+@_spi(Surfaces) public struct OutputMember: Sendable {
+    @_spi(Surfaces) public enum Kind: Sendable {
+        case text, number, flag
+        /// A date in RFC 3339.
+        case date
+        /// One of some words, or one that a later version adds.
+        case word(Words)
+    }
+
+    @_spi(Surfaces) public enum Words: String, CaseIterable, Sendable {
+        case access, environment
+        case productTypeSource = "product_type_source"
+
+        public var all: [String] {
+            switch self {
+            case .access: Entitlements.Access.codes.map { "\($0)" }
+            case .environment: AppStoreEnvironment.allCases.map(\.rawValue)
+            case .productTypeSource: ["evidence", "setting"]
+            }
+        }
+    }
+
+    public let name: String
+    public let kind: Kind
+    /// Whether it can be missing, or `null`.
+    public let isOptional: Bool
+    /// A sentence; empty for what the name says.
+    public let meaning: String
+
+    @_spi(Surfaces) public init(_ name: String, _ kind: Kind, isOptional: Bool = false, _ meaning: String = "") {
+        self.name = name
+        self.kind = kind
+        self.isOptional = isOptional
+        self.meaning = meaning
+    }
+}
+
+extension StoredField {
+    var output: OutputMember {
+        // No other has a meaning that its name does not say.
+        OutputMember(
+            key.stringValue, kind, isOptional: !isRequired,
+            key.stringValue == "environment" ? "The environment of the purchase. Nobody pays in the sandbox." : "")
+    }
+}
