@@ -35,7 +35,10 @@ let package = Package(
     dependencies: [.package(name: "swift-app-store-receipt", path: "../..")],
     targets: [
         .systemLibrary(name: "CAppStoreReceipt", path: "include"),
-        .target(name: "CProcess", cSettings: hasOwnLibcrypto ? [.define("ASR_OWN_LIBCRYPTO")] : []),
+        // What is written in C: fork(), the loading of libcrypto, and options with types of C.
+        .target(
+            name: "CProcess",
+            cSettings: [.headerSearchPath("../../include")] + (hasOwnLibcrypto ? [.define("ASR_OWN_LIBCRYPTO")] : [])),
         .target(
             name: "AppStoreReceiptC",
             dependencies: [

@@ -102,8 +102,11 @@ func (c *sharedCase) compare(t *testing.T, found *Entitlements) {
 		t.Fatal(err, len(found.Items), len(expected.Items))
 	}
 	for i, item := range expected.Items {
-		decision := []any{found.Items[i].ProductID, found.Items[i].GivesAccess, found.Items[i].Grantable}
-		if !reflect.DeepEqual(decision, []any{item["product_id"], item["gives_access"], item["grantable"]}) {
+		own := found.Items[i]
+		decision := []any{own.ProductID, string(own.Access), own.GivesAccess, own.Grantable, string(own.Environment)}
+		environment, _ := item["environment"].(string)
+		if !reflect.DeepEqual(
+			decision, []any{item["product_id"], item["access"], item["gives_access"], item["grantable"], environment}) {
 			t.Error(decision, item)
 		}
 	}

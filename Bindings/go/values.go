@@ -73,16 +73,6 @@ const (
 	Brief Form = C.ASR_JSON_BRIEF // the kind and the trust
 )
 
-// Trust is who signed the evidence. The fingerprints are SHA-256 in hexadecimal.
-type Trust struct {
-	Authority     string
-	Anchor        string
-	Signer        string
-	SignerExpires time.Time `json:"signer_expires"`
-	Digest        string
-	ValidatedAt   time.Time `json:"validated_at"`
-}
-
 // Evidence is evidence that was verified.
 type Evidence struct {
 	Kind        string // the name of the verdict's member that has the contents: "receipt", "transaction", "notification", …
@@ -112,35 +102,6 @@ func (e *Evidence) Contents(into any) error {
 // Verdict decodes the whole verdict. A notification's signed parts are its members "transaction" and "renewal_info".
 func (e *Evidence) Verdict(into any) error { return json.Unmarshal(e.VerdictJSON, into) }
 
-// Entitlement is what one transaction gives access to.
-type Entitlement struct {
-	TransactionID         string `json:"transaction_id"`
-	OriginalTransactionID string `json:"original_transaction_id"`
-	ProductID             string `json:"product_id"`
-	Access                string // "active", "owned", "consumable", or the reason it gives no access
-	GivesAccess           bool   `json:"gives_access"` // whether the product may be used at the date; a consumable gives no access that lasts
-	Grantable             bool   // whether it can be granted, once: it gives access, or is a consumable with a quantity of at least 1
-	Until                 *time.Time
-	Quantity              int64
-	PurchaseDate          *time.Time `json:"purchase_date"`
-	ExpiresDate           *time.Time `json:"expires_date"`
-	AppAccountToken       string     `json:"app_account_token"`
-}
-
-// UnmarshalJSON reads the members. A date in a year that RFC 3339 does not have, before 0 or after 9999, is nil.
-func (e *Entitlement) UnmarshalJSON(text []byte) error {
-	type plain Entitlement
-	dates := struct {
-		*plain
-		Until        date
-		PurchaseDate date `json:"purchase_date"`
-		ExpiresDate  date `json:"expires_date"`
-	}{plain: (*plain)(e)}
-	err := json.Unmarshal(text, &dates)
-	e.Until, e.PurchaseDate, e.ExpiresDate = dates.Until.time, dates.PurchaseDate.time, dates.ExpiresDate.time
-	return err
-}
-
 type date struct{ time *time.Time }
 
 func (d *date) UnmarshalText(text []byte) error {
@@ -150,12 +111,6 @@ func (d *date) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Refusal is a piece of evidence that was refused, by its place among those that were passed.
-type Refusal struct {
-	Index                   int
-	Code, Category, Message string
-}
-
 // UnmarshalJSON reads the piece's error.
 func (r *Refusal) UnmarshalJSON(text []byte) error {
 	var piece struct {
@@ -163,7 +118,7 @@ func (r *Refusal) UnmarshalJSON(text []byte) error {
 		Error struct{ Code, Category, Message string }
 	}
 	err := json.Unmarshal(text, &piece)
-	*r = Refusal{piece.Index, piece.Error.Code, piece.Error.Category, piece.Error.Message}
+	*r = Refusal{Index: piece.Index, Code: piece.Error.Code, Category: piece.Error.Category, Message: piece.Error.Message}
 	return err
 }
 

@@ -74,8 +74,8 @@ async function result(test, suffix) {
       const found = await verifier['entitlements' + suffix](evidence, test.date);
       const { items, refused } = JSON.parse(found.json);
       assert.deepStrictEqual(
-        found.items.map((i) => [i.productId, i.givesAccess, i.grantable]),
-        items.map((i) => [i.product_id, i.gives_access, i.grantable]), test.name);
+        found.items.map((i) => [i.productId, i.access, i.givesAccess, i.grantable, i.environment]),
+        items.map((i) => [i.product_id, i.access, i.gives_access, i.grantable, i.environment]), test.name);
       assert.deepStrictEqual(found.refused.map((r) => [r.index, r.message]), refused.map((r) => [r.index, r.error.message]));
       return found;
     }

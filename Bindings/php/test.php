@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 // Runs the shared cases on the command line, or as `test.php SOCKET SCRIPT` the page SCRIPT by the FPM that listens on SOCKET.
 
-use AppStoreReceipt\{Form, VerificationError, Verifier};
+use AppStoreReceipt\{Access, Entitlement, Form, VerificationError, Verifier};
 
 // The installed package, or the sources.
 require is_file(__DIR__ . '/vendor/autoload.php') ? __DIR__ . '/vendor/autoload.php' : __DIR__ . '/preload.php';
@@ -77,8 +77,15 @@ function run_case(array $case): array
             $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
             $expected = json_decode($entitlements->json, true);
             same(
-                array_map(fn ($i) => [$i['product_id'], $i['gives_access'], $i['grantable']], $expected['items']),
-                array_map(fn ($i) => [$i->productId, $i->givesAccess, $i->grantable], $entitlements->items), $case['name']);
+                array_map(
+                    fn ($i) => [$i['product_id'], $i['access'], $i['gives_access'], $i['grantable'], $i['environment'] ?? null],
+                    $expected['items']),
+                array_map(
+                    fn ($i) => [$i->productId, $i->access->value, $i->givesAccess, $i->grantable, $i->environment?->value],
+                    $entitlements->items), $case['name']);
+            foreach ($expected['items'] as $item) {
+                same((new Entitlement(['access' => 'later'] + $item))->access, Access::Unknown, $case['name']);
+            }
             same(array_column($expected['refused'], 'index'), array_map(fn ($r) => $r->index, $entitlements->refused), $case['name']);
             return [$entitlements->json, 0, $entitlements->error];
         case 'answer':

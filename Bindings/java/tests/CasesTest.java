@@ -79,12 +79,16 @@ public final class CasesTest {
     @SuppressWarnings("unchecked")
     static List<List<Object>> decisions(String json) {
         return ((List<Map<String, Object>>) Json.members(json).get("items")).stream()
-            .map(item -> List.of(item.get("product_id"), item.get("gives_access"), item.get("grantable"))).toList();
+            .map(item -> List.of(
+                item.get("product_id"), item.get("access"), item.get("gives_access"), item.get("grantable"),
+                String.valueOf(item.get("environment")))).toList();
     }
 
     static List<List<Object>> decisions(Entitlements found) {
         return found.items().stream()
-            .map(item -> List.<Object>of(item.productId(), item.givesAccess(), item.grantable())).toList();
+            .map(item -> List.<Object>of(
+                item.productId(), item.access().toString(), item.givesAccess(), item.grantable(),
+                String.valueOf(item.environment()))).toList();
     }
 
     static void run(Case test) {
@@ -215,6 +219,7 @@ public final class CasesTest {
         for (Case test : cases) run(test);
 
         badSettings();
+        same(Access.UNKNOWN, Access.of("later"), "a word of a later version");
 
         byte[] receipt = file("receipts/1-purchase.der");
         Verifier verifier = new Verifier(cases[0].options.options());

@@ -21,7 +21,6 @@ final readonly class Entitlements
         $members = json_decode($json, true, flags: JSON_THROW_ON_ERROR);
         $this->at = new DateTimeImmutable($members['at']);
         $this->items = array_map(static fn (array $item) => new Entitlement($item), $members['items']);
-        $this->refused = array_map(static fn (array $piece) => new Refusal(
-            $piece['index'], $piece['error']['code'], $piece['error']['category'], $piece['error']['message']), $members['refused']);
+        $this->refused = array_map(static fn (array $piece) => new Refusal($piece + $piece['error']), $members['refused']);
     }
 }

@@ -7,6 +7,6 @@ namespace AppStoreReceipt;
 /** What a verdict's JSON has: all contents, or only the kind and the trust. */
 enum Form: int
 {
-    case Full = 0;
-    case Brief = 1;
+    case Full = Library::FULL;
+    case Brief = Library::BRIEF;
 }

@@ -104,6 +104,7 @@ class Cases(unittest.TestCase):
     def same_entitlements(self, found, expected):
         self.assertEqual(appstorereceipt._date(expected["at"]), found.at)
         self.assertEqual([(i.product_id, i.access) for i in found.items], [(i["product_id"], i["access"]) for i in expected["items"]])
+        self.assertEqual([i.environment for i in found.items], [i.get("environment") for i in expected["items"]])
         self.assertEqual([(i.gives_access, i.grantable) for i in found.items], [(i["gives_access"], i["grantable"]) for i in expected["items"]])
         self.assertEqual([i.until is None for i in found.items], [(i["until"] or "+")[0] in "+-" for i in expected["items"]])
         self.assertEqual([(r.index, r.message) for r in found.refused], [(r["index"], r["error"]["message"]) for r in expected["refused"]])
@@ -217,6 +218,10 @@ class Values(unittest.TestCase):
     def test_dates_with_and_without_milliseconds(self):
         for text, microseconds in (("2025-06-15T12:00:00Z", 0), ("2025-06-15T12:00:00.5Z", 500000), ("2025-06-15T12:00:00.123Z", 123000)):
             self.assertEqual(appstorereceipt._date(text), datetime(2025, 6, 15, 12, 0, 0, microseconds, timezone.utc))
+
+    def test_a_word_of_a_later_version_is_unknown(self):
+        self.assertIs(appstorereceipt.Access("later"), appstorereceipt.Access.UNKNOWN)
+        self.assertEqual((appstorereceipt.Access("not-yet"), f"{appstorereceipt.Access.OWNED}"), ("not-yet", "owned"))
 
     def test_a_date_that_datetime_cannot_express_is_none(self):
         verifier = verifier_of(case("entitlements until the year 10000"))

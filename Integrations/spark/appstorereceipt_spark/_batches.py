@@ -39,6 +39,7 @@ _PURCHASE = {
 _ENTITLEMENT = {
     "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "access": _text,
     "gives_access": _flag, "grantable": _flag, "until": _time, "quantity": _number,
+    "product_type_source": _text,
 }
 
 

@@ -5,12 +5,14 @@ import os
 import subprocess
 import tempfile
 import unittest
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from appstorereceipt import VerificationError
 from appstorereceipt_spark import VerifierOptions, batches
 
 RECEIPT = Path(os.environ["RECEIPT"]).resolve()
@@ -111,6 +113,16 @@ class BatchesTests(unittest.TestCase):
         # Members that other kinds have, with other types.
         [renewal] = self.rows(self.mint("ec", {"renewal_info": {"originalTransactionId": "5", "bundleId": 5, "quantity": [], "data": 5}}))
         self.assertEqual((renewal["verified"], renewal["bundle_id"], renewal["purchases"]), (True, None, []))
+
+    def test_the_type_of_a_product_can_be_stated(self) -> None:
+        old = self.mint("rsa", {"transaction_receipt": {"bundle_id": "com.example.app", "product_id": "coins", "transaction_id": "10000000000007"}})
+        at = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        for types, access, source in [(None, "undetermined", None), (("coins=consumable",), "consumable", "setting")]:
+            [row] = self.rows(old, options=replace(self.options, product_types=types), at=at)
+            [item] = row["entitlements"]
+            self.assertEqual((item["access"], item["product_type_source"]), (access, source))
+        with self.assertRaises(VerificationError):
+            self.rows(old, options=replace(self.options, product_types=()))
 
     def test_no_rows_and_more_than_one_part(self) -> None:
         self.assertEqual(self.rows(), [])

@@ -175,10 +175,8 @@ package struct LedgerRoutes: Sendable {
         writer.beginArray()
         for letter in try ledger.deadLetters() {
             writer.beginObject()
-            writer.name("id")
-            writer.string(letter.id)
-            writer.name("failure")
-            writer.string(letter.failure)
+            writer.member("id", letter.id)
+            writer.member("failure", letter.failure)
             writer.name("event")
             let event = Array(letter.event.utf8)
             writer.raw(event.span)
@@ -267,31 +265,21 @@ extension ServiceLog {
 extension JSONWriter {
     fileprivate mutating func outcome(_ outcome: TransactionOutcome) {
         beginObject()
-        name("transaction_id")
-        string(outcome.transactionID)
-        name("original_transaction_id")
-        string(outcome.originalTransactionID)
-        name("granted_as")
-        if let grantedAs = outcome.grantedAs { string(grantedAs) } else { null() }
-        name("product_id")
-        string(outcome.productID)
-        name("outcome")
-        string(outcome.outcome.rawValue)
+        member("transaction_id", outcome.transactionID)
+        member("original_transaction_id", outcome.originalTransactionID)
+        member("granted_as", outcome.grantedAs)
+        member("product_id", outcome.productID)
+        member("outcome", outcome.outcome.rawValue)
         name("may_finish")
         bool(outcome.mayFinish)
         name("quantity")
         integer(outcome.quantity)
-        name("access")
-        if let access = outcome.access { string(access) } else { null() }
-        name("until")
-        if let until = outcome.until { string("\(until)") } else { null() }
-        name("product_type_source")
+        member("access", outcome.access)
+        member("until", outcome.until?.description)
         // As that of the entitlements.
-        if let isStated = outcome.isTypeStated { string(isStated ? "setting" : "evidence") } else { null() }
-        name("bundle_id")
-        if let bundleID = outcome.bundleID { string(bundleID) } else { null() }
-        name("environment")
-        if let environment = outcome.environment { string(environment.rawValue) } else { null() }
+        member("product_type_source", outcome.isTypeStated.map { $0 ? "setting" : "evidence" })
+        member("bundle_id", outcome.bundleID)
+        member("environment", outcome.environment?.rawValue)
         endObject()
     }
 }

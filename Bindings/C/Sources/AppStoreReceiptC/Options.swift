@@ -39,19 +39,6 @@ final class Options {
             }
         }
     }
-
-    static func set(_ pointer: OpaquePointer?, _ setting: VerifierSetting, to text: String?) -> asr_status {
-        unsafe set(pointer, setting, to: text.map { Array($0.utf8) })
-    }
-
-    /// The text of a date, two of which have a meaning of their own.
-    static func text(ofDate date: Int64) -> String {
-        switch date {
-        case .min: "creation"
-        case .max: "now"
-        default: "\(date)ms"
-        }
-    }
 }
 
 extension VerifierSettings {
@@ -108,97 +95,6 @@ public func asr_options_set_nothing(_ options: OpaquePointer?, _ name: UnsafePoi
             return false
         }
     }
-}
-
-// MARK: The settings that have a function of their own
-
-@c(asr_options_add_bundle_id) @implementation
-public func asr_options_add_bundle_id(
-    _ options: OpaquePointer?, _ bundle_id: UnsafePointer<CChar>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .bundleIDs, to: string(bundle_id))
-}
-
-@c(asr_options_add_environment) @implementation
-public func asr_options_add_environment(
-    _ options: OpaquePointer?, _ environment: UnsafePointer<CChar>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .environments, to: string(environment))
-}
-
-@c(asr_options_set_app_apple_id) @implementation
-public func asr_options_set_app_apple_id(
-    _ options: OpaquePointer?, _ app_apple_id: UnsafePointer<CChar>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .appAppleID, to: string(app_apple_id))
-}
-
-@c(asr_options_add_roots) @implementation
-public func asr_options_add_roots(
-    _ options: OpaquePointer?, _ certificates: UnsafeRawPointer?, _ length: Int
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .roots, to: bytes(certificates, length))
-}
-
-@c(asr_options_add_transaction_receipt_issuers) @implementation
-public func asr_options_add_transaction_receipt_issuers(
-    _ options: OpaquePointer?, _ certificates: UnsafeRawPointer?, _ length: Int
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .transactionReceiptIssuers, to: bytes(certificates, length))
-}
-
-@c(asr_options_set_storekit_testing) @implementation
-public func asr_options_set_storekit_testing(_ options: OpaquePointer?, _ enabled: Int32) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .storeKitTesting, to: "\(enabled != 0)")
-}
-
-@c(asr_options_add_distrusted) @implementation
-public func asr_options_add_distrusted(
-    _ options: OpaquePointer?, _ fingerprint: UnsafePointer<CChar>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .distrusted, to: string(fingerprint))
-}
-
-@c(asr_options_set_maximum_age) @implementation
-public func asr_options_set_maximum_age(_ options: OpaquePointer?, _ seconds: Int64) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .maximumAge, to: "\(seconds)")
-}
-
-@c(asr_options_set_validation_date) @implementation
-public func asr_options_set_validation_date(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .validationDate, to: Options.text(ofDate: date))
-}
-
-@c(asr_options_set_allows_rsa_1024) @implementation
-public func asr_options_set_allows_rsa_1024(_ options: OpaquePointer?, _ allowed: Int32) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .allowsRSA1024, to: "\(allowed != 0)")
-}
-
-@c(asr_options_set_clock) @implementation
-public func asr_options_set_clock(_ options: OpaquePointer?, _ date: Int64) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(options, .clock, to: Options.text(ofDate: date))
 }
 
 @c(asr_options_set_binding) @implementation

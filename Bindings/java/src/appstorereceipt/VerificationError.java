@@ -28,7 +28,7 @@ public final class VerificationError extends Exception {
     }
 
     static VerificationError usage(String message) {
-        return new VerificationError(4, null, "host", new Json.Details("usage", "host", message, ""));
+        return new VerificationError(Library.USAGE, null, "host", new Json.Details("usage", "host", message, ""));
     }
 
     /** The error with this code. Of entitlements, it is that of one of the pieces. */

@@ -15,9 +15,6 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 
 /** Verifies evidence. Make one when the program starts: it takes some milliseconds. All threads may use it at the same time. */
 public final class Verifier implements AutoCloseable {
-    private static final int NO_JSON = 2;
-    private static final int LATEST_RECEIPT_INFO = 16;
-
     /** Calls hold the read lock, so that no thread closes the verifier under another. */
     private final ReadWriteLock lock = new ReentrantReadWriteLock();
     private Pointer verifier;
@@ -75,7 +72,7 @@ public final class Verifier implements AutoCloseable {
 
     /** Whether evidence is verified: the fastest call, without JSON. */
     public boolean accepts(byte[] evidence) {
-        return outcome(evidence, NO_JSON).status() == Library.VERIFIED;
+        return outcome(evidence, Library.NONE).status() == Library.VERIFIED;
     }
 
     /** What one customer's evidence, at most 1,000 pieces, gives access to at a date, or {@link Options#NOW}. */
@@ -99,7 +96,7 @@ public final class Verifier implements AutoCloseable {
      * @throws VerificationError if there is no memory for it
      */
     public Answer answer(byte[] body, boolean latestReceiptInfo) throws VerificationError {
-        int flags = latestReceiptInfo ? LATEST_RECEIPT_INFO : 0;
+        int flags = latestReceiptInfo ? Library.LATEST_RECEIPT_INFO : Library.FULL;
         Outcome outcome = call((verifier, out) -> Library.asr_answer(
             verifier, body, body.length, flags, out.json, out.length, out.error));
         return new Answer(outcome.json(Library.CONFIGURATION), outcome.error());

@@ -1,4 +1,4 @@
-import StrictText
+package import StrictText
 
 /// A table of reasons for which a service refuses a request. The raw value of a case is its code.
 ///
@@ -23,7 +23,7 @@ package struct FaultRow: Sendable {
     }
 
     /// Who can correct it, as the categories of evidence that is refused.
-    package var category: StaticString { status < 500 ? "client" : "host" }
+    package var category: String { status < 500 ? "client" : "host" }
 }
 
 /// An error of which the client is told.
@@ -58,14 +58,10 @@ extension Response {
         writer.beginObject()
         writer.name("error")
         writer.beginObject()
-        writer.name("code")
-        writer.string(fault.rawValue)
-        writer.name("category")
-        writer.string(row.category)
-        writer.name("message")
-        writer.string([row.explanation, detail].compactMap(\.self).joined(separator: ": "))
-        writer.name("advice")
-        writer.string(row.advice)
+        writer.member("code", fault.rawValue)
+        writer.member("category", row.category)
+        writer.member("message", [row.explanation, detail].compactMap(\.self).joined(separator: ": "))
+        writer.member("advice", row.advice)
         writer.endObject()
         writer.endObject()
         self.init(status: row.status, body: writer.bytes, code: fault.rawValue)
@@ -82,5 +78,13 @@ extension Response {
         } catch {
             self.init(HTTPFault.internalError)
         }
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member with a text, or `null`.
+    package mutating func member(_ name: StaticString, _ text: String?) {
+        self.name(name)
+        if let text { string(text) } else { null() }
     }
 }
