@@ -70,6 +70,7 @@ private struct Commands {
             ["verify", root, "%"], ["verify", root, "--format", "json", "%"],
             ["verify", root, "--format", "verify-receipt", "%"],
             ["entitlements", root, "%"], ["entitlements", root, "--format", "json", "%"],
+            ["report", root, "--out", "/dev/null", "%"],
         ]
     }
 

@@ -41,6 +41,18 @@ public struct Report: Sendable {
         return writer.bytes
     }
 
+    /// What the page's `body` has, for a page with more on it: that needs ``styleSheet``, and ``styleSource`` in its policy.
+    @_spi(Surfaces) public var fragment: [UInt8] {
+        var writer = HTMLWriter(language, timeZone)
+        body(&writer)
+        return writer.bytes
+    }
+
+    /// The style sheet, as it stands between the tags of `style`.
+    @_spi(Surfaces) public static var styleSheet: String { "\(StyleSheet.page.text)" }
+    /// The source that `style-src` of a content security policy names: `'sha256-…'`.
+    @_spi(Surfaces) public static var styleSource: String { StyleSheet.page.source }
+
     /// The number of pieces that are shown with their checks and contents.
     static let maximumPieceCount = 40
 

@@ -47,7 +47,7 @@ extension HTMLWriter {
     /// The number of characters of a value that stand in a sentence or a cell.
     static let shortCount = 96
     /// The number of characters of a value that are shown when it is opened.
-    private static let longCount = 16 << 10
+    private static let longCount = 8 << 10
 
     /// Writes the beginning of a value, isolated from the direction of the text around it.
     mutating func inline(_ value: String, limit: Int = shortCount) {
@@ -61,7 +61,6 @@ extension HTMLWriter {
         let (beginning, isWhole) = value.beginning(limit)
         guard !isWhole else { return element(.bdi, text: value) }
         let full = value.beginning(min(Self.longCount, remainingFullCount))
-        remainingFullCount -= full.text.unicodeScalars.count
         guard full.text.unicodeScalars.count > limit else {
             element(.bdi, text: beginning)
             text("… ")
@@ -77,7 +76,9 @@ extension HTMLWriter {
                     html.phrase(.characters, .number(value.unicodeScalars.count))
                 }
             }
+            let start = html.bytes.count
             html.element(.bdi, text: full.text)
+            html.remainingFullCount = max(0, html.remainingFullCount - (html.bytes.count - start))
             if !full.isWhole { html.text("…") }
         }
     }

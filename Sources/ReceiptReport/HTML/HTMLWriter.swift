@@ -7,8 +7,8 @@ package struct HTMLWriter {
     package private(set) var bytes: [UInt8] = []
     let language: Language
     let timeZone: ReportTimeZone?
-    /// The number of characters of long values that the page may still show in full.
-    var remainingFullCount = 128 << 10
+    /// The number of bytes that long values may still take where they are shown in full.
+    var remainingFullCount = 256 << 10
     /// The number of bytes of evidence that the page may still show beside their structure.
     var remainingStructureCount = Report.maximumStructureByteCount
 

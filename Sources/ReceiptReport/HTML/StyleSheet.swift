@@ -21,7 +21,7 @@ struct StyleSheet: Sendable {
 }
 
 private let sheet: StaticString = """
-    :root{--bg:#f5f6f8;--panel:#fff;--ink:#16191d;--soft:#535b66;--line:#dde1e6;--good:#0b6b3a;--goodbg:#e4f5ea;--warn:#7a4d00;--warnbg:#fdf0d5;--bad:#a3161d;--badbg:#fdeaea;--info:#1b4f9c;--infobg:#e8f0fc;--grey:#6b7380;--greybg:#eceff3;--paid:#2e77d0;--offer:#8a5cd6;--grace:#e0a100;--refund:#c8323b;color-scheme:light}
+    :root{--bg:#f5f6f8;--panel:#fff;--ink:#16191d;--soft:#535b66;--line:#dde1e6;--good:#0b6b3a;--goodbg:#e4f5ea;--warn:#7a4d00;--warnbg:#fdf0d5;--bad:#a3161d;--badbg:#fdeaea;--info:#1b4f9c;--infobg:#e8f0fc;--grey:#58606c;--greybg:#eceff3;--paid:#2e77d0;--offer:#8a5cd6;--grace:#e0a100;--refund:#c8323b;color-scheme:light}
     @media screen and (prefers-color-scheme:dark){:root{--bg:#101317;--panel:#1a1e24;--ink:#e9ecf0;--soft:#a9b1bc;--line:#333a44;--good:#6fdc9c;--goodbg:#12321f;--warn:#f3c46b;--warnbg:#3a2b0c;--bad:#ff9a9a;--badbg:#401a1c;--info:#9cc3ff;--infobg:#17294a;--grey:#a9b1bc;--greybg:#2a3038;--paid:#4f94ea;--offer:#a583ea;--grace:#e5b23c;--refund:#f0747b;color-scheme:dark}}
     *{box-sizing:border-box}
     html{-webkit-text-size-adjust:100%}
@@ -44,6 +44,7 @@ private let sheet: StaticString = """
     .top,main,footer,nav{max-width:68rem;margin:0 auto;padding:0 1.25rem}
     .top{padding-top:2rem;padding-bottom:1.25rem}
     .kicker{color:var(--soft);font-size:.875rem;margin-bottom:.35rem}
+    .top .note{margin-top:.4rem}
     .top h1{display:flex;gap:.6rem;align-items:flex-start}
     .mark{flex:none;width:1.5em;height:1.5em;border-radius:50%;display:inline-grid;place-items:center;margin-top:-.08em}
     .mark svg{width:60%;height:60%;fill:none;stroke:currentColor;stroke-width:3;stroke-linecap:round;stroke-linejoin:round}
@@ -106,6 +107,9 @@ private let sheet: StaticString = """
     .key.gap{border-top:2px dotted var(--grey);height:0}
     .key.now{background:var(--ink);width:2px;height:14px}
     path.once{fill:var(--paid)}
+    path.change{fill:var(--ink)}
+    .key.change{background:var(--ink);width:10px;height:8px;clip-path:polygon(50% 0,100% 100%,0 100%);border-radius:0}
+    .key.crossed{background:var(--refund);width:12px;height:12px;clip-path:polygon(15% 0,50% 35%,85% 0,100% 15%,65% 50%,100% 85%,85% 100%,50% 65%,15% 100%,0 85%,35% 50%,0 15%);border-radius:0}
     .key.once{background:var(--paid);width:10px;transform:rotate(45deg)}
     path.crossed{fill:none;stroke:var(--refund);stroke-width:3;stroke-linecap:round}
     .legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;color:var(--soft);margin:.4rem 0 .2rem}
@@ -119,9 +123,10 @@ private let sheet: StaticString = """
     table{width:100%;border-collapse:collapse;font-size:.93rem}
     th{text-align:start;font-size:.82rem;color:var(--soft);font-weight:600;padding:.3rem .6rem .45rem 0;border-bottom:1px solid var(--line)}
     td{vertical-align:top;padding:.6rem .8rem .6rem 0;border-bottom:1px solid var(--line);min-width:0}
-    .rows th:nth-child(1){width:26%}.rows th:nth-child(2){width:13%}.rows th:nth-child(3){width:27%}.rows th:nth-child(4){width:18%}.rows th:nth-child(5){width:16%}
+    .rows th:nth-child(1){width:27%}.rows th:nth-child(2){width:13.5%}.rows th:nth-child(3){width:25%}.rows th:nth-child(4){width:18%}.rows th:nth-child(5){width:16.5%}
     .rows td:last-child{padding-inline-end:0}
-    .rows .zone{display:block}
+    .rows td:nth-child(4) .zone{display:block}
+    .rows .badge{white-space:normal;overflow-wrap:normal}
     .rows{table-layout:fixed}
     td small{display:block}
     details{margin-top:.5rem}
@@ -145,7 +150,7 @@ private let sheet: StaticString = """
     .rows,.rows tbody,.rows tr,.rows td{display:block}
     .rows tr{border-bottom:1px solid var(--line);padding:.6rem 0}
     .rows td,.rows td:nth-child(n){border:0;padding:.12rem 0;display:grid;grid-template-columns:5.4rem minmax(0,1fr);gap:.5rem}
-    .rows .zone{display:inline}
+    .rows td:nth-child(4) .zone{display:inline}
     .rows td::before{content:attr(data-column);color:var(--soft);font-size:.82rem;padding-top:.1rem}
     .events li{grid-template-columns:1fr;padding:.3rem 0}
     .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.35rem}

@@ -8,16 +8,31 @@ extension Report {
 
     func signer(of piece: ReportPiece, _ html: inout HTMLWriter) {
         if let verification = piece.verification, let chain = piece.verifiedChain(trust) {
-            html.element(.h3, phrase: .whoSigned)
-            html.element(.p, .style(.note), phrase: .chainVerified, .date(verification.validationDate))
-            self.chain(chain, verification.validationDate, isVerified: true, &html)
-            return
+            func picture(_ html: inout HTMLWriter) {
+                html.element(.p, .style(.note), phrase: .chainVerified, .date(verification.validationDate))
+                self.chain(chain, verification.validationDate, isVerified: true, &html)
+            }
+            guard pieces.count > 1 else {
+                html.element(.h3, phrase: .whoSigned)
+                return picture(&html)
+            }
+            // The pieces of one customer mostly have the same signers.
+            return html.element(.details) { html in
+                html.element(.summary) { html in
+                    html.phrase(.whoSigned)
+                    if let name = chain.last?.commonName {
+                        html.text(": ")
+                        html.inline(name)
+                    }
+                }
+                picture(&html)
+            }
         }
         let certificates = piece.embeddedCertificates()
         guard !certificates.isEmpty else { return }
         html.element(.h3, phrase: .whoSigned)
         if piece.areContentsSigned {
-            html.element(.p, .style(.note)) { html in html.phrase(.contentsUnaccepted) }
+            html.element(.p, .style(.note), phrase: .chainPassed)
         } else {
             html.element(.p, .style(.claim), phrase: .chainUnverified)
         }

@@ -52,21 +52,27 @@ extension Report {
         }
         html.element(.ol, .style(.tree)) { html in
             if received.kind == .jws {
-                let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+                let jws: UnverifiedJWS? =
+                    if case .jws(let jws)? = try? UnverifiedEvidence(decoding: text) { jws } else { nil }
+                let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
                 for (part, name) in zip(parts, [Phrase.header, .payload, .signature]) {
-                    section(name, Array(part), &html) { html in
-                        guard let decoded = try? Base64.decode(Array(part).span, as: .jws) else { return }
-                        if name == .signature {
-                            html.element(.code) { $0.value(Hexadecimal.text(decoded.span.extracting(first: 4096))) }
-                        } else {
-                            html.element(.code) { $0.value(String(decoding: decoded, as: UTF8.self), limit: 4000) }
+                    let part = Array(part)
+                    section(name, part, &html) { html in
+                        let decoded = try? Base64.decode(part.span, as: .jws)
+                        switch (name, jws, decoded) {
+                        case (.header, let jws?, _):
+                            fields(jws.headerFields, &html)
+                            certificates(of: jws, &html)
+                        case (.payload, let jws?, _): fields(jws.parts.first?.fields ?? [], &html)
+                        case (.signature, _, let bytes?):
+                            html.element(.code) { $0.value(Hexadecimal.text(bytes.span.extracting(first: 4096))) }
+                        default: break
                         }
                     }
                 }
             } else {
                 section(.propertyList, text, &html) { html in
-                    guard let receipt = piece.transactionReceipt else { return }
-                    self.fields(receipt.fields, &html)
+                    if let receipt = piece.transactionReceipt { fields(receipt.fields, &html) }
                 }
             }
         }
@@ -75,6 +81,18 @@ extension Report {
                 html.inline(CertificateFacts(certificate).commonName ?? html.plain(.unreadableCertificate))
             }
             tree(of: certificate, &html)
+        }
+    }
+
+    private func certificates(of jws: UnverifiedJWS, _ html: inout HTMLWriter) {
+        guard let certificates = try? jws.certificates() else { return }
+        html.element(.dl, .style(.facts)) { html in
+            for (index, certificate) in certificates.prefix(8).enumerated() {
+                html.element(.dt, text: "x5c[\(index)]")
+                html.element(.dd) { html in
+                    html.inline(CertificateFacts(certificate).subject ?? html.plain(.unreadableCertificate))
+                }
+            }
         }
     }
 
@@ -90,7 +108,7 @@ extension Report {
                 html.element(.div, content: content)
             }
             html.element(.div, .style(.hex)) { html in
-                html.value(String(decoding: bytes.prefix(shown), as: UTF8.self), limit: 4000)
+                html.value(String(decoding: bytes.prefix(shown), as: UTF8.self), limit: 800)
             }
         }
     }
@@ -176,7 +194,7 @@ extension HTMLWriter {
                 if let note = row.note { html.element(.b, text: note) } else { html.text(row.name) }
                 guard !row.value.isEmpty else { return }
                 html.text(" ")
-                html.element(.i, text: row.value)
+                html.element(.i) { $0.inline(row.value, limit: 240) }
             }
             let shown = row.range.prefix(Self.maximumRowByteCount)
             html.element(.div, .style(.hex)) { html in

@@ -11,12 +11,23 @@ extension Report {
             let style: Style
             let start: Instant
             let end: Instant
+
+            /// Whether it is the rest of a period that was refunded or replaced.
+            var isLost: Bool { style == .refunded || style == .replaced }
         }
 
         /// What has a moment.
         struct Mark {
             let style: Style
             let date: Instant
+
+            var shape: StaticString {
+                switch style {
+                case .once: "M0-8 8 0 0 8-8 0Z"
+                case .change: "M0-19 5-11H-5Z"
+                default: "M-6-6 6 6M6-6-6 6"
+                }
+            }
         }
 
         struct Event {
@@ -72,7 +83,9 @@ extension Report {
         let used = Set(lanes.flatMap { $0.bars.map(\.style) + $0.gaps.map(\.style) + $0.marks.map(\.style) })
         let keys: [(Style, Phrase)] = [
             (.paid, .legendPaid), (.offer, .legendOffer), (.grace, .legendGrace), (.refunded, .legendRefunded),
-            (.replaced, .legendReplaced), (.future, .legendFuture), (.gap, .legendGap), (.once, .oneTimePurchases),
+            (.replaced, .legendReplaced), (.future, .legendFuture), (.gap, .legendGap), (.change, .legendChange),
+            (.once, .oneTimePurchases),
+            (.crossed, .eventRefunded),
         ]
         html.element(.ul, .style(.legend)) { html in
             for (style, phrase) in keys where used.contains(style) { key(style, &html) { $0.phrase(phrase) } }
@@ -126,7 +139,8 @@ extension Report {
                     .line, .style(.gap), .x1(.part(scale.part(of: gap.start))), .x2(.part(scale.part(of: gap.end))),
                     .y1(.pixels(20)), .y2(.pixels(20)))
             }
-            for bar in lane.bars {
+            // What was lost lies below what replaced it.
+            for bar in lane.bars.filter(\.isLost) + lane.bars.filter({ !$0.isLost }) {
                 let (start, end) = (scale.part(of: bar.start), scale.part(of: bar.end))
                 // A line between two periods that follow each other, and enough of a short one to be seen.
                 let width = max(30, end - start > 120 ? end - start - 15 : end - start)
@@ -138,7 +152,7 @@ extension Report {
                 html.element(.svg, .x(.part(scale.part(of: mark.date))), .y(.pixels(20))) { html in
                     html.element(
                         .path, .style(mark.style),
-                        .shape(mark.style == .once ? "M0-8 8 0 0 8-8 0Z" : "M-6-6 6 6M6-6-6 6"))
+                        .shape(mark.shape))
                 }
             }
             let now = scale.part(of: decision.entitlements.date)
@@ -272,7 +286,10 @@ extension Report.Lane {
                 gaps.append(Bar(style: .gap, start: end, end: start))
                 events.append(Event(date: end, phrase: .eventGap, slots: [.date(start)]))
             }
-            if case .upgraded = previous.access { replacedBefore = true }
+            if case .upgraded = previous.access {
+                replacedBefore = true
+                marks.append(Mark(style: .change, date: start))
+            }
         }
         let isSame = previous.map { $0.purchase.productID.hasSameBytes(as: purchase.productID) }
         let offer = purchase.offer

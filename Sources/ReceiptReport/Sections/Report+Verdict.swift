@@ -10,7 +10,8 @@ extension Report {
             style = piece.verdict == .accepted && trust.base != .apple ? .warn : piece.verdict.style
         } else {
             let accepted = acceptedCount
-            style = accepted == pieces.count && accepted > 0 ? .good : accepted == 0 ? .bad : .warn
+            style =
+                accepted == pieces.count && accepted > 0 && trust.base == .apple ? .good : accepted == 0 ? .bad : .warn
         }
         html.element(.h1, .style(style)) { html in
             html.mark(style)
@@ -78,12 +79,14 @@ extension Report {
             let verdict = pieces.first?.verdict ?? .notRead
             return verdict == .accepted && trust.base != .apple ? .warn : verdict.style
         }
-        return acceptedCount == pieces.count ? .good : acceptedCount == 0 ? .bad : .warn
+        let accepted = acceptedCount
+        return accepted == 0 ? .bad : accepted == pieces.count && trust.base == .apple ? .good : .warn
     }
 
     private func genuineAnswer(_ html: inout HTMLWriter) {
         let genuine = pieces.count { [.accepted, .notAccepted, .signedUnreadable, .partRefused].contains($0.verdict) }
-        if pieces.count != 1 || pieces.isEmpty {
+        // Under one trust, everything that is accepted was signed by the same authority.
+        if pieces.isEmpty || pieces.count > 1 && acceptedCount < pieces.count {
             html.element(.p, .style(.answer), phrase: .someGenuine, .number(genuine), .number(pieces.count))
         } else if let piece = pieces.first {
             html.element(.p, .style(.answer), phrase: answer(for: piece))
@@ -120,7 +123,7 @@ extension Report {
                 if let claim = claimed.first {
                     html.phrase(.claimedApp, .text(claim))
                 } else {
-                    html.phrase(.noAppStated)
+                    html.phrase(signed.isEmpty ? .appUnreadable : .noAppStated)
                 }
             }
             if !claimed.isEmpty { html.element(.p, .style(.note), phrase: .claimedAppNote) }
@@ -139,6 +142,11 @@ extension Report {
                     html.phrase(environment.phrase)
                 }
             }
+        }
+        if policy.environments.count > 1, !environments.isEmpty,
+            let option = VerifierSetting.environments.name(on: audience.surface)
+        {
+            html.element(.p, .style(.note), phrase: .uncheckedEnvironment, .code(option))
         }
         if !apps.isEmpty, policy.bundleIDs == nil, let option = VerifierSetting.bundleIDs.name(on: audience.surface) {
             html.element(.p, .style(.note), phrase: .uncheckedApp, .code(option))

@@ -16,59 +16,57 @@ extension Phrase {
         case .navigation: ("Contents", "目录")
         case .purchases: ("Purchases", "购买项目")
         case .timeline: ("Timeline", "时间线")
-        case .evidence: ("Evidence", "凭证")
         case .footer:
             (
                 "This page was made offline. It has no script and requests nothing.",
-                "本页面离线生成,不含脚本,不请求任何网络资源。"
+                "本页面离线生成，不含脚本，不请求任何网络资源。"
             )
         case .timesInUTC: ("Times are in UTC.", "时间均为 UTC。")
         case .timesInZone:
-            ("Times are in UTC; those in brackets are in {0}.", "时间均为 UTC;括号内为 {0} 时间。")
+            ("Times are in UTC; those in brackets are in {0}.", "时间均为 UTC；括号内为 {0} 时间。")
         case .pieceNumber: ("Piece {0}", "第 {0} 份")
         case .characters: ("{0} characters in all", "共 {0} 个字符")
-        case .notShown: ("The rest is not shown here: {0}", "其余部分未在此显示:{0}")
         case .showAll: ("show all", "显示全部")
 
         // The verdict
-        case .genuineByApple: ("Genuine: Apple signed this for {0} ({1}).", "真实:Apple 为 {0}({1})签名。")
+        case .genuineByApple: ("Genuine: Apple signed this for {0} ({1}).", "真实：Apple 为 {0}（{1}）签名。")
         case .genuineByRoot:
             (
                 "Genuine under the root certificate that was given, not Apple's: signed for {0} ({1}).",
-                "在所提供的根证书(并非 Apple 的)下真实:为 {0}({1})签名。"
+                "在所提供的根证书（并非 Apple 的）下真实：为 {0}（{1}）签名。"
             )
         case .genuineByXcode:
             (
                 "Made by StoreKit Testing in Xcode for {0} ({1}): it proves no purchase.",
-                "由 Xcode 的 StoreKit Testing 为 {0}({1})生成:不能证明任何购买。"
+                "由 Xcode 的 StoreKit Testing 为 {0}（{1}）生成：不能证明任何购买。"
             )
-        case .genuineWithoutApp: ("no stated app", "未注明 App")
-        case .genuineAppless: ("no stated environment", "未注明环境")
+        case .genuineWithoutApp: ("an app that it does not name", "未注明的 App")
+        case .genuineAppless: ("an environment that it does not name", "未注明的环境")
         case .notAccepted:
-            ("Genuine, but not accepted by this verifier.", "真实,但未被此验证器接受。")
+            ("Genuine, but not accepted by this verifier.", "真实，但未被此验证器接受。")
         case .notGenuine:
-            ("Not genuine: trust nothing in it.", "不真实:其中任何内容都不可信。")
+            ("Not genuine: trust nothing in it.", "不真实：其中任何内容都不可信。")
         case .notEvidence:
             (
                 "Not valid evidence: it is damaged, incomplete or made up, and proves nothing.",
-                "不是有效凭证:已损坏、不完整或系伪造,不能证明任何内容。"
+                "不是有效凭证：已损坏、不完整或系伪造，不能证明任何内容。"
             )
         case .signedUnreadable:
             (
                 "Signed by a trusted signer, but this version cannot read the contents.",
-                "由受信任的签名者签名,但当前版本无法读取其内容。"
+                "由受信任的签名者签名，但当前版本无法读取其内容。"
             )
         case .partRefused:
             (
                 "The notification is genuine, but one of its signed parts was refused.",
-                "通知本身真实,但其中一个已签名部分被拒绝。"
+                "通知本身真实，但其中一个已签名部分被拒绝。"
             )
         case .notChecked:
             (
                 "Not checked: the verifier or its host is at fault, not the evidence.",
-                "未检查:问题出在验证器或其主机,而不是凭证。"
+                "未检查：问题出在验证器或其主机，而不是凭证。"
             )
-        case .notRead: ("Not read: the file cannot be read.", "未读取:无法读取该文件。")
+        case .notRead: ("Not read: the file cannot be read.", "未读取：无法读取该文件。")
         case .several:
             (
                 "{0} of {1} pieces of evidence are genuine and accepted.",
@@ -76,35 +74,36 @@ extension Phrase {
             )
         case .severalNone: ("None of {0} pieces of evidence was accepted.", "{0} 份凭证均未被接受。")
         case .severalAll: ("All {0} pieces of evidence are genuine and accepted.", "全部 {0} 份凭证真实且被接受。")
-        case .sandboxNote: ("From the sandbox: nobody paid.", "来自沙盒环境:没有人付款。")
+        case .sandboxNote: ("From the sandbox: nobody paid.", "来自沙盒环境：没有人付款。")
         case .xcodeNote:
             ("Anyone who has Xcode can make such evidence.", "任何装有 Xcode 的人都能生成这样的凭证。")
 
         // The four questions
-        case .isItGenuine: ("Is it genuine?", "是否真实?")
-        case .whichApp: ("Which app?", "哪个 App?")
-        case .whatNow: ("What does the customer have?", "顾客现在拥有什么?")
-        case .whyRefused: ("Why was it refused?", "为何被拒绝?")
+        case .isItGenuine: ("Is it genuine?", "是否真实？")
+        case .whichApp: ("Which app?", "哪个 App？")
+        case .whatNow: ("What does the customer have?", "顾客现在拥有什么？")
+        case .whyRefused: ("Why was it refused?", "为何被拒绝？")
         case .yesApple: ("Yes. Apple signed it.", "是。由 Apple 签名。")
         case .yesRoot:
             (
                 "Yes, under the root certificate that was given. It is not Apple's.",
-                "是,但依据的是所提供的根证书,并非 Apple 的。"
+                "是，但依据的是所提供的根证书，并非 Apple 的。"
             )
         case .onlyXcode:
             ("Only as a test. Xcode signed it.", "仅为测试。由 Xcode 签名。")
-        case .yesNotAccepted: ("Yes, it is genuine, but it was not accepted.", "是,真实,但未被接受。")
-        case .no: ("No. It was forged, changed, or signed by somebody else.", "否。系伪造、被改动,或由他人签名。")
+        case .yesNotAccepted: ("Yes, it is genuine, but it was not accepted.", "是，真实，但未被接受。")
+        case .no: ("No. It was forged, changed, or signed by somebody else.", "否。系伪造、被改动，或由他人签名。")
         case .unproved:
-            ("No. It is not valid evidence, and proves nothing.", "否。不是有效凭证,不能证明任何内容。")
+            ("No. It is not valid evidence, and proves nothing.", "否。不是有效凭证，不能证明任何内容。")
         case .yesUnreadable:
             (
                 "Its signature is genuine, but what it contains could not be read or accepted.",
-                "签名真实,但其内容无法读取或未被接受。"
+                "签名真实，但其内容无法读取或未被接受。"
             )
         case .unknown: ("Unknown. It was not checked.", "未知。尚未检查。")
-        case .someGenuine: ("{0} of {1} pieces. See each below.", "{1} 份中有 {0} 份。详见下文各份。")
+        case .someGenuine: ("{0} of {1} pieces are. See each below.", "{1} 份中有 {0} 份真实。详见下文各份。")
         case .noAppStated: ("The evidence names no app.", "凭证未注明 App。")
+        case .appUnreadable: ("Unknown. Its contents cannot be read.", "未知。无法读取其内容。")
         case .claimedApp: ("Unknown. It claims to be for {0}.", "未知。它自称属于 {0}。")
         case .claimedAppNote: ("Anyone could have written that.", "任何人都可能写下这些内容。")
         case .appsMore: ("and {0} more", "以及另外 {0} 个")
@@ -112,17 +111,17 @@ extension Phrase {
         case .nothingProved: ("Nothing is proved.", "未证明拥有任何项目。")
         case .ownedUntil: ("until {0}", "至 {0}")
         case .ownedForever: ("owned, without an end", "永久拥有")
-        case .consumableQuantity: ("quantity {0}, to be granted once", "数量 {0},只应发放一次")
-        case .otherCount: ("{0} more: see Purchases", "另有 {0} 项:见“购买项目”")
+        case .consumableQuantity: ("quantity {0}, to be granted once", "数量 {0}，只应发放一次")
+        case .otherCount: ("{0} more: see Purchases", "另有 {0} 项：见“购买项目”")
         case .nothingRefused: ("It was not refused.", "未被拒绝。")
         case .uncheckedApp:
-            ("Not checked: whether the app is yours ({0}).", "未检查:该 App 是否属于您({0})。")
+            ("Not checked: whether the app is yours ({0}).", "未检查：该 App 是否属于您（{0}）。")
         case .uncheckedEnvironment:
-            ("Not checked: whether the environment is the right one ({0}).", "未检查:环境是否正确({0})。")
+            ("Not checked: whether the environment is the right one ({0}).", "未检查：环境是否正确（{0}）。")
         case .limits:
             (
                 "Evidence does not say what happened after it was signed, such as refunds and renewals, or who sent it.",
-                "凭证不会说明签名之后发生的事情(例如退款和续期),也不会说明由谁发送。"
+                "凭证不会说明签名之后发生的事情（例如退款和续期），也不会说明由谁发送。"
             )
 
         // Checks
@@ -131,16 +130,16 @@ extension Phrase {
         case .checkStructure: ("Structure", "结构")
         case .checkSignature: ("Signature", "签名")
         case .checkDate: ("Date", "日期")
-        case .checkChain: ("Certificates", "证书链")
+        case .checkChain: ("Chain", "证书链")
         case .checkPayload: ("Contents", "内容")
         case .checkPolicy: ("Policy", "策略")
-        case .aboutForm: ("The text around it can be read.", "外层文本可以读取。")
-        case .aboutStructure: ("It is built like evidence.", "其构造符合凭证格式。")
-        case .aboutSignature: ("It was not changed after it was signed.", "签名后未被改动。")
-        case .aboutDate: ("It says when it was signed.", "注明了签名日期。")
-        case .aboutChain: ("A trusted root vouches for the signer.", "受信任的根证书为签名者作保。")
-        case .aboutPayload: ("Everything in it can be read.", "其中内容均可读取。")
-        case .aboutPolicy: ("App, environment and age are accepted.", "App、环境和时效均被接受。")
+        case .aboutForm: ("Can the text around it be read?", "外层文本能否读取？")
+        case .aboutStructure: ("Is it built like evidence?", "其构造是否符合凭证格式？")
+        case .aboutSignature: ("Is it as it was signed?", "签名后是否未被改动？")
+        case .aboutDate: ("Does it say when it was signed?", "是否注明签名日期？")
+        case .aboutChain: ("Does a trusted root vouch for the signer?", "受信任的根证书是否为签名者作保？")
+        case .aboutPayload: ("Can everything in it be read?", "其中内容能否全部读取？")
+        case .aboutPolicy: ("Are app, environment and age accepted?", "App、环境和时效是否被接受？")
         case .passed: ("passed", "通过")
         case .failed: ("failed", "未通过")
         case .notReached: ("not reached", "未进行")
@@ -154,8 +153,8 @@ extension Phrase {
         case .inPart: ("in the signed part {0}", "位于已签名部分 {0}")
         case .looksLike: ("what looked like {0}", "看似 {0}")
         case .noCheckReached:
-            ("No check was made: the fault is not in the evidence.", "未进行任何检查:问题不在凭证。")
-        case .operatingSystem: ("The operating system says: {0}", "操作系统提示:{0}")
+            ("No check was made: the fault is not in the evidence.", "未进行任何检查：问题不在凭证。")
+        case .operatingSystem: ("The operating system says: {0}", "操作系统提示：{0}")
 
         // Signer
         case .whoSigned: ("Who signed it", "由谁签名")
@@ -164,7 +163,7 @@ extension Phrase {
         case .chainUnverified:
             (
                 "These certificates came with the evidence. They were not verified: anyone could have written them.",
-                "这些证书随凭证一同提供,未经验证:任何人都可能写下这些内容。"
+                "这些证书随凭证一同提供，未经验证：任何人都可能写下这些内容。"
             )
         case .root: ("Root", "根证书")
         case .intermediate: ("Intermediate", "中间证书")
@@ -172,30 +171,23 @@ extension Phrase {
         case .certificate: ("Certificate {0}", "证书 {0}")
         case .validFromTo: ("Valid {0} to {1}", "有效期 {0} 至 {1}")
         case .fingerprint: ("SHA-256", "SHA-256")
-        case .issuedBy: ("Issued by {0}", "颁发者 {0}")
-        case .trusted: ("trusted", "受信任")
-        case .notVerified: ("not verified", "未验证")
         case .validityPicture: ("Validity of the certificate, with the date of validation", "证书有效期与验证日期")
-        case .dateOfSigning: ("validated at", "验证日期")
         case .unreadableCertificate: ("This certificate cannot be read.", "无法读取此证书。")
-        case .noCertificates: ("No certificates can be read from it.", "无法从中读取任何证书。")
+        case .chainPassed:
+            ("The verifier trusts the signer. These certificates came with the evidence.", "验证器信任签名者。以下证书随凭证一同提供。")
         case .moreCertificates: ("{0} more certificates are not shown.", "另有 {0} 份证书未显示。")
-        case .signatureAlgorithm: ("Digest", "摘要算法")
 
         // Kinds
         case .receipt: ("App receipt", "App 收据")
-        case .transaction: ("Transaction (JWS)", "交易(JWS)")
-        case .renewalInfo: ("Renewal information (JWS)", "续期信息(JWS)")
-        case .appTransaction: ("App transaction (JWS)", "App 交易(JWS)")
-        case .notification: ("Server notification (JWS)", "服务器通知(JWS)")
-        case .realtimeRequest: ("Real-time request (JWS)", "实时请求(JWS)")
+        case .transaction: ("Transaction (JWS)", "交易（JWS）")
+        case .renewalInfo: ("Renewal information (JWS)", "续期信息（JWS）")
+        case .appTransaction: ("App transaction (JWS)", "App 交易（JWS）")
+        case .notification: ("Server notification (JWS)", "服务器通知（JWS）")
+        case .realtimeRequest: ("Real-time request (JWS)", "实时请求（JWS）")
         case .transactionReceipt: ("Transaction receipt of iOS 3 to 6", "iOS 3 至 6 的交易收据")
         case .unknownKind: ("Unrecognized", "无法识别")
         case .storeKitJWS: ("JWS of StoreKit 2", "StoreKit 2 的 JWS")
-        case .version: ("Version {0}", "版本 {0}")
-        case .signedAt: ("Signed", "签名时间")
         case .environment: ("Environment", "环境")
-        case .app: ("App", "App")
         case .production: ("production", "生产环境")
         case .sandbox: ("sandbox", "沙盒环境")
         case .xcode: ("Xcode", "Xcode")
@@ -203,16 +195,16 @@ extension Phrase {
 
         // Purchases
         case .noPurchases: ("The evidence contains no purchase.", "凭证中没有购买项目。")
-        case .purchaseCount: ("{0} transactions", "{0} 笔交易")
+        case .purchaseCount: ("Transactions: {0}", "交易数：{0}")
         case .rowsShown:
             (
                 "The latest {0} of {1} are shown. To see all: {2}",
-                "显示 {1} 笔中最近的 {0} 笔。查看全部:{2}"
+                "显示 {1} 笔中最近的 {0} 笔。查看全部：{2}"
             )
         case .incompletePurchases:
             (
                 "{0} records lack a product, a transaction id, a purchase date or a quantity, and are no purchases.",
-                "{0} 条记录缺少产品、交易 ID、购买日期或数量,不算作购买项目。"
+                "{0} 条记录缺少产品、交易 ID、购买日期或数量，不算作购买项目。"
             )
         case .product: ("Product", "产品")
         case .gives: ("Gives", "状态")
@@ -222,7 +214,6 @@ extension Phrase {
         case .transactionID: ("Transaction", "交易")
         case .originalTransactionID: ("Original", "原始交易")
         case .quantityOf: ("quantity {0}", "数量 {0}")
-        case .ends: ("ends {0}", "结束于 {0}")
         case .active: ("Access", "可用")
         case .owned: ("Owned", "拥有")
         case .consumable: ("Grant once", "发放一次")
@@ -232,19 +223,19 @@ extension Phrase {
         case .upgraded: ("Replaced", "已被替换")
         case .lengthUnknown: ("Length unknown", "期限未知")
         case .undetermined: ("Undetermined", "无法判定")
-        case .whyActive: ("The period is paid and runs until {0}.", "当前周期已付费,至 {0}。")
+        case .whyActive: ("The period is paid and runs until {0}.", "当前周期已付费，至 {0}。")
         case .whyActiveGrace:
             (
                 "The paid period ended {0}. Apple is still trying to charge: a grace period runs until {1}.",
-                "已付费周期于 {0} 结束。Apple 仍在尝试扣款:宽限期至 {1}。"
+                "已付费周期于 {0} 结束。Apple 仍在尝试扣款：宽限期至 {1}。"
             )
-        case .whyOwned: ("Bought once and kept. No refund is known.", "一次购买,永久拥有。未见退款。")
+        case .whyOwned: ("Bought once and kept. No refund is known.", "一次购买，永久拥有。未见退款。")
         case .whyConsumable:
-            ("A consumable. Grant the quantity {0} once for this transaction.", "消耗型项目。此交易只应发放一次,数量 {0}。")
+            ("A consumable. Grant the quantity {0} once for this transaction.", "消耗型项目。此交易只应发放一次，数量 {0}。")
         case .whyConsumablePart:
             (
                 "A consumable. A part was refunded: {0} of {1} remain, to be granted once.",
-                "消耗型项目。部分已退款:剩余 {0}/{1},只应发放一次。"
+                "消耗型项目。部分已退款：剩余 {0}/{1}，只应发放一次。"
             )
         case .whyNotYet: ("It begins {0}.", "于 {0} 开始。")
         case .whyExpired: ("The period ended {0}.", "周期已于 {0} 结束。")
@@ -259,21 +250,21 @@ extension Phrase {
         case .whyLengthUnknown:
             (
                 "A subscription that does not renew. Only the app knows how long it lasts: state it ({0}).",
-                "非续期订阅。只有 App 知道其期限:请说明({0})。"
+                "非续期订阅。只有 App 知道其期限：请说明（{0}）。"
             )
         case .whyUndetermined:
             (
                 "The evidence does not say what kind of product it is, or when it ends: state it ({0}).",
-                "凭证未说明产品类型或结束日期:请说明({0})。"
+                "凭证未说明产品类型或结束日期：请说明（{0}）。"
             )
-        case .reasonAppIssue: ("Stated reason: a problem with the app.", "所述原因:App 存在问题。")
+        case .reasonAppIssue: ("Stated reason: a problem with the app.", "所述原因：App 存在问题。")
         case .refundFull: ("The whole price was refunded.", "已全额退款。")
         case .refundPart: ("{0} % of the price were refunded.", "已退还 {0}% 的价款。")
         case .familyShared: ("shared by a family member", "由家庭成员共享")
         case .restoredCopy: ("restored copy of {0}", "恢复自 {0}")
-        case .statedType: ("type stated by the settings: {0}", "类型由设置说明:{0}")
+        case .statedType: ("type stated by the settings: {0}", "类型由设置说明：{0}")
         case .contradictedType:
-            ("the settings say {0}, which the evidence contradicts", "设置说明为 {0},与凭证矛盾")
+            ("the settings say {0}, which the evidence contradicts", "设置说明为 {0}，与凭证矛盾")
         case .offerIntroductory: ("introductory offer", "推介优惠")
         case .offerTrial: ("free trial", "免费试用")
         case .offerPromotional: ("promotional offer", "促销优惠")
@@ -289,24 +280,24 @@ extension Phrase {
 
         // Timeline
         case .timelineAbout:
-            ("All lines have the same scale, from {0} to {1}.", "各行使用相同刻度:{0} 至 {1}。")
+            ("All lines have the same scale, from {0} to {1}.", "各行使用相同刻度：{0} 至 {1}。")
         case .oneTimePurchases: ("One-time purchases", "一次性购买")
         case .subscription: ("Subscription {0}", "订阅 {0}")
-        case .timelinePicture: ("Periods of the subscription; the list below has the same facts", "订阅周期;下方列表内容相同")
+        case .timelinePicture: ("Periods of the subscription; the list below has the same facts", "订阅周期；下方列表内容相同")
         case .decidedFor: ("Decided for {0}", "判定日期 {0}")
         case .eventBought: ("bought", "购买")
         case .eventRenewed: ("renewed", "续期")
         case .eventUpgradedTo: ("replaced by {0}", "替换为 {0}")
         case .eventChangedTo: ("changed to {0}", "变更为 {0}")
-        case .eventGap: ("gap without access until {0}", "中断,至 {0} 无访问权限")
-        case .eventGrace: ("payment failed; grace period until {0}", "扣款失败;宽限期至 {0}")
+        case .eventGap: ("gap without access until {0}", "中断，至 {0} 无访问权限")
+        case .eventGrace: ("payment failed; grace period until {0}", "扣款失败；宽限期至 {0}")
         case .eventRefunded: ("refunded or revoked", "退款或撤销")
-        case .eventExpires: ("ends, unless it is renewed", "结束(除非续期)")
+        case .eventExpires: ("ends, unless it is renewed", "结束（除非续期）")
         case .eventExpired: ("expired", "过期")
         case .eventEarlier: ("{0} earlier periods are not shown.", "另有 {0} 个更早的周期未显示。")
         case .eventRestored: ("restored", "恢复")
         case .renewsOn: ("It will renew.", "将会续期。")
-        case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续期:顾客已关闭自动续期。")
+        case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续期：顾客已关闭自动续期。")
         case .retrying: ("Apple is retrying the charge.", "Apple 正在重试扣款。")
         case .expirationCancelled: ("It expired because the customer turned renewal off.", "因顾客关闭自动续期而过期。")
         case .expirationBilling: ("It expired because Apple could not charge the customer.", "因扣款失败而过期。")
@@ -318,35 +309,32 @@ extension Phrase {
         case .legendRefunded: ("refunded", "已退款")
         case .legendReplaced: ("replaced", "被替换")
         case .legendFuture: ("after the date", "判定日期之后")
+        case .legendChange: ("change of product", "更换产品")
         case .legendGap: ("gap", "中断")
         case .moreSubscriptions: ("{0} more subscriptions are not shown.", "另有 {0} 个订阅未显示。")
 
         // Contents
         case .contents: ("Raw values", "原始值")
         case .contentsVerified: ("All values are signed.", "所有值均已签名。")
-        case .contentsUnaccepted: ("The values are signed. The verifier does not accept them.", "这些值已签名,但验证器不接受。")
+        case .contentsUnaccepted: ("The values are signed. The verifier does not accept them.", "这些值已签名，但验证器不接受。")
         case .contentsUnverified:
-            ("Nothing here was verified: anyone could have written it.", "此处内容未经验证:任何人都可能写下这些内容。")
-        case .noContents: ("The contents cannot be read.", "无法读取内容。")
+            ("Nothing here was verified: anyone could have written it.", "此处内容未经验证：任何人都可能写下这些内容。")
         case .header: ("Header", "头部")
         case .payload: ("Payload", "载荷")
         case .signature: ("Signature", "签名")
-        case .moreRows: ("{0} more are not shown. To see all: {1}", "另有 {0} 项未显示。查看全部:{1}")
+        case .moreRows: ("{0} more are not shown. To see all: {1}", "另有 {0} 项未显示。查看全部：{1}")
         case .purchaseAttributes: ("Purchase {0}", "购买项目 {0}")
-        case .name: ("Name", "名称")
-        case .value: ("Value", "值")
         case .structure: ("Structure and bytes", "结构与字节")
         case .structureAbout:
-            ("The structure on the left, its bytes on the right.", "左侧为结构,右侧为对应字节。")
+            ("The structure on the left, its bytes on the right.", "左侧为结构，右侧为对应字节。")
         case .structureRest:
-            ("The first {0} of {1} bytes are shown. To see all: {2}", "显示 {1} 字节中的前 {0} 字节。查看全部:{2}")
-        case .structureMalformed: ("Malformed at byte {0}: {1}", "第 {0} 字节格式错误:{1}")
-        case .bytes: ("Bytes", "字节")
+            ("The first {0} of {1} bytes are shown. To see all: {2}", "显示 {1} 字节中的前 {0} 字节。查看全部：{2}")
+        case .structureMalformed: ("Malformed at byte {0}: {1}", "第 {0} 字节格式错误：{1}")
         case .propertyList: ("Property list", "属性列表")
         case .structureShared:
             (
                 "Not shown: the pieces before it have used the space of the page. To see it: {0}",
-                "未显示:页面空间已被前面的凭证用完。查看:{0}"
+                "未显示：页面空间已被前面的凭证用完。查看：{0}"
             )
 
         // Characters

@@ -3,8 +3,8 @@
 /// A new text is a case here, with its words in both languages in `Phrase+Table.swift`.
 enum Phrase: CaseIterable {
     // The frame
-    case title, skipToContents, navigation, purchases, timeline, evidence, footer, timesInUTC, timesInZone
-    case pieceNumber, characters, notShown, showAll
+    case title, skipToContents, navigation, purchases, timeline, footer, timesInUTC, timesInZone
+    case pieceNumber, characters, showAll
 
     // The verdict
     case genuineByApple, genuineByRoot, genuineByXcode, genuineWithoutApp, genuineAppless, notAccepted, notGenuine,
@@ -15,7 +15,8 @@ enum Phrase: CaseIterable {
     // The four questions
     case isItGenuine, whichApp, whatNow, whyRefused
     case yesApple, yesRoot, onlyXcode, yesNotAccepted, no, unproved, yesUnreadable, unknown, someGenuine
-    case noAppStated, claimedApp, claimedAppNote, appsMore, nothingNow, nothingProved, ownedUntil, ownedForever,
+    case noAppStated, appUnreadable, claimedApp, claimedAppNote, appsMore, nothingNow, nothingProved, ownedUntil,
+        ownedForever,
         consumableQuantity, otherCount
     case nothingRefused, uncheckedApp, uncheckedEnvironment, limits
 
@@ -27,17 +28,17 @@ enum Phrase: CaseIterable {
 
     // Signer
     case whoSigned, chainVerified, chainUnverified, root, intermediate, signer, certificate, validFromTo, fingerprint
-    case issuedBy, trusted, notVerified, validityPicture, dateOfSigning, unreadableCertificate, noCertificates,
-        moreCertificates, signatureAlgorithm
+    case validityPicture, unreadableCertificate, chainPassed,
+        moreCertificates
 
     // Kinds
     case receipt, transaction, renewalInfo, appTransaction, notification, realtimeRequest, transactionReceipt,
         unknownKind, storeKitJWS
-    case version, signedAt, environment, app, production, sandbox, xcode, localTesting
+    case environment, production, sandbox, xcode, localTesting
 
     // Purchases
     case noPurchases, purchaseCount, rowsShown, incompletePurchases
-    case product, gives, why, bought, identifiers, transactionID, originalTransactionID, quantityOf, ends
+    case product, gives, why, bought, identifiers, transactionID, originalTransactionID, quantityOf
     case active, owned, consumable, notYet, expired, revoked, upgraded, lengthUnknown, undetermined
     case whyActive, whyActiveGrace, whyOwned, whyConsumable, whyConsumablePart, whyNotYet, whyExpired,
         whyEvidenceExpired, whyRevoked, whyRevokedUndated
@@ -51,14 +52,14 @@ enum Phrase: CaseIterable {
     case eventBought, eventRenewed, eventUpgradedTo, eventChangedTo, eventGap, eventGrace, eventRefunded, eventExpires,
         eventExpired, eventEarlier, eventRestored
     case renewsOn, renewsOff, retrying, expirationCancelled, expirationBilling, expirationPrice, expirationProduct
-    case legendPaid, legendOffer, legendGrace, legendRefunded, legendReplaced, legendFuture, legendGap,
+    case legendPaid, legendOffer, legendGrace, legendRefunded, legendReplaced, legendFuture, legendGap, legendChange,
         moreSubscriptions
 
     // Contents
-    case contents, contentsVerified, contentsUnaccepted, contentsUnverified, noContents, header, payload, signature,
+    case contents, contentsVerified, contentsUnaccepted, contentsUnverified, header, payload, signature,
         moreRows
-    case purchaseAttributes, name, value
-    case structure, structureAbout, structureRest, structureMalformed, bytes, propertyList, structureShared
+    case purchaseAttributes
+    case structure, structureAbout, structureRest, structureMalformed, propertyList, structureShared
 
     // Characters
     case hiddenCharacters
