@@ -121,7 +121,7 @@ let package = Package(
             name: "LedgerServiceTests",
             dependencies: [
                 "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
-                "CSQLite",
+                "server-trial", "CSQLite",
             ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],

@@ -33,6 +33,13 @@ struct AnsweredRequest: Sendable {
         }
     }
 
+    /// An order in which every transaction takes its locks.
+    static func < (left: AnsweredRequest, right: AnsweredRequest) -> Bool {
+        let (mine, other) =
+            left.account.hasSameBytes(as: right.account) ? (left.key, right.key) : (left.account, right.account)
+        return mine.utf8.lexicographicallyPrecedes(other.utf8)
+    }
+
     /// What the tables have about the key.
     enum Record {
         case none

@@ -8,16 +8,23 @@ struct Family {
     /// Who brought one of its transactions first; `nil` if nobody has.
     var account: String?
     var claimedAt: Instant?
+    /// The original transaction, if this is a large subscription that is divided; see ``SubscriptionParts``.
+    var subscription: UTF8Bytes?
 }
 
 /// The families of what some requests bring, locked until the end of the transaction, with what the tables have about them.
 struct Families {
-    private var byID: [Int64: Family] = [:]
-    private var contents: [Int64: FamilyContents] = [:]
-    private var identifiers: [TransactionKey: Int64] = [:]
+    private(set) var byID: [Int64: Family] = [:]
+    /// Of a subscription that is divided, the parts that decide.
+    var contents: [Int64: FamilyContents] = [:]
+    private(set) var identifiers: [TransactionKey: Int64] = [:]
+    /// The original transactions of those that were divided before they were locked.
+    private(set) var divided: [Int64: TransactionKey] = [:]
+    /// How they are divided, if that can change.
+    var stored: [Int64: StoredParts] = [:]
     /// Keys that are not in the tables yet.
     private var newKeys: [TransactionKey] = []
-    private let connection: any SQLConnection
+    let connection: any SQLConnection
     /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
     private(set) var tokens: AccountTokens?
 
@@ -42,11 +49,13 @@ struct Families {
         }
         let keys = found.sorted()
         try find(keys)
-        try lock(Set(identifiers.values).sorted())
         let groups = groups(keys, requests.flatMap { $0.purchases.compactMap(\.keys) })
+        // Tokens are those of all that was signed of a family.
+        let usesTokens = usingTokens || registration != nil
+        try lock(Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now))
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
         for group in groups { try unite(group, &new, at: now) }
-        guard usingTokens || registration != nil else {
+        guard usesTokens else {
             try insert(newKeys.sorted())
             return
         }
@@ -79,7 +88,8 @@ struct Families {
 
     /// Makes an account the owner of a family.
     mutating func claim(_ id: Int64, for account: String, at now: Instant) throws(LedgerError) {
-        byID[id] = Family(id: id, account: account, claimedAt: now)
+        byID[id]?.account = account
+        byID[id]?.claimedAt = now
         try connection.write(
             "UPDATE families SET account = $2, claimed_at = $3 WHERE id = $1",
             [.integer(id), .text(account), SQLValue(now)])
@@ -97,8 +107,10 @@ struct Families {
         let questions = apps.map { app, keys in
             SQLQuestion(
                 """
-                SELECT transaction_id, family_id FROM identifiers
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = \(connection.dialect.oneOf("$3"))
+                SELECT identifiers.transaction_id, identifiers.family_id, families.subscription FROM identifiers
+                JOIN families ON families.id = identifiers.family_id
+                WHERE identifiers.environment = $1 AND identifiers.bundle_id = $2
+                    AND identifiers.transaction_id = \(connection.dialect.oneOf("$3"))
                 """, [.text(app.environment.rawValue), .text(app.bundleID.string)],
                 oneOf: keys.map { .text($0.transactionID.string) }, connection.dialect)
         }
@@ -106,28 +118,37 @@ struct Families {
             for row in rows {
                 let key = TransactionKey(
                     environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(0)))
-                identifiers[key] = try row.integer(1)
+                let family = try row.integer(1)
+                identifiers[key] = family
+                if let original = try row.optionalText(2) {
+                    divided[family] = TransactionKey(
+                        environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(original))
+                }
             }
         }
         if connection.isSnapshot, keys.contains(where: { identifiers[$0] == nil }) { throw .write }
     }
 
     /// Locks families, and reads what the tables have about them.
-    private mutating func lock(_ ids: [Int64]) throws(LedgerError) {
+    private mutating func lock(_ ids: [Int64], _ divided: [PartsQuestion]) throws(LedgerError) {
         let dialect = connection.dialect
         let lock = SQLQuestion(
-            "SELECT id, account, claimed_at FROM families WHERE id = \(dialect.oneOf("$1")) ORDER BY id"
+            "SELECT id, account, claimed_at, subscription FROM families WHERE id = \(dialect.oneOf("$1")) ORDER BY id"
                 + dialect.rowLock, oneOf: ids.map(SQLValue.integer), dialect)
-        let answers = try connection.run([lock] + FamilyContents.questions(ids, dialect))
+        let whole = ids.filter { id in !divided.contains { $0.family == id } }
+        let questions = [lock] + FamilyContents.questions(whole, dialect)
+        let answers = try connection.run(questions + divided.flatMap { $0.questions(dialect) })
         for row in answers[0] {
             let account = try row.optionalText(1)
             let family = Family(
-                id: try row.integer(0), account: account, claimedAt: account == nil ? nil : try row.date(2))
+                id: try row.integer(0), account: account, claimedAt: account == nil ? nil : try row.date(2),
+                subscription: try row.optionalText(3).map(UTF8Bytes.init))
             byID[family.id] = family
         }
         // One was joined with another after its identifiers were read.
         guard byID.count == ids.count else { throw .conflict }
-        contents = try FamilyContents.contents(of: ids, answers.dropFirst())
+        contents = try FamilyContents.contents(of: whole, answers[1..<questions.count])
+        try loadParts(divided, answers[questions.count...])
     }
 
     /// Returns the keys that belong together: those of one purchase, and those that are in one family already.
@@ -198,6 +219,11 @@ struct Families {
 
     /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
+        for id in [other.id, family.id] where byID[id]?.subscription != nil {
+            try undivide(id)
+            byID[id]?.subscription = nil
+            stored[id] = nil
+        }
         try connection.write(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.moveNotes(from: other.id, to: family.id)

@@ -17,28 +17,54 @@ struct FamilyContents {
     /// The questions whose answers ``contents(of:_:)`` reads.
     static func questions(_ families: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
         [
-            """
-            SELECT identifiers.family_id, evidence.variant, evidence.signed_date, evidence.purchase FROM identifiers
-            JOIN evidence ON evidence.environment = identifiers.environment
-                AND evidence.bundle_id = identifiers.bundle_id
-                AND evidence.transaction_id = identifiers.transaction_id
-            """,
+            evidence(of: "identifiers"),
             """
             SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
             JOIN renewals ON renewals.environment = identifiers.environment
                 AND renewals.original_transaction_id = identifiers.transaction_id
             """,
-            """
-            SELECT identifiers.family_id, grants.environment, grants.bundle_id, grants.transaction_id, grants.account,
-                grants.product_id, grants.quantity, grants.until, grants.voided_at
-            FROM identifiers JOIN grants ON grants.environment = identifiers.environment
-                AND grants.bundle_id = identifiers.bundle_id AND grants.transaction_id = identifiers.transaction_id
-            """,
+            grants(of: "identifiers"),
         ].map { text in
             SQLQuestion(
                 text + " WHERE identifiers.family_id = \(dialect.oneOf("$1"))",
                 oneOf: families.map(SQLValue.integer), dialect)
         }
+    }
+
+    /// The questions about some parts of a divided subscription, whose answers ``init(parts:_:)`` reads.
+    static func questions(_ family: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+        [evidence(of: "periods"), grants(of: "periods")].map { text in
+            SQLQuestion(
+                text + " WHERE periods.family_id = $1 AND periods.part = \(dialect.oneOf("$2"))", [.integer(family)],
+                oneOf: parts.map(SQLValue.integer), dialect)
+        }
+    }
+
+    init() {}
+
+    init(parts answers: some Collection<[SQLRow]>, _ renewal: SubscriptionRenewal?) throws(LedgerError) {
+        renewals = renewal.map { [$0] } ?? []
+        for (question, rows) in answers.enumerated() {
+            for row in rows { if question == 0 { try addEvidence(row) } else { try addGrant(row) } }
+        }
+    }
+
+    /// - Parameter table: Has transactions and their families.
+    private static func evidence(of table: String) -> String {
+        """
+        SELECT \(table).family_id, evidence.variant, evidence.signed_date, evidence.purchase FROM \(table)
+        JOIN evidence ON evidence.environment = \(table).environment AND evidence.bundle_id = \(table).bundle_id
+            AND evidence.transaction_id = \(table).transaction_id
+        """
+    }
+
+    private static func grants(of table: String) -> String {
+        """
+        SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, grants.account,
+            grants.product_id, grants.quantity, grants.until, grants.voided_at
+        FROM \(table) JOIN grants ON grants.environment = \(table).environment
+            AND grants.bundle_id = \(table).bundle_id AND grants.transaction_id = \(table).transaction_id
+        """
     }
 
     static func contents(

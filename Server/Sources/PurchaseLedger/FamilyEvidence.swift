@@ -28,7 +28,7 @@ struct FamilyEvidence {
     /// Something that Apple signed about a transaction, with its number.
     typealias Variant = (number: Int64, purchase: Purchase)
 
-    private var variants: [TransactionKey: [Variant]] = [:]
+    private(set) var variants: [TransactionKey: [Variant]] = [:]
     private(set) var renewals: [SubscriptionRenewal] = []
 
     /// In no particular order: it decides nothing.

@@ -18,6 +18,8 @@ public struct LedgerPolicy: Sendable {
 
     /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it first.
     public var orders: OrderPolicy?
+    /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.
+    var wholeFamilyLimit = 24
 
     private var forSale: Set<UTF8Bytes>?
 

@@ -277,12 +277,34 @@ struct LedgerTransaction {
             if !existing.isEmpty || granted.contains(key) { try keepStatedTypes(of: group) }
         }
         try noteTokens()
+        try keepParts()
     }
 
     /// Closes the orders of what was granted. Call it after ``events`` were posted: then no other transaction closes orders of these accounts.
     func closeOrders() throws(LedgerError) {
         guard let orders = policy.orders else { return }
         for purchase in newPurchases { try connection.closeOrder(of: purchase, orders, at: now) }
+    }
+
+    /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
+    private func keepParts() throws(LedgerError) {
+        for (family, contents) in families.of(brought) where family.account != nil {
+            let isLarge = contents.variants.count > policy.wholeFamilyLimit
+            guard connection.isSnapshot ? isLarge && family.subscription == nil : isLarge || family.subscription != nil
+            else { continue }
+            let variants = evidence.variants.filter { families[$0.key]?.id == family.id }
+            var changes: [TransactionKey: Instant] = [:]
+            for key in variants.keys { changes[key] = change(of: key) }
+            try families.keep(SubscriptionParts(variants), of: family, changes)
+        }
+    }
+
+    /// The date from which time alone can change what an account has of a transaction, or what the settings can change at any time.
+    private func change(of key: TransactionKey) -> Instant? {
+        guard let index = groupsByTransaction[key], let item = item(of: key) else { return nil }
+        if case .notYet = item.access { return .distantPast }
+        if item.access.isGrantable, existingGrants(of: groups[index]).isEmpty { return .distantPast }
+        return item.nextChange
     }
 
     /// Keeps what the policy states of a product that was granted by it: another setting, or none, must not change what a customer has.

@@ -49,22 +49,24 @@ struct RedemptionRequest: Sendable {
             if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
             events += transaction.events
             transactions.append(transaction)
+            GroupPoint.member.pass()
         }
         let sequences = try connection.post(events, answering: requests.map(\.claim.account), at: now)
         for transaction in transactions { try transaction.closeOrders() }
-        var redemptions: [Redemption?] = []
-        for (number, request) in requests.enumerated() {
-            guard let outcomes = answers[number] else {
-                var redemption = repeated[number]
-                redemption?.tokenConflicts = transactions[number].tokenConflicts
-                redemptions.append(redemption)
-                continue
-            }
-            let redemption = Redemption(
-                outcomes: outcomes, sequence: sequences[number], isRepeated: false,
-                tokenConflicts: transactions[number].tokenConflicts)
-            try request.answered?.record(redemption, connection, at: request.now)
-            redemptions.append(redemption)
+        let redemptions = requests.indices.map { number in
+            var redemption =
+                answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }
+                ?? repeated[number]
+            redemption?.tokenConflicts = transactions[number].tokenConflicts
+            return redemption
+        }
+        // A new row waits for another transaction that has the same key: this is a lock, too.
+        let recorded = zip(requests, redemptions).compactMap { request, redemption in
+            request.answered.map { (request, $0, redemption) }
+        }
+        for case (let request, let answered, let redemption?) in recorded.sorted(by: { $0.1 < $1.1 })
+        where !redemption.isRepeated {
+            try answered.record(redemption, connection, at: request.now)
         }
         return redemptions
     }

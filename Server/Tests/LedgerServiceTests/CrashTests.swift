@@ -155,8 +155,40 @@ import TrialSupport
         second.kill()
     }
 
-    @Test func `a disk that is full for a group gives 503 to whom it has no room for, and loses nothing`() throws {
+    @Test func `a file that may not grow gives 503 to whom it has no room for, and loses nothing`() throws {
         let server = try LedgerProcess(evidence, file, options: ["--threads", "16"], limit: 4000)
+        try fill(server, file) {}
+    }
+
+    /// A tmpfs of 2 MB.
+    private struct SmallDisk {
+        static let isAvailable = (try? SmallDisk())?.unmount() != nil
+        let folder = FileManager.default.temporaryDirectory.appending(path: "disk-\(UUID().uuidString)")
+
+        init() throws {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try ChildProcess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder.path])
+        }
+
+        func grow() throws { try ChildProcess.run(["/bin/mount", "-o", "remount,size=64m", folder.path]) }
+
+        func unmount() {
+            _ = try? ChildProcess.run(["/bin/umount", "-l", folder.path])
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
+
+    @Test(.enabled(if: SmallDisk.isAvailable, "only root can mount a small disk"))
+    func `a disk that is full for a group gives 503 to whom it has no room for, and loses nothing`() throws {
+        let disk = try SmallDisk()
+        defer { disk.unmount() }
+        let file = disk.folder.appending(path: "ledger.db").path
+        let server = try LedgerProcess(evidence, file, options: ["--threads", "16"])
+        try fill(server, file) { try disk.grow() }
+    }
+
+    /// Redeems on 16 connections until each was refused three times. When there is room again, all that was granted is there, and the rest can be.
+    private func fill(_ server: LedgerProcess, _ file: String, makeRoom: () throws -> Void) throws {
         let granted = Guarded<[Int]>([])
         let refused = Guarded<[Int]>([])
         let failures = Guarded<[String]>([])
@@ -180,6 +212,7 @@ import TrialSupport
         threads.forEach { $0.start() }
         while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
         server.kill()
+        try makeRoom()
         let counts = (granted.withLock(\.count), refused.withLock(\.count))
         print("ledger: full disk in a group after \(counts.0) grants")
         #expect(failures.withLock { $0.prefix(3) } == [])

@@ -154,4 +154,54 @@ import Testing
         }
         withExtendedLifetime(location) {}
     }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `two groups with the same idempotency keys do not wait for each other`() throws {
+        let location = try Place.postgreSQL.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        // Each row takes long, and the other group is at its first meanwhile.
+        try ledgers[0].store.write { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
+                AS $$ BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END $$
+                """)
+            try connection.run("CREATE TRIGGER wait BEFORE INSERT ON answers FOR EACH ROW EXECUTE FUNCTION wait()")
+        }
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let groups = try (0..<2).map { group in
+            try (0..<6).map { number in
+                let transaction = history.buyConsumable("coins", at: day(0))
+                let coins = try history.evidence(transaction, signedAt: day(1))
+                let account = "account \(group == 0 ? number : 5 - number)"
+                // What is granted already locks no account.
+                _ = try ledgers[0].redeem(coins, for: account, at: day(1))
+                return RedemptionRequest(
+                    brought: BroughtEvidence(coins), claim: LedgerTransaction.Claim(account: account, token: nil),
+                    answered: try AnsweredRequest("key", account, nil, coins.purchases.map(\.purchase)),
+                    policy: LedgerPolicy(), now: day(1))
+            }
+        }
+        let errors = Guarded<[String]>([])
+        let threads = zip(groups, ledgers).map { group, ledger in
+            Thread {
+                do throws(LedgerError) {
+                    _ = try ledger.store.write { (connection) throws(LedgerError) in
+                        try RedemptionRequest.answer(group, connection).count
+                    }
+                } catch {
+                    errors.withLock { $0.append("\(error)") }
+                }
+            }
+        }
+        threads.forEach { $0.start() }
+        while !threads.allSatisfy(\.isFinished) { usleep(1000) }
+        #expect(errors.withLock { $0 } == [])
+        let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        // The servers report what they counted after a second.
+        sleep(2)
+        let rows = try ledgers[0].store.read { (connection) throws(LedgerError) in try connection.run(deadlocks) }
+        #expect(try rows.first?.integer(0) == 0)
+        withExtendedLifetime(location) {}
+    }
 }

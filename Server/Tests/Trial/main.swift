@@ -77,6 +77,12 @@ if arguments.first == "--in-process" {
     exit(0)
 }
 
+if arguments.first == "--killed" {
+    defer { evidence.remove() }
+    try KilledLedger.run(Array(arguments.dropFirst()), evidence)
+    exit(0)
+}
+
 if isLong || arguments.first == "--ledger" {
     do {
         let options = try LedgerLoad.Options(isLong ? [] : arguments.dropFirst())

@@ -82,6 +82,8 @@ struct SQLStatement: Sendable {
 struct SQLQuestion {
     let statements: [SQLStatement]
 
+    init(_ statement: String, _ parameters: [SQLValue]) { statements = [SQLStatement(statement, parameters)] }
+
     /// - Parameters:
     ///   - text: A `SELECT` that compares a column with ``SQLDialect/oneOf(_:)`` of its last parameter, and returns that column, too.
     ///   - parameters: The other parameters.

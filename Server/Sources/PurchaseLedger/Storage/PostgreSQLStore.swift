@@ -79,8 +79,9 @@ struct PostgreSQLStore: LedgerStore {
         if together.count > 1 {
             do throws(LedgerError) {
                 let answers = try transaction(writers, Self.begin) { (connection) throws(LedgerError) in
-                    try RedemptionRequest.answer(together.map(\.pending.request), connection)
+                    try written(RedemptionRequest.answer(together.map(\.pending.request), connection))
                 }
+                GroupPoint.committed.pass()
                 for ((member, pending), answer) in zip(together, answers) {
                     pending.answer = answer
                     member.finish(nil)
@@ -100,13 +101,19 @@ struct PostgreSQLStore: LedgerStore {
             guard let pending = member.take() else { continue }
             do throws(LedgerError) {
                 pending.answer = try repeating(writers, Self.begin) { (connection) throws(LedgerError) in
-                    try RedemptionRequest.answer([pending.request], connection)[0]
+                    try written(RedemptionRequest.answer([pending.request], connection)[0])
                 }
+                GroupPoint.committed.pass()
                 member.finish(nil)
             } catch {
                 member.finish(error)
             }
         }
+    }
+
+    private func written<Answer>(_ answer: Answer) -> Answer {
+        GroupPoint.written.pass()
+        return answer
     }
 
     /// Its server keeps its files.

@@ -83,7 +83,7 @@ struct SQLiteStore: LedgerStore {
                 try connection.run("RELEASE member")
                 written.append(alone.removeLast())
             }
-            try connection.run("COMMIT")
+            try commit(connection)
         } catch {
             rollBack(connection)
             // Nobody else can be the reason.
@@ -105,7 +105,7 @@ struct SQLiteStore: LedgerStore {
         do throws(LedgerError) {
             try begin(connection)
             try work(connection)
-            try connection.run("COMMIT")
+            try commit(connection)
             member.finish(failure(of: connection))
         } catch {
             rollBack(connection)
@@ -116,6 +116,12 @@ struct SQLiteStore: LedgerStore {
     /// IMMEDIATE: another process that writes is waited for here, and not in the middle.
     private static func begin(_ connection: SQLiteConnection) throws(LedgerError) {
         try connection.run("BEGIN IMMEDIATE")
+    }
+
+    private static func commit(_ connection: SQLiteConnection) throws(LedgerError) {
+        GroupPoint.written.pass()
+        try connection.run("COMMIT")
+        GroupPoint.committed.pass()
     }
 
     /// If this fails, the connection is closed, which ends the transaction.

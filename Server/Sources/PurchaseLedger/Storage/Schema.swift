@@ -4,7 +4,7 @@
 enum Schema {
     /// The statements that make each version from the one before.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
-        [first(dialect), second(dialect) + OrderTables.statements(dialect)]
+        [first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect)]
     }
 
     /// Makes or changes the tables, in one transaction.

@@ -1,0 +1,92 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// A subscription, divided where no period crosses: each part is decided as if the others did not exist.
+///
+/// `Entitlements` decides a period by what overlaps it, and by the transactions with its web order line item. A period that only follows another changes nothing of it. Only a grace period
+/// reaches further than the period that it extends: a subscription with one is decided as a whole.
+struct SubscriptionParts {
+    struct Part: Equatable {
+        /// Milliseconds since 1970. No other part of the subscription has any of them.
+        var span: Range<Int64>
+        var transactions: [TransactionKey]
+    }
+
+    /// The identifier of the first transaction, which all others name.
+    let original: UTF8Bytes
+    /// Ordered by date.
+    let parts: [Part]
+    let lineItems: [TransactionKey: UTF8Bytes]
+
+    /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that contradicts itself.
+    init?(_ variants: [TransactionKey: [FamilyEvidence.Variant]]) {
+        var periods: [Part] = []
+        var byLineItem: [UTF8Bytes: Int] = [:]
+        var lineItems: [TransactionKey: UTF8Bytes] = [:]
+        var original: UTF8Bytes?
+        for (key, known) in variants {
+            guard let period = SubscriptionPeriod(known.map(\.purchase)), period.original == original ?? period.original
+            else { return nil }
+            original = period.original
+            lineItems[key] = period.lineItem
+            if let index = period.lineItem.flatMap({ byLineItem[$0] }) {
+                periods[index].span = periods[index].span.joined(with: period.span)
+                periods[index].transactions.append(key)
+            } else {
+                if let item = period.lineItem { byLineItem[item] = periods.count }
+                periods.append(Part(span: period.span, transactions: [key]))
+            }
+        }
+        guard let original else { return nil }
+        self.original = original
+        self.lineItems = lineItems
+        var parts: [Part] = []
+        for period in periods.sorted(by: { $0.span.lowerBound < $1.span.lowerBound }) {
+            if let last = parts.last, period.span.lowerBound < last.span.upperBound {
+                parts[parts.count - 1].span = last.span.joined(with: period.span)
+                parts[parts.count - 1].transactions += period.transactions
+            } else {
+                parts.append(period)
+            }
+        }
+        self.parts = parts
+    }
+}
+
+/// What decides to which part of a subscription a transaction belongs, by everything that was signed of it.
+struct SubscriptionPeriod {
+    let original: UTF8Bytes
+    /// From the earliest begin to the latest end that Apple signed.
+    private(set) var span: Range<Int64>
+    private(set) var lineItem: UTF8Bytes?
+
+    /// Dates that leave room for computing with them.
+    private static let dates: ClosedRange<Int64> = -(1 << 52)...(1 << 52)
+
+    init?(_ purchases: [Purchase]) {
+        guard let first = purchases.first else { return nil }
+        original = UTF8Bytes(first.originalTransactionID)
+        span = 0..<0
+        for (index, purchase) in purchases.enumerated() {
+            let begin = purchase.purchaseDate.millisecondsSince1970
+            guard purchase.productType == .autoRenewableSubscription, purchase.previousOriginalTransactionID == nil,
+                UTF8Bytes(purchase.originalTransactionID) == original,
+                let end = purchase.expiresDate?.millisecondsSince1970, Self.dates ~= begin, Self.dates ~= end
+            else { return nil }
+            // A period that ends when it begins is at its begin all the same.
+            let own = begin..<max(end, begin + 1)
+            span = index == 0 ? own : span.joined(with: own)
+            // StoreKit Testing in Xcode writes "0", which names none.
+            guard let item = purchase.webOrderLineItemID, !item.isEmpty, !item.hasSameBytes(as: "0") else { continue }
+            guard LedgerText.isStorable(item), lineItem ?? UTF8Bytes(item) == UTF8Bytes(item) else { return nil }
+            lineItem = UTF8Bytes(item)
+        }
+    }
+}
+
+extension Range<Int64> {
+    func joined(with other: Range) -> Range {
+        Swift.min(lowerBound, other.lowerBound)..<Swift.max(upperBound, other.upperBound)
+    }
+}

@@ -1,0 +1,24 @@
+extension Schema {
+    /// How large subscriptions are divided. Rows are made when one is next written to.
+    static func parts(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        return [
+            // The original transaction of a subscription that is divided.
+            "ALTER TABLE families ADD COLUMN subscription \(text)",
+            // In which part of it a transaction is: the date at which the part begins.
+            """
+            CREATE TABLE periods (environment \(text) NOT NULL, bundle_id \(text) NOT NULL,
+                transaction_id \(text) NOT NULL, family_id BIGINT NOT NULL, part BIGINT NOT NULL, line_item \(text),
+                PRIMARY KEY (environment, bundle_id, transaction_id))
+            """,
+            "CREATE INDEX periods_of_part ON periods (family_id, part)",
+            "CREATE INDEX periods_of_line_item ON periods (family_id, line_item) WHERE line_item IS NOT NULL",
+            // From when to when a part is, and from when on time alone can change what is decided about it; NULL if only new evidence can.
+            """
+            CREATE TABLE parts (family_id BIGINT NOT NULL, begins_at BIGINT NOT NULL, ends_at BIGINT NOT NULL,
+                changes_at BIGINT, PRIMARY KEY (family_id, begins_at))
+            """,
+            "CREATE INDEX parts_changing ON parts (family_id, changes_at) WHERE changes_at IS NOT NULL",
+        ]
+    }
+}

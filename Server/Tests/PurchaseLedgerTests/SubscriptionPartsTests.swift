@@ -1,0 +1,259 @@
+@_spi(Ledger) import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import SeededRandom
+import SpanASN1
+import StrictText
+import Testing
+
+/// Large subscriptions, of which the ledger loads what decides.
+@Suite struct SubscriptionPartsTests {
+    @Test func `the parts of a subscription decide what the whole decides`() throws {
+        var generator = SeededGenerator()
+        var dividedCount = 0
+        for _ in 0..<(LongTests.areOn ? 200_000 : 5000) {
+            let purchases = randomPurchases(using: &generator)
+            var variants: [TransactionKey: [FamilyEvidence.Variant]] = [:]
+            for (number, purchase) in purchases.enumerated() {
+                let key = try #require(PurchaseKeys(purchase)?.transaction)
+                variants[key, default: []].append((Int64(number), purchase))
+            }
+            let divided = try #require(SubscriptionParts(variants))
+            #expect(divided.parts.flatMap(\.transactions).count == variants.count)
+            for (part, next) in zip(divided.parts, divided.parts.dropFirst()) {
+                #expect(part.span.upperBound <= next.span.lowerBound)
+            }
+            if divided.parts.count > 1 { dividedCount += 1 }
+            let now = day(Double(Int.random(in: -1...13, using: &generator)))
+            func items(_ purchases: [Purchase]) -> [String: Entitlements.Item] {
+                let items = Entitlements(trustingStored: purchases, at: now).items
+                return Dictionary(uniqueKeysWithValues: items.map { ($0.transactionID, $0) })
+            }
+            let parts = divided.parts.map { part in
+                items(part.transactions.flatMap { variants[$0, default: []].map(\.purchase) })
+            }
+            let whole = items(purchases)
+            let together = parts.reduce(into: [:]) { $0.merge($1) { $1 } }
+            guard together == whole else {
+                Issue.record("\(generator): \(purchases)")
+                return
+            }
+        }
+        #expect(dividedCount > 1000)
+    }
+
+    /// On few dates, so that all that can coincide does.
+    private func randomPurchases(using generator: inout SeededGenerator) -> [Purchase] {
+        func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
+        func date() -> Instant { day(Double(number(0...12))) }
+        var lineItems: [Int: String] = [:]
+        return (0..<number(1...9)).map { _ in
+            let id = number(1...7)
+            var purchase = Purchase(
+                productID: ["monthly", "yearly", "gold"][number(0...2)], transactionID: "\(id)",
+                originalTransactionID: "1", purchaseDate: date(), signedDate: date())
+            purchase.productType = .autoRenewableSubscription
+            purchase.bundleID = Minted.bundleID
+            purchase.environment = .production
+            purchase.expiresDate =
+                number(0...9) == 0 ? date() : purchase.purchaseDate + .seconds(86_400 * number(0...4))
+            if number(0...2) == 0 {
+                lineItems[id] = lineItems[id] ?? "\(number(0...4))"
+                purchase.webOrderLineItemID = lineItems[id]
+            }
+            purchase.isUpgraded = [nil, false, true][number(0...2)]
+            if number(0...3) == 0 {
+                purchase.isRevoked = true
+                purchase.revocationDate = number(0...4) == 0 ? nil : date() + .seconds(number(-1...1) * 30)
+            }
+            if number(0...9) == 0 { purchase.evidenceExpirationDate = date() }
+            return purchase
+        }
+    }
+
+    /// A subscription with so many weekly periods, of which the last runs on the day after.
+    private static func history(_ count: Int) -> (PurchaseHistory, [PurchaseHistory.Transaction]) {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
+        let renewals = (1..<count).map { _ in history.renew(subscription) }
+        return (history, [subscription.firstPeriod] + renewals)
+    }
+
+    /// Counts the rows that are read and the statements that are run.
+    private final class Counter: SQLConnection {
+        let connection: any SQLConnection
+        private(set) var rowCount = 0
+        private(set) var statementCount = 0
+
+        init(_ connection: any SQLConnection) { self.connection = connection }
+
+        var dialect: SQLDialect { connection.dialect }
+        var isSnapshot: Bool { connection.isSnapshot }
+
+        func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
+            let rows = try connection.run(statements)
+            rowCount += rows.map(\.count).reduce(0, +)
+            statementCount += statements.count
+            return rows
+        }
+
+        func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) {
+            statementCount += 1
+            try connection.write(statement, parameters)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a repeat and a renewal cost the same in a subscription of 30 and of 400 periods`(_ place: Place) throws {
+        var costs: [[[Int]]] = []
+        for count in [30, 400] {
+            try place.withLedger { ledger in
+                let (history, periods) = Self.history(count + 1)
+                let end = Double(7 * count)
+                let receipt = try Minted.evidence(
+                    history.receipt(signedAt: day(end - 1), of: Array(periods.dropLast())))
+                for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(end - 1)) }
+                func cost(_ period: Int, _ date: Double) throws -> [Int] {
+                    let evidence = try history.evidence(periods[period], signedAt: day(date))
+                    let request = RedemptionRequest(
+                        brought: BroughtEvidence(evidence),
+                        claim: LedgerTransaction.Claim(account: "anna", token: nil), answered: nil,
+                        policy: ledger.policy, now: day(date))
+                    return try ledger.store.write { (connection) throws(LedgerError) in
+                        let counter = Counter(connection)
+                        _ = try RedemptionRequest.answer([request], counter)
+                        return [counter.rowCount, counter.statementCount]
+                    }
+                }
+                costs.append([
+                    try cost(count - 1, end - 1), try cost(count - 1, end - 1), try cost(count / 2, end - 1),
+                    try cost(count, end + 1), try cost(count, end + 1),
+                ])
+            }
+        }
+        #expect(costs[0] == costs[1])
+        #expect(costs[1].allSatisfy { $0[0] < 20 })
+    }
+
+    @Test(arguments: Place.available)
+    func `a ledger divides a large subscription when it is next asked, and no other family`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let (history, periods) = Self.history(40)
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(270), of: periods))
+            _ = try ledger.redeem(receipt, for: "anna", at: day(270))
+            #expect(try Self.dividedCount(ledger) == 0)
+            _ = try ledger.redeem(receipt, for: "anna", at: day(270))
+            #expect(try Self.dividedCount(ledger) == 1)
+            var other = PurchaseHistory(bundleID: Minted.bundleID, customer: 2)
+            let pro = other.buyNonConsumable("pro", at: day(0))
+            let copies = (0..<40).map { _ in other.restore(pro, at: day(1)) }
+            let restored = try Minted.evidence(other.receipt(signedAt: day(2), of: copies))
+            for _ in 0..<2 { _ = try ledger.redeem(restored, for: "ben", at: day(2)) }
+            #expect(try Self.dividedCount(ledger) == 1)
+        }
+    }
+
+    private static func dividedCount(_ ledger: PurchaseLedger) throws -> Int {
+        try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT 1 FROM families WHERE subscription IS NOT NULL")
+        }.count
+    }
+
+    /// What a request about a divided subscription can bring that is of all of it.
+    static let contradictions: [(name: String, change: @Sendable (inout Purchase) -> Void, isDivided: Bool)] = [
+        ("another original transaction", { $0.originalTransactionID = "77" }, false),
+        ("a migration", { $0.previousOriginalTransactionID = "77" }, false),
+        ("another type of product", { $0.productType = .nonConsumable }, false),
+        ("no end", { $0.expiresDate = nil }, false),
+        ("another web order line item", { $0.webOrderLineItemID = "78" }, false),
+        ("dates of another period", { $0.purchaseDate = day(1) }, true),
+        ("a period that ends years later", { $0.expiresDate = day(4000) }, true),
+    ]
+
+    @Test(arguments: Place.available, contradictions.indices)
+    func `what contradicts the division of a subscription is decided by the whole`(
+        _ place: Place, _ number: Int
+    ) throws {
+        let contradiction = Self.contradictions[number]
+        let (history, periods) = Self.history(40)
+        let receipt = try Minted.evidence(history.receipt(signedAt: day(270), of: periods))
+        var changed = try #require(history.evidence(periods[20], signedAt: day(275)).purchases.first?.purchase)
+        contradiction.change(&changed)
+        var results: [[String]] = []
+        for limit in [24, Int.max] {
+            var policy = LedgerPolicy()
+            policy.wholeFamilyLimit = limit
+            try place.withLedger(policy) { ledger in
+                for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(270)) }
+                let request = RedemptionRequest(
+                    brought: BroughtEvidence([SignedPurchase(changed)]),
+                    claim: LedgerTransaction.Claim(account: "anna", token: nil), answered: nil, policy: policy,
+                    now: day(276))
+                let answer = try #require(try ledger.store.redeem(request))
+                let outcomes = answer.outcomes.map { "\($0.outcome) \($0.quantity) \(String(describing: $0.until))" }
+                let codes = try ledger.entitlements(of: "anna", at: day(276)).codes.map { "\($0) \($1)" }
+                let events = try ledger.events().map { "\($0.kind) \($0.transactionID) \($0.quantity)" }
+                results.append(outcomes + codes.sorted() + events)
+                let isDivided = limit == 24 && contradiction.isDivided
+                #expect(try Self.dividedCount(ledger) == (isDivided ? 1 : 0), "\(contradiction.name)")
+                try ledger.expectKeptDecisions(receipt, at: day(276))
+            }
+        }
+        #expect(results[0] == results[1], "\(contradiction.name)")
+    }
+}
+
+extension PurchaseLedger {
+    /// Expects that what is kept of divided subscriptions is what all evidence says, and that to decide anew by all evidence changes nothing.
+    ///
+    /// - Parameter evidence: What was brought last.
+    func expectKeptDecisions(_ evidence: VerifiedEvidence, at now: Instant) throws {
+        struct Kept: Hashable {
+            let transaction: TransactionKey
+            let part: Range<Int64>
+        }
+        var whole = policy
+        whole.wholeFamilyLimit = .max
+        let wholePolicy = whole
+        do throws(LedgerError) {
+            try store.write { [wholePolicy] (connection) throws(LedgerError) in
+                for row in try connection.run("SELECT id FROM families WHERE subscription IS NOT NULL") {
+                    let family = try row.integer(0)
+                    let contents = try FamilyContents.load([family], connection)[family] ?? FamilyContents()
+                    let computed = SubscriptionParts(contents.variants)?.parts ?? []
+                    let rows = try connection.run(
+                        """
+                        SELECT environment, bundle_id, transaction_id, begins_at, ends_at FROM periods
+                        JOIN parts ON parts.family_id = periods.family_id AND parts.begins_at = periods.part
+                        WHERE periods.family_id = $1
+                        """, [.integer(family)])
+                    let kept = try rows.map { (row) throws(LedgerError) in
+                        Kept(
+                            transaction: TransactionKey(
+                                environment: AppStoreEnvironment(rawValue: try row.text(0)) ?? .production,
+                                bundleID: try row.text(1), transactionID: try row.text(2)),
+                            part: try row.integer(3)..<row.integer(4))
+                    }
+                    let expected = computed.flatMap { part in
+                        part.transactions.map { Kept(transaction: $0, part: part.span) }
+                    }
+                    #expect(Set(kept) == Set(expected) && kept.count == expected.count)
+                    let parts = try connection.run("SELECT 1 FROM parts WHERE family_id = $1", [.integer(family)])
+                    #expect(parts.count == computed.count)
+                }
+                for table in ["parts", "periods"] { try connection.run("DELETE FROM \(table)") }
+                try connection.run("UPDATE families SET subscription = NULL")
+                let question = "SELECT transaction_id, account, quantity, until FROM grants ORDER BY transaction_id"
+                let before = try connection.run(question).map { "\($0.values)" }
+                var transaction = try LedgerTransaction(
+                    recording: BroughtEvidence(evidence), wholePolicy, connection, .redeem, at: now)
+                try transaction.decide()
+                #expect(transaction.events.isEmpty)
+                #expect(try connection.run(question).map { "\($0.values)" } == before)
+                throw LedgerError(.notFound, "rolled back")
+            }
+        } catch {
+            guard error.code == .notFound else { throw error }
+        }
+    }
+}
