@@ -139,3 +139,19 @@ extension VerificationPolicy {
         }
     }
 }
+
+/// The faults of a configuration. Only the last depends on the evidence.
+package enum ConfigurationFault: String, Sendable, CaseIterable {
+    /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` has no certificate.
+    case noTrustAnchor = "no-trust-anchor"
+    /// ``VerificationPolicy/environments`` is empty.
+    case noEnvironment = "no-environment"
+    /// ``VerificationPolicy/bundleIDs`` is an empty set, or has an empty bundle id.
+    case noBundleID = "no-bundle-id"
+    /// Xcode's environments go with StoreKit Testing trust, and with no other.
+    case environmentNotOfTrust = "environment-not-of-trust"
+    /// A trust anchor has a key or an algorithm that is not accepted, or libcrypto cannot read it.
+    case unusableTrustAnchor = "unusable-trust-anchor"
+    /// The evidence has no bundle id, and the policy has no app Apple id with which to compare it.
+    case noAppAppleID = "no-app-apple-id"
+}

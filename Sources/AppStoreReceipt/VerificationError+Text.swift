@@ -47,10 +47,12 @@ extension VerificationError {
         }
         var limits = VerificationLimits()
         limits.maximumReceiptByteCount = .max
+        // Removes the armor again, because errors keep no copy of the input.
         guard let binary = try? ReceivedEvidence(input, as: .receipt, limits).binary() else { return nil }
         let rest = binary.dropFirst(offset)
         var cursor = ASN1Cursor(rest.span)
         let strings: [ASN1Tag] = [.utf8String, .ia5String, .printableString, .utcTime, .generalizedTime]
+        // What is not an element is shown in hexadecimal.
         if let element = try? cursor.read(), strings.contains(element.tag) {
             return [UInt8](copying: element.content)[...].excerpt
         }

@@ -116,41 +116,6 @@ extension VerificationError {
     }
 }
 
-/// The faults of the text of a JWS.
-package enum CompactJWSFault: String, Sendable, CaseIterable {
-    /// The text is empty or has only whitespace.
-    case emptyInput = "empty-input"
-    /// The text is larger than ``VerificationLimits/maximumJWSByteCount``.
-    case inputTooLarge = "input-too-large"
-    /// The text does not have exactly three parts, separated by dots.
-    case partCount = "part-count"
-    /// A part is not base64url without padding (RFC 7515, 2) in its canonical spelling.
-    case invalidBase64URL = "invalid-base64url"
-}
-
-/// The faults of the header of a JWS.
-package enum HeaderFault: String, Sendable, CaseIterable {
-    /// The header has no `alg`.
-    case missingAlgorithm = "missing-algorithm"
-    /// `alg` is not `ES256` but, for example, `none` or an HMAC with a public key as its secret.
-    case unsupportedAlgorithm = "unsupported-algorithm"
-    /// The header has `crit` (RFC 7515, 4.1.11). No extension is supported.
-    case criticalHeader = "critical-header"
-    /// The header has `jku`, `jwk` or `x5u`, which name a key outside the chain.
-    case foreignKey = "foreign-key"
-    /// The header has no `x5c`, and so no key.
-    case missingCertificates = "missing-certificates"
-    /// The header does not have three certificates or, with StoreKit Testing trust, one.
-    case certificateCount = "certificate-count"
-    /// A certificate in `x5c` is not base64, padded and without line breaks (RFC 7515, 4.1.6).
-    case malformedCertificates = "malformed-certificates"
-}
-
-/// The number of certificates in a header, and the number that it must have.
-package struct CertificateCount: Hashable, Sendable {
-    let found, expected: Int
-}
-
 /// The faults of the signing date, at which the chain is validated.
 package enum DateFault: String, Sendable, CaseIterable {
     /// The receipt has no attribute 12, or an empty one.
@@ -179,48 +144,6 @@ package enum DateFault: String, Sendable, CaseIterable {
         case .missingPurchaseDate, .unreadablePurchaseDate, .disagreeingPurchaseDates: .transactionReceipt
         }
     }
-}
-
-/// The reasons a policy does not accept genuine evidence.
-package enum PolicyViolation: String, Sendable, CaseIterable {
-    /// The bundle id is missing or not in ``VerificationPolicy/bundleIDs``.
-    case bundleIDMismatch = "bundle-id-mismatch"
-    /// The app's Apple id is missing or not ``VerificationPolicy/appAppleID``.
-    case appAppleIDMismatch = "app-apple-id-mismatch"
-    /// The environment is missing or unknown.
-    case unknownEnvironment = "unknown-environment"
-    /// The environment is not in ``VerificationPolicy/environments``.
-    case environmentMismatch = "environment-mismatch"
-    /// A notification and one of its signed parts name different apps or environments.
-    case partMismatch = "part-mismatch"
-    /// Attribute 3 is missing or not the requested version.
-    case applicationVersionMismatch = "application-version-mismatch"
-    /// The receipt was not made for the requested device.
-    case deviceMismatch = "device-mismatch"
-    /// The receipt is older than ``VerificationPolicy/maximumAge``.
-    case receiptTooOld = "receipt-too-old"
-    /// The receipt was created after the time of the clock, or has a date after its creation date.
-    case receiptFromTheFuture = "receipt-from-the-future"
-    /// The JWS was signed longer ago than ``VerificationPolicy/maximumAge``.
-    case signedTooLongAgo = "signed-too-long-ago"
-    /// The JWS was signed after the time of the clock.
-    case signedInTheFuture = "signed-in-the-future"
-}
-
-/// The faults of a configuration. Only the last depends on the evidence.
-package enum ConfigurationFault: String, Sendable, CaseIterable {
-    /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` has no certificate.
-    case noTrustAnchor = "no-trust-anchor"
-    /// ``VerificationPolicy/environments`` is empty.
-    case noEnvironment = "no-environment"
-    /// ``VerificationPolicy/bundleIDs`` is an empty set, or has an empty bundle id.
-    case noBundleID = "no-bundle-id"
-    /// Xcode's environments go with StoreKit Testing trust, and with no other.
-    case environmentNotOfTrust = "environment-not-of-trust"
-    /// A trust anchor has a key or an algorithm that is not accepted, or libcrypto cannot read it.
-    case unusableTrustAnchor = "unusable-trust-anchor"
-    /// The evidence has no bundle id, and the policy has no app Apple id with which to compare it.
-    case noAppAppleID = "no-app-apple-id"
 }
 
 // MARK: - Making errors

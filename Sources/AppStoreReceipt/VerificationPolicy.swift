@@ -148,3 +148,29 @@ extension Collection<String> {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ", ")
     }
 }
+
+/// The reasons a policy does not accept genuine evidence.
+package enum PolicyViolation: String, Sendable, CaseIterable {
+    /// The bundle id is missing or not in ``VerificationPolicy/bundleIDs``.
+    case bundleIDMismatch = "bundle-id-mismatch"
+    /// The app's Apple id is missing or not ``VerificationPolicy/appAppleID``.
+    case appAppleIDMismatch = "app-apple-id-mismatch"
+    /// The environment is missing or unknown.
+    case unknownEnvironment = "unknown-environment"
+    /// The environment is not in ``VerificationPolicy/environments``.
+    case environmentMismatch = "environment-mismatch"
+    /// A notification and one of its signed parts name different apps or environments.
+    case partMismatch = "part-mismatch"
+    /// Attribute 3 is missing or not the requested version.
+    case applicationVersionMismatch = "application-version-mismatch"
+    /// The receipt was not made for the requested device.
+    case deviceMismatch = "device-mismatch"
+    /// The receipt is older than ``VerificationPolicy/maximumAge``.
+    case receiptTooOld = "receipt-too-old"
+    /// The receipt was created after the time of the clock, or has a date after its creation date.
+    case receiptFromTheFuture = "receipt-from-the-future"
+    /// The JWS was signed longer ago than ``VerificationPolicy/maximumAge``.
+    case signedTooLongAgo = "signed-too-long-ago"
+    /// The JWS was signed after the time of the clock.
+    case signedInTheFuture = "signed-in-the-future"
+}

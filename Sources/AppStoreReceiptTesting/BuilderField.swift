@@ -16,13 +16,26 @@ enum BuilderField<Root>: Sendable {
     /// What a specification can have for it.
     var expectation: String {
         switch self {
-        case .text: "a string"
-        case .integer, .identifier: "an integer"
-        case .date: Instant.specifiedSyntax
-        case .octets: "a string of hexadecimal digits"
-        case .flag: "true or false"
+        case .text: AttributeType.ValueType.utf8String.expectation
+        case .integer, .identifier: AttributeType.ValueType.integer.expectation
+        case .date: AttributeType.ValueType.date.expectation
+        case .octets: AttributeType.ValueType.octets.expectation
+        case .flag: AttributeType.ValueType.boolean.expectation
         case .productType:
             "an integer, or " + ProductType.specified.map { "\"\($0.word)\"" }.joined(separator: ", ")
+        }
+    }
+}
+
+extension AttributeType.ValueType {
+    /// What a specification can have for it.
+    var expectation: String {
+        switch self {
+        case .utf8String, .ia5String: "a string"
+        case .integer: "an integer"
+        case .date: Instant.specifiedSyntax
+        case .octets, .purchase: "a string of hexadecimal digits"
+        case .boolean: "true or false"
         }
     }
 }
@@ -36,7 +49,7 @@ extension ProductType {
 }
 
 extension ReceiptBuilder {
-    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases.
+    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases. An attribute without one is minted as an additional attribute.
     static let fields: [AttributeType: BuilderField<ReceiptBuilder>] = [
         .receiptType: .text(\.receiptType), .appItemID: .identifier(\.appItemID), .bundleID: .text(\.bundleID),
         .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
@@ -88,6 +101,7 @@ extension RecordWriter {
         case .productType(let path): addInteger(row.type, root[keyPath: path]?.receiptNumber)
         case .octets(let path): addOctets(row.type, version: version, root[keyPath: path])
         case .date(let path): addDate(row.type, root[keyPath: path], isWrittenEmpty: isWrittenEmpty)
+        // One without a property is among the additional attributes.
         case nil: break
         }
     }

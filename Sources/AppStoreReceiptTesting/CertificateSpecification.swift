@@ -1,16 +1,16 @@
-public import SignatureTrust
-public import SpanASN1
+package import SignatureTrust
+package import SpanASN1
 
 /// The specification of a certificate to issue. You can set every part, also to wrong values.
-public struct CertificateSpecification: Hashable, Sendable {
+package struct CertificateSpecification: Hashable, Sendable {
     /// The kind of key to generate if you pass none.
-    public var keyKind = SigningKey.Kind.rsa(bits: 2048)
+    package var keyKind = SigningKey.Kind.rsa(bits: 2048)
     /// The X.509 version, which is usually 3. With 1, no version is written, but the extensions are.
-    public var version = 3
+    package var version = 3
     /// The content octets of the serial number.
-    public var serialNumber: [UInt8]
+    package var serialNumber: [UInt8]
     /// The digest algorithm of the issuer's signature.
-    public var digest = SignatureDigest.sha256
+    package var digest = SignatureDigest.sha256
     /// The signature algorithm in the signed part; `nil` for the algorithm of the signature.
     package var innerSignatureAlgorithm: AlgorithmName?
     /// The signature algorithm before the signature; `nil` for the algorithm of the signature.
@@ -20,11 +20,11 @@ public struct CertificateSpecification: Hashable, Sendable {
     /// The subject.
     package var subject: DistinguishedName
     /// The start of the validity, in whole seconds.
-    public var notBefore: Instant
+    package var notBefore: Instant
     /// The end of the validity, in whole seconds.
-    public var notAfter: Instant
+    package var notAfter: Instant
     /// An encoded `SubjectPublicKeyInfo` to write instead of the key's; `nil` for the key's.
-    public var subjectPublicKeyInfo: [UInt8]?
+    package var subjectPublicKeyInfo: [UInt8]?
     /// The extensions, in the order in which they are written. An extension may be repeated.
     package var extensions: [Extension]
 
@@ -110,7 +110,8 @@ extension CertificateSpecification {
     ///   - issuer: The issuer; `nil` for a self-signed certificate.
     /// - Returns: The certificate and its key.
     /// - Throws: The errors of `tbsCertificate(key:issuer:)`; `algorithm-unavailable` if the host does not sign with the digest algorithm.
-    public func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError) -> SigningIdentity
+    package func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError)
+        -> SigningIdentity
     {
         let key = try key.orElse { () throws(MintingError) in try SigningKey(generating: keyKind) }
         let issuerKey = issuer?.key ?? key

@@ -182,6 +182,7 @@ package struct JWSSpecification: Sendable {
 
     private func text(_ name: String, in members: [JWSSpecifiedMember]? = nil) -> String? {
         guard let json = value(name, in: members) else { return nil }
+        // A value of another type has no text.
         return try? JSONCursor.decode(json.span) { (cursor) throws(JSONError) in try cursor.readString().value }
     }
 

@@ -124,16 +124,21 @@ private struct SpecificationReader {
                     root[keyPath: unknown].append(try Self.attribute(&cursor))
                 }
             }
-            guard let type = rows[key]?.type else {
+            guard let row = rows[key] else {
                 unknownKeyOffset = name.offset
                 throw JSONError(.unexpectedValue, offset: name.offset)
             }
+            let type = row.type
             if type == .bundleID { hasBundleID = true }
             if try cursor.readIfNull() { return }
             if type == .inAppPurchase { return try purchases(&self, &cursor, &root) }
-            guard let field = fields[type] else { return }
-            expected = field.expectation
-            try Self.read(&cursor, field, into: &root)
+            if let field = fields[type] {
+                expected = field.expectation
+                try Self.read(&cursor, field, into: &root)
+            } else {
+                expected = row.valueType.expectation
+                root[keyPath: unknown].append(try ReceiptBuilder.Attribute(row, reading: &cursor))
+            }
             expected = nil
         }
         return seen
@@ -147,7 +152,7 @@ private struct SpecificationReader {
         case .integer(let path): root[keyPath: path] = try cursor.readInt64()
         case .identifier(let path): root[keyPath: path] = String(try cursor.readInt64())
         case .flag(let path): root[keyPath: path] = try cursor.readBool()
-        case .octets(let path): root[keyPath: path] = try octets(&cursor)
+        case .octets(let path): root[keyPath: path] = try cursor.readOctets()
         case .date(let path): root[keyPath: path] = try cursor.readRFC3339()
         case .productType(let path): root[keyPath: path] = try productType(&cursor)
         }
@@ -163,15 +168,6 @@ private struct SpecificationReader {
         return type
     }
 
-    private static func octets(_ cursor: inout JSONCursor) throws(JSONError) -> [UInt8] {
-        let string = try cursor.readString()
-        let digits = string.bytes
-        guard let octets = Hexadecimal.bytes(digits.span) else {
-            throw JSONError(.unexpectedValue, offset: string.offset)
-        }
-        return octets
-    }
-
     /// `{"type":…,"version":…,"value":…}`
     private static func attribute(_ cursor: inout JSONCursor) throws(JSONError) -> ReceiptBuilder.Attribute {
         enum Member: String, CaseIterable { case type, version, value }
@@ -185,10 +181,36 @@ private struct SpecificationReader {
                 attribute.type = .init(rawValue: try cursor.readInt64())
                 hasType = true
             case .version: attribute.version = try cursor.readInt64()
-            case .value: attribute.value = try octets(&cursor)
+            case .value: attribute.value = try cursor.readOctets()
             }
         }
         guard hasType else { throw JSONError(.missingMember, offset: offset) }
         return attribute
+    }
+}
+
+extension ReceiptBuilder.Attribute {
+    /// Reads the value of an attribute for which the builder has no property, as outputs show it.
+    init(_ row: AttributeType.Row, reading cursor: inout JSONCursor) throws(JSONError) {
+        switch row.valueType {
+        case .utf8String: self = .utf8String(row.type, try cursor.readString().value)
+        case .ia5String: self = .ia5String(row.type, try cursor.readString().value)
+        case .integer: self = .integer(row.type, try cursor.readInt64())
+        case .boolean: self = .integer(row.type, try cursor.readBool() ? 1 : 0)
+        case .date: self = .date(row.type, try cursor.readRFC3339())
+        case .octets, .purchase: self.init(row.type, value: try cursor.readOctets())
+        }
+    }
+}
+
+extension JSONCursor {
+    /// Reads a string of hexadecimal digits.
+    fileprivate mutating func readOctets() throws(JSONError) -> [UInt8] {
+        let string = try readString()
+        let digits = string.bytes
+        guard let octets = Hexadecimal.bytes(digits.span) else {
+            throw JSONError(.unexpectedValue, offset: string.offset)
+        }
+        return octets
     }
 }

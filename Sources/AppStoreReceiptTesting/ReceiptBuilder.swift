@@ -65,16 +65,21 @@ public struct ReceiptBuilder: Sendable {
     /// They are 6, 7, 14 and 20, and in purchases 1709, 1714–1718, 1722 and the dates that are `nil`.
     public var writesEmptyAttributes = true
     /// The order of the receipt's attributes, including its purchases.
-    public var attributeOrder = AttributeOrder.der
+    package var attributeOrder = AttributeOrder.der
     /// The order of the attributes in each purchase.
-    public var purchaseAttributeOrder = AttributeOrder.der
+    package var purchaseAttributeOrder = AttributeOrder.der
+
+    /// Writes the attributes of each purchase in a random order, which is the same for the same seed.
+    @_spi(Surfaces) public mutating func shufflePurchaseAttributes(seed: UInt64) {
+        purchaseAttributeOrder = .shuffled(seed: seed)
+    }
 
     // MARK: Container
 
     /// The digest algorithm of the signature. Apple has used SHA-1 and, since 2023, SHA-256.
     public var digest = SignatureDigest.sha256
     /// The encoding: DER, as Apple writes it, or BER, as Xcode does.
-    public var encoding = SignedDataBuilder.Encoding.der
+    package var encoding = SignedDataBuilder.Encoding.der
     /// A Boolean value that indicates whether to embed the root besides the leaf and the intermediate, as Apple does.
     public var embedsRoot = true
     /// The signed attributes; `nil` for none, as in all known receipts.
@@ -132,7 +137,7 @@ public struct ReceiptBuilder: Sendable {
     }
 
     /// The orders of the attributes of a SET.
-    public enum AttributeOrder: Hashable, Sendable {
+    package enum AttributeOrder: Hashable, Sendable {
         /// The order of DER (X.690, 11.6), as Apple writes them. It also orders the purchases: longer purchases generally come later.
         case der
         /// By number, with the purchases in their order at 17, and ``ReceiptBuilder/additionalAttributes`` last.
@@ -174,7 +179,7 @@ extension ReceiptBuilder {
     /// Returns the container before it is signed, for changes for which this builder has no property.
     ///
     /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
-    public func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
+    package func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
         var signer = SignedDataBuilder.Signer(authority.leaf, digest: digest)
         signer.signedAttributes = signedAttributes
         // Bare, as Apple writes it, there is only RSA.
@@ -189,7 +194,7 @@ extension ReceiptBuilder {
     /// Returns the container before it is signed, for changes for which this builder has no property.
     ///
     /// - Throws: `inexpressible-value` for a date or a string that has no encoding.
-    public func signedData(by signer: StoreKitTestingSigner) throws(MintingError) -> SignedDataBuilder {
+    package func signedData(by signer: StoreKitTestingSigner) throws(MintingError) -> SignedDataBuilder {
         var info = SignedDataBuilder.Signer(signer.identity, digest: digest)
         info.signedAttributes = signedAttributes
         info.signatureAlgorithm = nil

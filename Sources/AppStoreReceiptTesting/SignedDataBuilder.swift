@@ -1,13 +1,13 @@
-public import SignatureTrust
-public import SpanASN1
+package import SignatureTrust
+package import SpanASN1
 import SpanPKCS7
 
 /// A builder of a PKCS#7 `SignedData` container (RFC 5652, 5.1) with any content. You can set every part, also to wrong values.
 ///
 /// To start from the shape of Apple's receipts, use ``ReceiptBuilder/signedData(by:)-(TestCertificateAuthority)``.
-public struct SignedDataBuilder: Sendable {
+package struct SignedDataBuilder: Sendable {
     /// The encodings of the container. Certificates and signed parts are DER in both.
-    public enum Encoding: Hashable, Sendable {
+    package enum Encoding: Hashable, Sendable {
         /// DER.
         case der
         /// BER, as StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
@@ -17,23 +17,23 @@ public struct SignedDataBuilder: Sendable {
     }
 
     /// The encoding of the container.
-    public var encoding = Encoding.der
+    package var encoding = Encoding.der
     /// The version, which is 1 in receipts. Verifiers also read 3, 4 and 5.
-    public var version = 1
+    package var version = 1
     /// The type of the container itself.
-    public var outerContentType = ASN1ObjectIdentifier.signedData
+    package var outerContentType = ASN1ObjectIdentifier.signedData
     /// The type of the content.
-    public var contentType = ASN1ObjectIdentifier.data
+    package var contentType = ASN1ObjectIdentifier.data
     /// The content; `nil` for a container without content.
-    public var content: [UInt8]?
+    package var content: [UInt8]?
     /// The digest algorithms; `nil` for those of the signers, each once.
     package var digestAlgorithms: [AlgorithmName]?
     /// The certificates (DER), in the order in which they are written; `nil` to omit the field.
-    public var certificates: [[UInt8]]?
+    package var certificates: [[UInt8]]?
     /// The revocation lists (DER); `nil` to omit the field.
-    public var revocationLists: [[UInt8]]?
+    package var revocationLists: [[UInt8]]?
     /// The signers. Receipts have one.
-    public var signers: [Signer]
+    package var signers: [Signer]
 
     /// Creates a container with content of the type `id-data`.
     ///
@@ -41,14 +41,14 @@ public struct SignedDataBuilder: Sendable {
     ///   - content: The content; `nil` for a container without content.
     ///   - certificates: The certificates (DER), in the order in which they are written.
     ///   - signers: The signers.
-    public init(content: [UInt8]?, certificates: [[UInt8]]?, signers: [Signer]) {
+    package init(content: [UInt8]?, certificates: [[UInt8]]?, signers: [Signer]) {
         self.content = content
         self.certificates = certificates
         self.signers = signers
     }
 
     /// A signer, which is written as a `SignerInfo` (RFC 5652, 5.3).
-    public struct Signer: Sendable {
+    package struct Signer: Sendable {
         /// The identifiers of the signer's certificate (RFC 5652, 5.3).
         package enum Identifier: Hashable, Sendable {
             /// The issuer and the serial number of the signer's certificate.
@@ -60,11 +60,11 @@ public struct SignedDataBuilder: Sendable {
         }
 
         /// The key that signs, and its certificate.
-        public var identity: SigningIdentity
+        package var identity: SigningIdentity
         /// The digest algorithm of the signature.
-        public var digest: SignatureDigest
+        package var digest: SignatureDigest
         /// The version; `nil` for 1, or for 3 with a key identifier.
-        public var version: Int?
+        package var version: Int?
         /// The identifier of the signer's certificate; by default its issuer and serial number.
         package var identifier = Identifier.issuerAndSerialNumber
         /// The digest algorithm to write; `nil` for that of ``digest``.
@@ -74,14 +74,14 @@ public struct SignedDataBuilder: Sendable {
         /// The signed attributes; `nil` for none, as in all known receipts. The content is then signed directly.
         package var signedAttributes: [SignedAttribute]?
         /// A Boolean value that indicates whether to write and sign the signed attributes in the order of DER.
-        public var sortsSignedAttributes = true
+        package var sortsSignedAttributes = true
         /// The encoded unsigned attributes; `nil` to omit the field.
-        public var unsignedAttributes: [[UInt8]]?
+        package var unsignedAttributes: [[UInt8]]?
         /// A signature to write instead of the valid one; `nil` for the valid one.
-        public var signature: [UInt8]?
+        package var signature: [UInt8]?
 
         /// Creates a signer like Apple's: identified by issuer and serial number, with `rsaEncryption` and without attributes.
-        public init(_ identity: SigningIdentity, digest: SignatureDigest = .sha256) {
+        package init(_ identity: SigningIdentity, digest: SignatureDigest = .sha256) {
             self.identity = identity
             self.digest = digest
         }
@@ -109,7 +109,7 @@ extension SignedDataBuilder {
     /// Returns the container. With RSA signers, it has the same bytes each time.
     ///
     /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `malformed-certificate`.
-    public func encoded() throws(MintingError) -> [UInt8] {
+    package func encoded() throws(MintingError) -> [UInt8] {
         var signerInfos: [[UInt8]] = []
         for signer in signers { signerInfos.append(try encoded(signer)) }
         switch encoding {

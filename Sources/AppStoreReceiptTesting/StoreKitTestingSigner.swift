@@ -14,13 +14,11 @@ public struct StoreKitTestingSigner: Sendable {
 
     /// Creates a signer with a new certificate.
     ///
-    /// - Parameters:
-    ///   - key: The key; `nil` to generate one.
-    ///   - specification: The specification of the certificate.
+    /// - Parameter key: The key; `nil` to generate one.
     /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with the digest algorithm.
-    public init(
-        key: SigningKey? = nil, specification: CertificateSpecification = Self.specification
-    ) throws(MintingError) {
+    public init(key: SigningKey? = nil) throws(MintingError) { try self.init(Self.specification, key: key) }
+
+    package init(_ specification: CertificateSpecification, key: SigningKey? = nil) throws(MintingError) {
         identity = try specification.issue(key: key)
     }
 
@@ -32,7 +30,7 @@ public struct StoreKitTestingSigner: Sendable {
     }
 
     /// The specification of Xcode's certificate: RSA-2048, SHA-256, valid from 2020 to 2040, an authority for signing code.
-    public static var specification: CertificateSpecification {
+    package static var specification: CertificateSpecification {
         CertificateSpecification(
             subject: DistinguishedName(
                 .commonName("Test StoreKit"), .organization("Test StoreKit"), .organizationalUnit("Test StoreKit"),

@@ -50,8 +50,21 @@ public struct TestCertificateAuthority: Sendable {
     }
 
     /// Returns an authority with the same keys and certificates of another shape.
-    public func reissued(_ shape: Shape) throws(MintingError) -> TestCertificateAuthority {
+    package func reissued(_ shape: Shape) throws(MintingError) -> TestCertificateAuthority {
         try TestCertificateAuthority(shape, rootKey: root.key, intermediateKey: intermediate.key, leafKey: leaf.key)
+    }
+
+    /// Returns an authority under the same root, with a new leaf and, if wanted, a new intermediate.
+    ///
+    /// - Parameter serialNumber: The end of the serial numbers of the new certificates.
+    @_spi(Surfaces) public func renewed(
+        _ shape: Shape = Shape(), serialNumber: [UInt8], includingIntermediate: Bool
+    ) throws(MintingError) -> TestCertificateAuthority {
+        var (shape, issuer) = (shape, intermediate)
+        shape.intermediate.serialNumber = [0x4A] + serialNumber
+        shape.leaf.serialNumber = [0x5B] + serialNumber
+        if includingIntermediate { issuer = try shape.intermediate.issue(key: intermediate.key, by: root) }
+        return Self(root: root, intermediate: issuer, leaf: try shape.leaf.issue(key: leaf.key, by: issuer))
     }
 
     /// The root as a trust anchor for a verifier.
@@ -71,11 +84,11 @@ extension TestCertificateAuthority {
     /// The specifications of the three certificates.
     public struct Shape: Hashable, Sendable {
         /// The root, which is self-signed.
-        public var root: CertificateSpecification
+        package var root: CertificateSpecification
         /// The intermediate, which the root issues.
-        public var intermediate: CertificateSpecification
+        package var intermediate: CertificateSpecification
         /// The leaf, which the intermediate issues, and which signs.
-        public var leaf: CertificateSpecification
+        package var leaf: CertificateSpecification
 
         /// Creates a shape with RSA-2048 and one digest algorithm, by default SHA-256, and with Apple's marker extensions, key usages and path length.
         ///
@@ -132,19 +145,8 @@ extension TestCertificateAuthority {
 // MARK: - Storing
 
 extension TestCertificateAuthority {
-    /// A file of a stored authority.
-    public struct File: Hashable, Sendable {
-        /// The name of the file, without a folder.
-        public var name: String
-        /// The bytes of the file.
-        public var contents: [UInt8]
-
-        /// Creates a file for ``init(files:)``.
-        public init(name: String, contents: [UInt8]) {
-            self.name = name
-            self.contents = contents
-        }
-    }
+    /// A file of a stored authority: its name without a folder, and its bytes.
+    public typealias File = (name: String, contents: [UInt8])
 
     /// Returns the authority as six small files: `root.der` and `root.key` (PKCS#8 in PEM), and the same for `intermediate` and `leaf`.
     ///

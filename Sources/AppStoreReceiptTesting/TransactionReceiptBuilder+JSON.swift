@@ -64,6 +64,7 @@ extension TransactionReceiptBuilder {
 
     /// Returns whether a JSON text is the specification of a transaction receipt as the member `transaction_receipt`.
     package static func isSpecified(by json: [UInt8]) -> Bool {
+        // Text that is not JSON specifies nothing; the builder that reads it reports the fault.
         (try? offset(json.span)) != nil
     }
 

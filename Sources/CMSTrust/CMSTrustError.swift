@@ -1,10 +1,10 @@
 import LibcryptoHandles
-public import SignatureTrust
-public import SpanASN1
+package import SignatureTrust
+package import SpanASN1
 import SpanPKCS7
 
 /// The faults that only general messages can have. The raw values are stable; programs may compare them.
-public enum CMSFault: String, Sendable, CaseIterable {
+package enum CMSFault: String, Sendable, CaseIterable {
     /// Separate content was given for a message that contains its content.
     case unexpectedContent = "unexpected-content"
     /// No signer has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
@@ -35,7 +35,7 @@ public enum CMSFault: String, Sendable, CaseIterable {
     case unsupportedRevocationList = "unsupported-revocation-list"
 
     /// A clause that says what is wrong, such as "a certificate is revoked".
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .unexpectedContent: "separate content was given for a message that contains its content"
         case .missingSigner: "no signer of the message has the requested certificate"
@@ -56,16 +56,16 @@ public enum CMSFault: String, Sendable, CaseIterable {
 }
 
 /// The reason a message's signature or its certificate chain is not trusted.
-public struct CMSTrustError: Error, Hashable, Sendable {
+package struct CMSTrustError: Error, Hashable, Sendable {
     /// The kinds of faults.
-    public enum Kind: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// A fault that a receipt or a JWS can have, too.
         case signature(SignatureTrustError.Kind)
         /// A fault that only general messages can have.
         case message(CMSFault)
 
         /// A stable word for programs, such as `untrusted-chain`.
-        public var code: String {
+        package var code: String {
             switch self {
             case .signature(let kind): kind.rawValue
             case .message(let fault): fault.rawValue
@@ -73,7 +73,7 @@ public struct CMSTrustError: Error, Hashable, Sendable {
         }
 
         /// A clause that says what is wrong, such as "a certificate is revoked".
-        public var explanation: String {
+        package var explanation: String {
             switch self {
             case .signature(let kind): kind.explanation
             case .message(let fault): fault.explanation
@@ -82,11 +82,11 @@ public struct CMSTrustError: Error, Hashable, Sendable {
     }
 
     /// The kind of fault.
-    public let kind: Kind
+    package let kind: Kind
     /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no such element.
-    public let offset: Int?
+    package let offset: Int?
     /// The field of the structure; empty if it is not known. The index is that of the signer, the certificate or the list.
-    public let path: ASN1Path
+    package let path: ASN1Path
 
     init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
         self.kind = kind
@@ -157,7 +157,7 @@ extension CMSTrustError.Kind {
 
 extension CMSTrustError: CustomStringConvertible {
     /// The explanation and the byte offset.
-    public var description: String { kind.explanation + (offset.map { " at byte \($0)" } ?? "") }
+    package var description: String { kind.explanation + (offset.map { " at byte \($0)" } ?? "") }
 }
 
 extension Certificate {

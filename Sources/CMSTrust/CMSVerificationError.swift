@@ -1,42 +1,63 @@
-import SignatureTrust
-public import SpanASN1
+package import SpanASN1
 
-/// The reason a message was refused.
-public enum CMSVerificationError: Error, Hashable, Sendable {
-    /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
-    case structure(ASN1DecodingError)
-    /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
-    case trust(CMSTrustError)
+/// The reason a message was refused, or no verifier was made.
+public struct CMSVerificationError: Error, Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
+        /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
+        case structure(ASN1DecodingError)
+        /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
+        case trust(CMSTrustError)
+        /// No verifier can be made from the policy. The index of the error's path is that of the certificate or the list.
+        case policy(CMSTrustError)
+    }
+
+    package let reason: Reason
+
+    package static func structure(_ error: ASN1DecodingError) -> Self { Self(reason: .structure(error)) }
+    package static func trust(_ error: CMSTrustError) -> Self { Self(reason: .trust(error)) }
+    package static func policy(_ error: CMSTrustError) -> Self { Self(reason: .policy(error)) }
 
     /// A stable word for programs, such as `untrusted-chain`.
     public var code: String {
-        switch self {
+        switch reason {
         case .structure(let error): error.kind.rawValue
-        case .trust(let error): error.kind.code
+        case .trust(let error), .policy(let error): error.kind.code
         }
     }
 
     /// The position of the fault, in bytes from the start of the received message; `nil` if there is none.
     public var offset: Int? {
-        switch self {
+        switch reason {
         case .structure(let error): error.offset
-        case .trust(let error): error.offset
+        case .trust(let error), .policy(let error): error.offset
         }
     }
 
-    /// The field of the structure. The index of `signerInfos` is that of the signer.
-    public var path: ASN1Path {
-        switch self {
+    /// The index of the signer whose signature or chain is at fault; of a policy's fault, that of the certificate or the list.
+    public var index: Int? { if case .structure = reason { nil } else { path.index } }
+
+    /// A Boolean value that indicates whether this host is at fault, not the message.
+    package var isHostFault: Bool {
+        switch reason {
+        case .structure: false
+        case .trust(let error), .policy(let error): error.kind.isHostFault
+        }
+    }
+
+    /// The field of the structure.
+    package var path: ASN1Path {
+        switch reason {
         case .structure(let error): error.path
-        case .trust(let error): error.path
+        case .trust(let error), .policy(let error): error.path
         }
     }
 
     func mappingOffset(_ map: (Int) -> Int) -> CMSVerificationError {
-        switch self {
+        switch reason {
         case .structure(let error):
             .structure(ASN1DecodingError(error.kind, offset: map(error.offset), path: error.path))
         case .trust(let error): .trust(error.mappingOffset(map))
+        case .policy: self
         }
     }
 }
@@ -44,9 +65,10 @@ public enum CMSVerificationError: Error, Hashable, Sendable {
 extension CMSVerificationError: CustomStringConvertible {
     /// The explanation, with the signer and the byte offset.
     public var description: String {
-        switch self {
+        switch reason {
         case .structure(let error): error.description
         case .trust(let error): error.path.index.map { "signer \($0): \(error)" } ?? error.description
+        case .policy(let error): error.description
         }
     }
 }

@@ -24,7 +24,7 @@ public final class CMSVerifier: Sendable {
     /// The errors of the anchors that cannot end a chain, by their index in the policy.
     ///
     /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
-    public let refusedAnchors: [Int: CMSTrustError]
+    public let refusedAnchors: [Int: CMSVerificationError]
     let chains: CMSChainValidator
 
     /// The date at which a signer's chain must be valid.
@@ -50,12 +50,18 @@ public final class CMSVerifier: Sendable {
     ///
     /// - Parameter policy: The conditions that a message must meet.
     /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
-    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its index in the path; `algorithm-unavailable` if
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index``; `algorithm-unavailable` if
     ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
-    public init(policy: CMSPolicy) throws(CMSTrustError) {
+    public init(policy: CMSPolicy) throws(CMSVerificationError) {
         self.policy = policy
-        try CMSTrustError.trusting { () throws(SignatureTrustError) in try HostSelfTest.run(policy.algorithms) }
-        (chains, refusedAnchors) = try CMSChainValidator.make(policy)
+        do throws(CMSTrustError) {
+            try CMSTrustError.trusting { () throws(SignatureTrustError) in try HostSelfTest.run(policy.algorithms) }
+            let (chains, refused) = try CMSChainValidator.make(policy)
+            self.chains = chains
+            refusedAnchors = refused.mapValues { .policy($0) }
+        } catch {
+            throw .policy(error)
+        }
     }
 
     /// Verifies a message in DER or BER.

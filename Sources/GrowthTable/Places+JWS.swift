@@ -34,7 +34,7 @@ extension Place {
         add("transaction", transaction, within: ["commitmentInfo"], TransactionCommitmentMember.self)
         add("transaction", transaction, within: ["advancedCommerceInfo"], CommerceTransactionMember.self)
         let items: [JSONStep] = ["advancedCommerceInfo", .elements("items")]
-        add("transaction", transaction, within: items, CommerceTransactionItemMember.self)
+        add("transaction", transaction, within: items, CommerceItemMember.self)
         add("transaction", transaction, within: items + [.elements("refunds")], CommerceRefundMember.self)
         add("transaction", transaction, within: items + ["offer"], CommerceOfferMember.self)
         add(
@@ -43,7 +43,7 @@ extension Place {
         add("renewal info", renewal, RenewalInfo.Member.self)
         add("renewal info", renewal, within: ["commitmentInfo"], RenewalCommitmentMember.self)
         add("renewal info", renewal, within: ["advancedCommerceInfo"], CommerceRenewalMember.self)
-        add("renewal info", renewal, within: items, CommerceRenewalItemMember.self)
+        add("renewal info", renewal, within: items, CommerceItemMember.self)
         add(
             "renewal info", renewal, within: items + ["priceIncreaseInfo"],
             CommercePriceIncreaseMember.self)

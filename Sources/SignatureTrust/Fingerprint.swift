@@ -9,7 +9,7 @@ public struct Fingerprint: Hashable, Sendable {
     ///
     /// - Parameter bytes: The bytes.
     /// - Throws: A host error if libcrypto on this host does not compute SHA-256.
-    public init(of bytes: Span<UInt8>) throws(SignatureTrustError) {
+    package init(of bytes: Span<UInt8>) throws(SignatureTrustError) {
         words = try SignatureTrustError.calling { () throws(LibcryptoError) in
             try DigestAlgorithm.sha256.digest(of: bytes).withBytes { Self.words($0) }
         }

@@ -1,11 +1,10 @@
 package import LibcryptoHandles
-public import SpanASN1
+package import SpanASN1
 
 /// The reason a signature or its certificate chain is not trusted.
-public struct SignatureTrustError: Error, Hashable, Sendable {
+package struct SignatureTrustError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
-    @nonexhaustive
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable, CaseIterable {
         // The message
         /// A receipt does not have exactly one signer; or another message has none, or more than its limit.
         case signerCount = "signer-count"
@@ -77,11 +76,11 @@ public struct SignatureTrustError: Error, Hashable, Sendable {
     }
 
     /// The kind of fault.
-    public let kind: Kind
+    package let kind: Kind
     /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no such element.
-    public let offset: Int?
+    package let offset: Int?
     /// The field of the structure; empty if it is not known. The index is that of the signer or the certificate.
-    public let path: ASN1Path
+    package let path: ASN1Path
 
     package init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
         self.kind = kind
@@ -154,7 +153,7 @@ extension SignatureTrustError.Kind {
     }
 
     /// A clause that says what is wrong, such as "a certificate is revoked".
-    public var explanation: String {
+    package var explanation: String {
         switch self {
         case .signerCount: "the message has no signer or too many signers (a receipt has exactly one)"
         case .missingContent: "the message has no content"
@@ -228,5 +227,5 @@ extension SignatureTrustError.Kind {
 
 extension SignatureTrustError: CustomStringConvertible {
     /// The explanation and the byte offset.
-    public var description: String { kind.explanation + (offset.map { " at byte \($0)" } ?? "") }
+    package var description: String { kind.explanation + (offset.map { " at byte \($0)" } ?? "") }
 }

@@ -70,7 +70,7 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The position of the fault, in bytes from the start of the received binary input.
     public let offset: Int
     /// The field of the structure; empty if no decoder set it.
-    public let path: ASN1Path
+    @usableFromInline package let path: ASN1Path
 
     /// Creates an error, for decoders that you write. If the decoder has the element, `ASN1Element/error(_:)` is shorter.
     @inlinable
@@ -93,17 +93,17 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
 /// A field of a structure, identified by a number that the decoder of the structure chooses.
 ///
 /// `SpanPKCS7` uses numbers from 60,000 up. Below that, `AppStoreReceipt` uses the number of the attribute type.
-@frozen
-public struct ASN1Field: RawRepresentable, Hashable, Sendable {
+@usableFromInline
+package struct ASN1Field: RawRepresentable, Hashable, Sendable {
     /// The number of the field.
-    public let rawValue: UInt16
+    @usableFromInline package let rawValue: UInt16
     /// Creates a field with a number.
-    @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: UInt16) { self.rawValue = rawValue }
 }
 
 /// A place in a structure: a field, and the index of the repeated element that contains it.
-@frozen
-public struct ASN1Path: Hashable, Sendable {
+@usableFromInline
+package struct ASN1Path: Hashable, Sendable {
     @usableFromInline let rawField: UInt16
     @usableFromInline let rawIndex: Int32
 
@@ -126,9 +126,9 @@ public struct ASN1Path: Hashable, Sendable {
     }
 
     /// The field; `nil` for an empty path.
-    @inlinable public var field: ASN1Field? { rawField == .max ? nil : ASN1Field(rawValue: rawField) }
+    @inlinable package var field: ASN1Field? { rawField == .max ? nil : ASN1Field(rawValue: rawField) }
     /// The index from 0 of the repeated element; `nil` if nothing is repeated.
-    @inlinable public var index: Int? { rawIndex < 0 ? nil : Int(rawIndex) }
+    @inlinable package var index: Int? { rawIndex < 0 ? nil : Int(rawIndex) }
 }
 
 extension ASN1DecodingError: CustomStringConvertible {

@@ -1,7 +1,5 @@
 /// The reason a value could not be encoded.
 package enum ASN1EncodingError: String, Error, Hashable, Sendable, CaseIterable {
-    /// The string has a character that its type does not allow.
-    case invalidString = "invalid-string"
     /// The BIT STRING has more than 7 unused bits, or unused bits without an octet.
     case invalidBitString = "invalid-bit-string"
     /// The year is outside 1950–2049 (UTCTime) or 0–9999, or a UTCTime has milliseconds.
@@ -12,7 +10,6 @@ extension ASN1EncodingError: CustomStringConvertible {
     /// A clause that says what is wrong.
     package var description: String {
         switch self {
-        case .invalidString: "the string has a character that its type does not allow"
         case .invalidBitString: "the BIT STRING has more unused bits than its bytes allow"
         case .invalidTime: "the date or time is outside the range of its type"
         }

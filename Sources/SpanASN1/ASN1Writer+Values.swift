@@ -32,11 +32,6 @@ extension ASN1Writer {
         append(octets.extracting(first...))
     }
 
-    /// Writes an ENUMERATED.
-    package mutating func writeEnumerated(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .enumerated) {
-        writeInteger(value, tagged: tag)
-    }
-
     /// Writes a BOOLEAN.
     package mutating func writeBoolean(_ value: Bool, tagged tag: ASN1Tag = .boolean) {
         append(tag.asPrimitive)
@@ -54,11 +49,6 @@ extension ASN1Writer {
     package mutating func writeObjectIdentifier(
         _ identifier: ASN1ObjectIdentifier, tagged tag: ASN1Tag = .objectIdentifier
     ) {
-        write(tag.asPrimitive, content: identifier.content.span)
-    }
-
-    /// Writes a RELATIVE-OID.
-    package mutating func writeRelativeOID(_ identifier: ASN1RelativeOID, tagged tag: ASN1Tag = .relativeOID) {
         write(tag.asPrimitive, content: identifier.content.span)
     }
 
@@ -110,81 +100,6 @@ extension ASN1Writer {
         append(tag.asPrimitive)
         append(length: text.utf8.count)
         append(text)
-    }
-
-    /// Writes a PrintableString, which has letters, digits, space and `'()+,-./:=?`.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writePrintableString(
-        _ text: String, tagged tag: ASN1Tag = .printableString
-    ) throws(ASN1EncodingError) {
-        try writeASCII(text, .printable, tag)
-    }
-
-    /// Writes an IA5String, which is ASCII including control characters.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writeIA5String(_ text: String, tagged tag: ASN1Tag = .ia5String) throws(ASN1EncodingError) {
-        try writeASCII(text, .ia5, tag)
-    }
-
-    /// Writes a NumericString, which has digits and space.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writeNumericString(
-        _ text: String, tagged tag: ASN1Tag = .numericString
-    ) throws(ASN1EncodingError) {
-        try writeASCII(text, .numeric, tag)
-    }
-
-    /// Writes a VisibleString, which has the printing characters of ASCII and space.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writeVisibleString(
-        _ text: String, tagged tag: ASN1Tag = .visibleString
-    ) throws(ASN1EncodingError) {
-        try writeASCII(text, .visible, tag)
-    }
-
-    /// Writes a BMPString, which has characters below U+10000.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writeBMPString(_ text: String, tagged tag: ASN1Tag = .bmpString) throws(ASN1EncodingError) {
-        try writeScalars(text, width: 2, tag)
-    }
-
-    /// Writes a UniversalString, which has any Unicode characters, with four octets each.
-    ///
-    /// - Throws: Nothing.
-    package mutating func writeUniversalString(
-        _ text: String, tagged tag: ASN1Tag = .universalString
-    ) throws(ASN1EncodingError) {
-        try writeScalars(text, width: 4, tag)
-    }
-
-    /// Writes a TeletexString as ISO 8859-1, which has characters below U+0100.
-    ///
-    /// - Throws: `invalid-string` for any other character. Then nothing is written.
-    package mutating func writeTeletexString(
-        _ text: String, tagged tag: ASN1Tag = .teletexString
-    ) throws(ASN1EncodingError) {
-        try writeScalars(text, width: 1, tag)
-    }
-
-    private mutating func writeASCII(
-        _ text: String, _ set: ASN1CharacterSet, _ tag: ASN1Tag
-    ) throws(ASN1EncodingError) {
-        for octet in text.utf8 where !set.contains(octet) { throw .invalidString }
-        writeUTF8String(text, tagged: tag)
-    }
-
-    private mutating func writeScalars(_ text: String, width: Int, _ tag: ASN1Tag) throws(ASN1EncodingError) {
-        for scalar in text.unicodeScalars where UInt64(scalar.value) >> (width * 8) > 0 { throw .invalidString }
-        append(tag.asPrimitive)
-        append(length: text.unicodeScalars.count * width)
-        for scalar in text.unicodeScalars {
-            for shift in (0..<width).reversed() { append(UInt8(truncatingIfNeeded: scalar.value >> (shift * 8))) }
-        }
     }
 
     // MARK: Times

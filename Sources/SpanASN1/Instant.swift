@@ -65,25 +65,25 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 
     /// The calendar date and time of day of an instant in UTC.
-    public struct Components: Hashable, Sendable {
+    package struct Components: Hashable, Sendable {
         /// The year in the proleptic Gregorian calendar. Year 0 is 1 BC.
-        public var year: Int
+        package var year: Int
         /// The month, 1 to 12.
-        public var month: Int
+        package var month: Int
         /// The day of the month, 1 to 31.
-        public var day: Int
+        package var day: Int
         /// The hour, 0 to 23.
-        public var hour: Int
+        package var hour: Int
         /// The minute, 0 to 59.
-        public var minute: Int
+        package var minute: Int
         /// The second, 0 to 59. There are no leap seconds.
-        public var second: Int
+        package var second: Int
         /// The millisecond, 0 to 999.
-        public var millisecond: Int
+        package var millisecond: Int
     }
 
     /// The calendar date and time of day in UTC.
-    public var components: Components {
+    package var components: Components {
         let (seconds, millisecond) = Instant.floorDivide(Int(millisecondsSince1970), 1000)
         let (days, secondOfDay) = Instant.floorDivide(seconds, 86_400)
         let (era, dayOfEra) = Instant.floorDivide(days + 719_468, 146_097)

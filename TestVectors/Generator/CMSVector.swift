@@ -133,16 +133,16 @@ struct CMSOptions: Codable, Hashable, Sendable {
     func verdict(on message: [UInt8], contents: (_ file: String) throws -> [UInt8]) throws -> CMSVerdict {
         let policy = try policy(contents: contents)
         let verifier: CMSVerifier
-        do throws(CMSTrustError) {
+        do throws(CMSVerificationError) {
             verifier = try CMSVerifier(policy: policy)
         } catch {
-            return .refused(code: error.kind.code, stage: CMSVerdict.Stage.verifier.rawValue)
+            return .refused(code: error.code, stage: CMSVerdict.Stage.verifier.rawValue)
         }
         do throws(CMSVerificationError) {
             _ = try verifier.verify(message, at: .date(CMSRecipe.date))
             return .accepted
         } catch {
-            let stage: CMSVerdict.Stage = if case .structure = error { .structure } else { .trust }
+            let stage: CMSVerdict.Stage = if case .structure = error.reason { .structure } else { .trust }
             return .refused(code: error.code, stage: stage.rawValue)
         }
     }

@@ -14,14 +14,9 @@ struct Refusal {
         isOfHost = error.isHostFault
     }
 
-    init(_ kind: CMSTrustError.Kind) {
-        code = kind.code
-        isOfHost = kind.isHostFault
-    }
-
     init(_ error: CMSVerificationError) {
         code = error.code
-        isOfHost = if case .trust(let error) = error { error.kind.isHostFault } else { false }
+        isOfHost = error.isHostFault
     }
 }
 
@@ -104,11 +99,11 @@ enum Subject: String, CaseIterable {
     }
 
     private static func configuration(for policy: CMSPolicy) -> Refusal? {
-        do throws(CMSTrustError) {
+        do throws(CMSVerificationError) {
             _ = try CMSVerifier(policy: policy)
             return nil
         } catch {
-            return Refusal(error.kind)
+            return Refusal(error)
         }
     }
 

@@ -155,7 +155,7 @@ import Testing
     @Test func `Xcode's data is verified with its certificate, and says that it authenticates nobody`() throws {
         var specification = StoreKitTestingSigner.specification
         specification.keyKind = .p256
-        let signer = try StoreKitTestingSigner(specification: specification)
+        let signer = try StoreKitTestingSigner(specification)
         let certificate = try folder.write("xcode.der", signer.identity.certificate)
         for environment in ["Xcode", "LocalTesting"] {
             var builder = transaction

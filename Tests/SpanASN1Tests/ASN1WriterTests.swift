@@ -33,7 +33,7 @@ import Testing
             writer.writeInteger(Int128.min)
             writer.writeInteger(UInt128.max)
             writer.writeInteger(5, tagged: .context(0))
-            writer.writeEnumerated(3)
+            writer.writeInteger(3, tagged: .enumerated)
             writer.writeInteger(twosComplement: [0x00, 0x00, 0x80].span)
             writer.writeInteger(twosComplement: [0xFF, 0xFF, 0x80].span)
             writer.writeInteger(twosComplement: none.span)
@@ -55,7 +55,6 @@ import Testing
             writer.writeBoolean(false, tagged: .context(1))
             writer.writeNull()
             writer.writeObjectIdentifier(ASN1ObjectIdentifier(content: [0x88, 0x37]))
-            writer.writeRelativeOID(ASN1RelativeOID(content: [0x03]))
             writer.writeOctetString([1, 2].span)
             writer.writeOctetString { writer in writer.writeNull() }
             try writer.writeBitString([0xFF].span, unusedBitCount: 3)
@@ -67,7 +66,7 @@ import Testing
         #expect(
             bytes
                 == hex(
-                    "01 01 FF 81 01 00 05 00 06 02 88 37 0D 01 03 04 02 01 02 04 02 05 00 03 02 03 F8 03 01 00 03 03 00 05 00"
+                    "01 01 FF 81 01 00 05 00 06 02 88 37 04 02 01 02 04 02 05 00 03 02 03 F8 03 01 00 03 03 00 05 00"
                         + "A2 02 05 00 BF 28 02 05 00"))
         for (octets, unused) in [([0xFF], 8), ([0xFF], -1), ([], 1)] as [([UInt8], Int)] {
             let refused = written { (writer) throws(ASN1EncodingError) in
@@ -77,43 +76,12 @@ import Testing
         }
     }
 
-    @Test func `strings are encoded and checked by their type`() {
-        typealias Write = (inout ASN1Writer, String) throws(ASN1EncodingError) -> Void
-        let rows: [(Write, String, [UInt8]?)] = [
-            ({ $0.writeUTF8String($1) }, "é😀", hex("0C 06 C3 A9 F0 9F 98 80")),
-            (
-                { (writer, text) throws(ASN1EncodingError) in try writer.writePrintableString(text) }, "A=1?",
-                hex("13 04 41 3D 31 3F")
-            ),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writePrintableString(text) }, "a@b", nil),
-            (
-                { (writer, text) throws(ASN1EncodingError) in try writer.writeIA5String(text) }, "a@\u{7F}",
-                hex("16 03 61 40 7F")
-            ),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeIA5String(text) }, "é", nil),
-            (
-                { (writer, text) throws(ASN1EncodingError) in try writer.writeNumericString(text) }, "1 2",
-                hex("12 03 31 20 32")
-            ),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeNumericString(text) }, "1.2", nil),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeVisibleString(text) }, "~", hex("1A 01 7E")),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeVisibleString(text) }, "\n", nil),
-            (
-                { (writer, text) throws(ASN1EncodingError) in try writer.writeBMPString(text) }, "A€",
-                hex("1E 04 00 41 20 AC")
-            ),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeBMPString(text) }, "😀", nil),
-            (
-                { (writer, text) throws(ASN1EncodingError) in try writer.writeUniversalString(text) }, "😀",
-                hex("1C 04 00 01 F6 00")
-            ),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeTeletexString(text) }, "é", hex("14 01 E9")),
-            ({ (writer, text) throws(ASN1EncodingError) in try writer.writeTeletexString(text) }, "€", nil),
-        ]
-        for (write, text, expected) in rows {
-            let bytes = written { (writer) throws(ASN1EncodingError) in try write(&writer, text) }
-            #expect(bytes == expected.map { .success($0) } ?? .failure(.invalidString))
+    @Test func `a string is encoded as UTF-8, under any tag`() {
+        let bytes = ASN1Writer.encode { writer in
+            writer.writeUTF8String("é😀")
+            writer.writeUTF8String("A=1?", tagged: .printableString)
         }
+        #expect(bytes == hex("0C 06 C3 A9 F0 9F 98 80 13 04 41 3D 31 3F"))
     }
 
     @Test func `times are encoded as DER demands, within what their type can say`() {
@@ -227,7 +195,7 @@ import Testing
                     try writer.write(.sequence) { (writer) throws(ASN1EncodingError) in
                         writer.write(.context(0)) { writer in writer.writeOctetString(large.span) }
                         writer.begin(.set)
-                        try writer.writeIA5String("é")
+                        try writer.writeBitString(none.span, unusedBitCount: 1)
                     }
                     return true
                 } catch {

@@ -38,7 +38,7 @@ import Testing
         case .integer where element.content[0] < 0x80:
             writer.writeInteger(magnitude: try element.unsignedIntegerBytes())
         case .integer: writer.writeInteger(twosComplement: try element.integerBytes())
-        case .enumerated: writer.writeEnumerated(try element.enumerated(as: Int128.self))
+        case .enumerated: writer.writeInteger(try element.enumerated(as: Int128.self), tagged: .enumerated)
         case .null:
             try element.null()
             writer.writeNull()
@@ -49,15 +49,7 @@ import Testing
         case .objectIdentifier:
             let identifier = try element.objectIdentifier()
             writer.writeObjectIdentifier(ASN1ObjectIdentifier(identifier.description) ?? identifier)
-        case .relativeOID: writer.writeRelativeOID(try element.relativeOID())
         case .utf8String: writer.writeUTF8String(try element.utf8String())
-        case .printableString: try writer.writePrintableString(element.printableString())
-        case .ia5String: try writer.writeIA5String(element.ia5String())
-        case .numericString: try writer.writeNumericString(element.numericString())
-        case .visibleString: try writer.writeVisibleString(element.visibleString())
-        case .bmpString: try writer.writeBMPString(element.bmpString())
-        case .universalString: try writer.writeUniversalString(element.universalString())
-        case .teletexString: try writer.writeTeletexString(element.teletexString())
         case .utcTime: try writer.writeUTCTime(element.utcTime())
         case .generalizedTime: try writer.writeGeneralizedTime(element.generalizedTime())
         default: writer.write(element.tag, content: element.content)

@@ -19,7 +19,7 @@ package enum Minted {
     private static let ellipticXcode = Result { () throws(MintingError) in
         var specification = StoreKitTestingSigner.specification
         specification.keyKind = .p256
-        return try StoreKitTestingSigner(specification: specification)
+        return try StoreKitTestingSigner(specification)
     }
 
     /// Signs receipts: its keys are RSA.

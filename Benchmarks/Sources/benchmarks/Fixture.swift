@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import AppStoreReceiptTesting
+@_spi(Surfaces) import AppStoreReceiptTesting
 
 /// What all receipts of a run have in common: who signed them, and who verifies.
 final class Fixture {
@@ -36,10 +36,7 @@ final class Fixture {
     func newChain(newIntermediate: Bool) throws -> TestCertificateAuthority {
         chainCount += 1
         let serial = (0..<4).map { UInt8(truncatingIfNeeded: chainCount >> UInt32(24 - 8 * $0)) }
-        var shape = TestCertificateAuthority.Shape()
-        if newIntermediate { shape.intermediate.serialNumber = [0x4A] + serial }
-        shape.leaf.serialNumber = [0x5B] + serial
-        return try authority.reissued(shape)
+        return try authority.renewed(serialNumber: serial, includingIntermediate: newIntermediate)
     }
 }
 

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import AppStoreReceiptTesting
+@_spi(Surfaces) import AppStoreReceiptTesting
 import CGauges
 
 /// What is measured of signed data; the first is libcrypto's, the others ours.
@@ -81,12 +81,9 @@ struct SignedDataTiming {
 
     private func input(_ task: SignedDataTask) throws -> String {
         guard task == .verifyCold else { return jws }
-        // The root's own certificate must stay what it is; ECDSA signs it anew each time.
-        let shape = TestCertificateAuthority.Shape.ellipticCurve
-        let intermediate = try shape.intermediate.issue(key: authority.intermediate.key, by: authority.root)
-        let leaf = try shape.leaf.issue(key: authority.leaf.key, by: intermediate)
+        // ECDSA signs the certificates anew each time.
         return try Self.transaction.signed(
-            by: TestCertificateAuthority(root: authority.root, intermediate: intermediate, leaf: leaf))
+            by: authority.renewed(.ellipticCurve, serialNumber: [], includingIntermediate: true))
     }
 
     private func call(_ task: SignedDataTask, _ jws: String) throws {

@@ -1,5 +1,5 @@
 import AppStoreReceipt
-import AppStoreReceiptTesting
+@_spi(Surfaces) import AppStoreReceiptTesting
 import Foundation
 import TypicalReceipts
 
@@ -22,7 +22,7 @@ final class Workload {
         receipt = try builder.signed(by: fixture.authority)
         base64 = Data(receipt).base64EncodedString()
         request = Array(#"{"receipt-data":"\#(base64)","password":"0123456789abcdef0123456789abcdef"}"#.utf8)
-        builder.purchaseAttributeOrder = .shuffled(seed: 1)
+        builder.shufflePurchaseAttributes(seed: 1)
         shuffled = try builder.signed(by: fixture.authority)
         // That of the receipt, too: RSA signatures of PKCS #1 version 1.5 have no random part.
         signature = try fixture.authority.leaf.key.sign(payload, digest: .sha256)
@@ -35,11 +35,8 @@ final class Workload {
         case .decodeShuffled: Array(repeating: shuffled, count: count)
         case .verifyCold, .verifyNewLeaf:
             try (0..<count).map { _ in
-                let chain = try fixture.newChain(newIntermediate: task == .verifyCold)
-                return try SignedDataBuilder(
-                    content: payload, certificates: chain.certificates,
-                    signers: [SignedDataBuilder.Signer(chain.leaf, digest: .sha256)]
-                ).encoded()
+                try ReceiptBuilder.typical(purchases: purchases)
+                    .signed(by: fixture.newChain(newIntermediate: task == .verifyCold))
             }
         case .response: Array(repeating: request, count: count)
         default: Array(repeating: receipt, count: count)

@@ -378,9 +378,10 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let both = [history.buyNonConsumable("pro", at: day(0)), history.buyNonConsumable("max", at: day(0))]
             let first = try Minted.evidence(history.receipt(signedAt: day(1), of: both))
-            // Apple orders a receipt by its bytes: one date more moves a purchase.
+            // Apple orders a receipt by its bytes: a longer purchase comes later.
             var builder = history.receipt(signedAt: day(2), of: both)
-            builder.attributeOrder = .asGiven
+            let index = builder.purchases.firstIndex { $0.productID == first.purchases.first?.purchase.productID }
+            builder.purchases[try #require(index)].promotionalOfferID = "offer"
             let next = try Minted.evidence(builder)
             #expect(next.purchases.map(\.purchase.productID) == first.purchases.map(\.purchase.productID).reversed())
             #expect(try ledger.outcomes(first, for: "anna", key: "k", at: day(3)) == [.granted, .granted])

@@ -85,3 +85,15 @@ extension Span<UInt8> {
         return position
     }
 }
+
+/// The faults of the text of a JWS.
+package enum CompactJWSFault: String, Sendable, CaseIterable {
+    /// The text is empty or has only whitespace.
+    case emptyInput = "empty-input"
+    /// The text is larger than ``VerificationLimits/maximumJWSByteCount``.
+    case inputTooLarge = "input-too-large"
+    /// The text does not have exactly three parts, separated by dots.
+    case partCount = "part-count"
+    /// A part is not base64url without padding (RFC 7515, 2) in its canonical spelling.
+    case invalidBase64URL = "invalid-base64url"
+}

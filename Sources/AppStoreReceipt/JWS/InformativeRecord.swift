@@ -40,7 +40,7 @@ package enum CommerceTransactionMember: String, CaseIterable, JWSInformativeMemb
     var valueType: JWSValueType {
         switch self {
         case .descriptors: .object(InformativeRecord<CommerceDescriptorMember>.self)
-        case .items: .objects(InformativeRecord<CommerceTransactionItemMember>.self)
+        case .items: .objects(InformativeRecord<CommerceItemMember>.self)
         case .estimatedTax, .taxExclusivePrice: .integer
         default: .string
         }
@@ -55,7 +55,7 @@ package enum CommerceRenewalMember: String, CaseIterable, JWSInformativeMember {
     var valueType: JWSValueType {
         switch self {
         case .descriptors: .object(InformativeRecord<CommerceDescriptorMember>.self)
-        case .items: .objects(InformativeRecord<CommerceRenewalItemMember>.self)
+        case .items: .objects(InformativeRecord<CommerceItemMember>.self)
         default: .string
         }
     }
@@ -69,27 +69,10 @@ package enum CommerceDescriptorMember: String, CaseIterable, JWSInformativeMembe
     var valueType: JWSValueType { .string }
 }
 
-/// A product that was bought.
-package enum CommerceTransactionItemMember: String, CaseIterable, JWSInformativeMember {
+/// A product that was bought, or one that renews.
+package enum CommerceItemMember: String, CaseIterable, JWSInformativeMember {
     case sku = "SKU"
-    case description, displayName, offer, price, refunds, revocationDate
-
-    static let names = JSONMembers<Self>()
-    var valueType: JWSValueType {
-        switch self {
-        case .sku, .description, .displayName: .string
-        case .offer: .object(InformativeRecord<CommerceOfferMember>.self)
-        case .price: .integer
-        case .refunds: .objects(InformativeRecord<CommerceRefundMember>.self)
-        case .revocationDate: .date
-        }
-    }
-}
-
-/// A product that renews.
-package enum CommerceRenewalItemMember: String, CaseIterable, JWSInformativeMember {
-    case sku = "SKU"
-    case description, displayName, offer, price, priceIncreaseInfo
+    case description, displayName, offer, price, priceIncreaseInfo, refunds, revocationDate
 
     static let names = JSONMembers<Self>()
     var valueType: JWSValueType {
@@ -98,6 +81,8 @@ package enum CommerceRenewalItemMember: String, CaseIterable, JWSInformativeMemb
         case .offer: .object(InformativeRecord<CommerceOfferMember>.self)
         case .price: .integer
         case .priceIncreaseInfo: .object(InformativeRecord<CommercePriceIncreaseMember>.self)
+        case .refunds: .objects(InformativeRecord<CommerceRefundMember>.self)
+        case .revocationDate: .date
         }
     }
 }

@@ -101,3 +101,26 @@ enum JOSEHeader {
         )
     }
 }
+
+/// The faults of the header of a JWS.
+package enum HeaderFault: String, Sendable, CaseIterable {
+    /// The header has no `alg`.
+    case missingAlgorithm = "missing-algorithm"
+    /// `alg` is not `ES256` but, for example, `none` or an HMAC with a public key as its secret.
+    case unsupportedAlgorithm = "unsupported-algorithm"
+    /// The header has `crit` (RFC 7515, 4.1.11). No extension is supported.
+    case criticalHeader = "critical-header"
+    /// The header has `jku`, `jwk` or `x5u`, which name a key outside the chain.
+    case foreignKey = "foreign-key"
+    /// The header has no `x5c`, and so no key.
+    case missingCertificates = "missing-certificates"
+    /// The header does not have three certificates or, with StoreKit Testing trust, one.
+    case certificateCount = "certificate-count"
+    /// A certificate in `x5c` is not base64, padded and without line breaks (RFC 7515, 4.1.6).
+    case malformedCertificates = "malformed-certificates"
+}
+
+/// The number of certificates in a header, and the number that it must have.
+package struct CertificateCount: Hashable, Sendable {
+    let found, expected: Int
+}

@@ -149,6 +149,7 @@ struct JWSVerifier: Sendable {
                     }
                     guard try !cursor.readIfNull() else { return }
                     let offset = cursor.offset
+                    // A number that is no date is an unreadable date, not a fault of the JSON.
                     if try cursor.peekType() == .number, let date = try? cursor.readInstant() {
                         found = date
                     } else {

@@ -49,6 +49,7 @@ extension JSONWriter {
     }
 
     private mutating func attributeValue(_ value: Span<UInt8>, isOpaque: Bool) {
+        // What is neither a text nor an integer is written in hexadecimal.
         if !isOpaque, (try? readableValue(value)) != nil { return }
         hex(value, prefix: "hex:")
     }

@@ -50,7 +50,7 @@ extension JSONWriter {
         let bytes = storage.bytes
         var cursor = ASN1Cursor(bytes.span.extracting(range))
         var isFirst = true
-        // The decoder has already read every attribute, so this cannot fail.
+        // The decoder has read every attribute. The table has no place for unknown ones, so they are read again, which cannot fail.
         while !cursor.isAtEnd, let attribute = try? AttributeView(&cursor) {
             guard isUnknown(attribute.type) else { continue }
             if isFirst {

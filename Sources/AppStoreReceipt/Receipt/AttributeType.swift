@@ -1,4 +1,4 @@
-public import SpanASN1
+package import SpanASN1
 
 /// The type of a receipt attribute, which is a number.
 ///
@@ -211,7 +211,7 @@ extension ASN1Field {
     static let unknownAttribute = ASN1Field(rawValue: 59_999)
 
     /// The type of the attribute that contains the fault; `nil` if the field is one of the container's.
-    public var attributeType: AttributeType? {
+    package var attributeType: AttributeType? {
         rawValue < Self.unknownAttribute.rawValue ? AttributeType(rawValue: Int64(rawValue)) : nil
     }
 }

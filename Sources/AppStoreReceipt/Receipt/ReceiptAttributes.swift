@@ -26,7 +26,7 @@ public struct ReceiptAttributes: Sequence, Sendable {
             guard position < end else { return nil }
             let rest = bytes[position..<end]
             var cursor = ASN1Cursor(rest.span)
-            // The decoder has read every attribute before: this one can be read again.
+            // The decoder has read every attribute. The table has no place for unknown ones, so they are read again, which cannot fail.
             guard let attribute = try? AttributeView(&cursor) else {
                 position = end
                 return nil

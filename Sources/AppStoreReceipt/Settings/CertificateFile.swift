@@ -20,6 +20,17 @@ public struct CertificateFile: Sendable {
             throw .malformedCertificate(error)
         }
     }
+
+    /// The fingerprints of the certificates; `nil` if this host does not compute SHA-256.
+    public var fingerprints: [Fingerprint]? {
+        do throws(SignatureTrustError) {
+            return try certificates.map { (certificate) throws(SignatureTrustError) in
+                try Fingerprint(of: certificate.der.span)
+            }
+        } catch {
+            return nil
+        }
+    }
 }
 
 /// The reason a file is not used as certificates.

@@ -24,12 +24,13 @@ public struct TransactionReceiptIssuer: Hashable, Sendable {
         for version in TransactionReceipt.Version.allCases {
             if try certificate.certificateExtension(version.rules.issuerMarker) != nil { marked.insert(version) }
         }
-        self.init(knownCertificate: der, versions ?? marked)
+        self.der = der
+        self.versions = versions ?? marked
     }
 
     /// Creates an issuer from a certificate in this source.
-    init(knownCertificate der: [UInt8], _ versions: Set<TransactionReceipt.Version>) {
-        self.der = der
+    init(knownCertificate hexadecimal: String, _ versions: Set<TransactionReceipt.Version>) {
+        der = Hexadecimal.bytes(hexadecimal.utf8Span.span) ?? []
         self.versions = versions
     }
 }

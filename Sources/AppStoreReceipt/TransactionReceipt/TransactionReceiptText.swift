@@ -32,6 +32,7 @@ enum TransactionReceiptText {
             position += 1
         }
         characters.removeLast(characters.count % 4)
+        // Text that is not base64 is none of a property list.
         guard let beginning = try? Base64.decode(characters.span) else { return false }
         return isPropertyList(beginning.span)
     }

@@ -115,7 +115,7 @@ private func rewriteValue(_ element: ASN1Element, _ writer: inout ASN1Writer) th
         }
         _ = try? element.integer(as: UInt8.self)
         _ = try? element.integer(as: UInt64.self)
-    case .enumerated: writer.writeEnumerated(try element.enumerated(as: Int64.self))
+    case .enumerated: writer.writeInteger(try element.enumerated(as: Int64.self), tagged: .enumerated)
     case .null:
         try element.null()
         writer.writeNull()
@@ -135,15 +135,11 @@ private func rewriteValue(_ element: ASN1Element, _ writer: inout ASN1Writer) th
         let identifier = try element.relativeOID()
         let read = ASN1RelativeOID(identifier.description)
         check(read == nil || read == identifier, "\(identifier) is another RELATIVE-OID when read as text")
-        writer.writeRelativeOID(identifier)
+        return false
     case .utf8String: writer.writeUTF8String(try element.utf8String())
-    case .printableString: try writer.writePrintableString(element.printableString())
-    case .ia5String: try writer.writeIA5String(element.ia5String())
-    case .numericString: try writer.writeNumericString(element.numericString())
-    case .visibleString: try writer.writeVisibleString(element.visibleString())
-    case .bmpString: try writer.writeBMPString(element.bmpString())
-    case .universalString: try writer.writeUniversalString(element.universalString())
-    case .teletexString: try writer.writeTeletexString(element.teletexString())
+    case .printableString, .ia5String, .numericString, .visibleString, .bmpString, .universalString, .teletexString:
+        _ = try element.string()
+        return false
     case .utcTime: try writer.writeUTCTime(element.utcTime())
     case .generalizedTime:
         // Digits below a millisecond are dropped.

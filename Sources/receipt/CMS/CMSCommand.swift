@@ -162,7 +162,7 @@ struct CMSCommand: Command {
         policy.purposes = purposes
         policy.certificatePolicies = certificatePolicies
         policy.algorithms.allowsSHA1 = allowsSHA1
-        do throws(CMSTrustError) {
+        do throws(CMSVerificationError) {
             return try CMSVerifier(policy: policy)
         } catch {
             throw .policy(error)
@@ -210,7 +210,7 @@ enum CMSFileError: Error {
     case unreadableText(String, ASN1InputError)
     case certificates(CertificateFileError)
     /// No verifier can be made from the files.
-    case policy(CMSTrustError)
+    case policy(CMSVerificationError)
 }
 
 extension CMSFileError: CustomStringConvertible {

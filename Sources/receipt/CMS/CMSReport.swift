@@ -30,7 +30,7 @@ struct CMSReport {
         var exitStatus: ExitStatus {
             switch self {
             case .verified: .passed
-            case .refused(.trust(let error)) where error.kind.isHostFault: .unusable
+            case .refused(let error) where error.isHostFault: .unusable
             case .refused, .unverified: .refused
             }
         }
@@ -187,7 +187,7 @@ extension CMSReport {
             writer.member("code", error.code)
             writer.member("message", error.description)
             if let offset = error.offset { writer.member("offset", offset) }
-            if case .trust = error, let index = error.path.index { writer.member("signer", index) }
+            if let index = error.index { writer.member("signer", index) }
             writer.endObject()
         case .unverified:
             writer.bool(false)

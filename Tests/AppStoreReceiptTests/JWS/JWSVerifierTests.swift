@@ -456,7 +456,7 @@ import Testing
                 == "certificate-count")
         var specification = StoreKitTestingSigner.specification
         specification.keyKind = .p256
-        let other = try StoreKitTestingSigner(specification: specification)
+        let other = try StoreKitTestingSigner(specification)
         var builder = Minted.transaction
         builder.environment = .xcode
         #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == "untrusted-chain")

@@ -8,6 +8,6 @@ func forge(
     try verifier.verifyTransaction(jws)
     #else
     // error: 'Verified<Payload>' initializer is inaccessible due to 'internal' protection level
-    Verified(payload: genuine.payload, trust: genuine.trust)
+    Verified(payload: genuine.payload, verification: genuine.verification)
     #endif
 }

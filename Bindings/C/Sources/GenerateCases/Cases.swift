@@ -110,69 +110,46 @@ extension Case {
     ]
 
     private static let entitlements: [Case] = [
-        Case(
-            name: "entitlements", call: .entitlements, options: .all, evidence: ["receipts/10-purchases.der"],
-            date: later),
-        Case(
-            name: "entitlements of all kinds", call: .entitlements, options: .all,
-            evidence: [
-                "receipts/1-purchase.der", "jws/transaction-of-a-subscription.jws", "jws/renewal-info.jws",
-                "transaction-receipts/subscription.txt", "jws/transaction-revoked.jws",
-            ], date: later),
-        Case(
-            name: "entitlements, two of them refused", call: .entitlements, options: .all,
-            evidence: ["certificates/stranger.der", "receipts/1-purchase.der", "asn1/empty.der"], date: later),
-        Case(
-            name: "entitlements, one of them not readable by this version", call: .entitlements, options: .all,
-            evidence: ["certificates/stranger.der", "receipts/attribute-truncated.der", "receipts/1-purchase.der"],
-            date: later),
-        Case(
-            name: "entitlements: consumable", call: .entitlements, options: .jws,
-            evidence: ["jws/consumable.jws"], date: later),
-        Case(
-            name: "entitlements: consumable, refunded", call: .entitlements, options: .jws,
-            evidence: ["jws/consumable-refunded.jws"], date: later),
-        Case(
-            name: "entitlements: consumable, refunded in part", call: .entitlements, options: .jws,
-            evidence: ["jws/consumable-refunded-in-part.jws"], date: later),
-        Case(
-            name: "entitlements: consumable of quantity 0", call: .entitlements, options: .jws,
-            evidence: ["jws/consumable-of-none.jws"], date: later),
-        Case(
-            name: "entitlements: family-shared", call: .entitlements, options: .jws,
-            evidence: ["jws/transaction-family-shared.jws"], date: later),
-        Case(
-            name: "entitlements: length unknown", call: .entitlements, options: .jws,
-            evidence: ["jws/transaction-non-renewing.jws"], date: later),
-        Case(
-            name: "entitlements: length stated", call: .entitlements,
-            options: .jws.with { $0.productTypes = ["season": .nonRenewing(days: 90)] },
-            evidence: ["jws/transaction-non-renewing.jws"], date: later),
-        Case(
-            name: "entitlements: type not known", call: .entitlements, options: .transactionReceipts,
-            evidence: ["transaction-receipts/version-2.txt"], date: later),
-        Case(
-            name: "entitlements: type stated", call: .entitlements,
-            options: .transactionReceipts.with {
-                $0.productTypes = ["pro": .consumable, "other": .nonConsumable]
-            }, evidence: ["transaction-receipts/version-2.txt"], date: later),
-        Case(
-            name: "entitlements: type stated and contradicted", call: .entitlements,
-            options: .jws.with { $0.productTypes = ["coins": .nonConsumable] },
-            evidence: ["jws/consumable.jws"], date: later),
-        Case(
-            name: "entitlements, a real-time request of any app first", call: .entitlements,
-            options: .all.with { $0.bundleIDs = ["com.example.app"] },
-            evidence: ["jws/realtime-request.jws", "receipts/1-purchase.der"], date: later),
-        Case(
-            name: "entitlements, signed members that are repeated or too large", call: .entitlements, options: .all,
-            evidence: ["jws/product-id-twice.jws", "jws/quantity-2-to-the-63.jws", "receipts/1-purchase.der"],
-            date: later),
-        Case(
-            name: "entitlements until the year 10000", call: .entitlements, options: .all,
-            evidence: ["jws/transaction-until-the-year-10000.jws"], date: later),
-        Case(name: "entitlements of nothing", call: .entitlements, options: .all, date: later),
+        entitlements("entitlements", .all, "receipts/10-purchases.der"),
+        entitlements(
+            "entitlements of all kinds", .all, "receipts/1-purchase.der", "jws/transaction-of-a-subscription.jws",
+            "jws/renewal-info.jws", "transaction-receipts/subscription.txt", "jws/transaction-revoked.jws"),
+        entitlements(
+            "entitlements, two of them refused", .all, "certificates/stranger.der", "receipts/1-purchase.der",
+            "asn1/empty.der"),
+        entitlements(
+            "entitlements, one of them not readable by this version", .all, "certificates/stranger.der",
+            "receipts/attribute-truncated.der", "receipts/1-purchase.der"),
+        entitlements("entitlements: consumable", .jws, "jws/consumable.jws"),
+        entitlements("entitlements: consumable, refunded", .jws, "jws/consumable-refunded.jws"),
+        entitlements("entitlements: consumable, refunded in part", .jws, "jws/consumable-refunded-in-part.jws"),
+        entitlements("entitlements: consumable of quantity 0", .jws, "jws/consumable-of-none.jws"),
+        entitlements("entitlements: family-shared", .jws, "jws/transaction-family-shared.jws"),
+        entitlements("entitlements: length unknown", .jws, "jws/transaction-non-renewing.jws"),
+        entitlements(
+            "entitlements: length stated", .jws.with { $0.productTypes = ["season": .nonRenewing(days: 90)] },
+            "jws/transaction-non-renewing.jws"),
+        entitlements("entitlements: type not known", .transactionReceipts, "transaction-receipts/version-2.txt"),
+        entitlements(
+            "entitlements: type stated",
+            .transactionReceipts.with { $0.productTypes = ["pro": .consumable, "other": .nonConsumable] },
+            "transaction-receipts/version-2.txt"),
+        entitlements(
+            "entitlements: type stated and contradicted", .jws.with { $0.productTypes = ["coins": .nonConsumable] },
+            "jws/consumable.jws"),
+        entitlements(
+            "entitlements, a real-time request of any app first", .all.with { $0.bundleIDs = ["com.example.app"] },
+            "jws/realtime-request.jws", "receipts/1-purchase.der"),
+        entitlements(
+            "entitlements, signed members that are repeated or too large", .all, "jws/product-id-twice.jws",
+            "jws/quantity-2-to-the-63.jws", "receipts/1-purchase.der"),
+        entitlements("entitlements until the year 10000", .all, "jws/transaction-until-the-year-10000.jws"),
+        entitlements("entitlements of nothing", .all),
     ]
+
+    private static func entitlements(_ name: String, _ options: Case.Options, _ evidence: String...) -> Case {
+        Case(name: name, call: .entitlements, options: options, evidence: evidence, date: later)
+    }
 
     private static let answers: [Case] = [
         Case(

@@ -3,7 +3,9 @@ import HTTPService
 
 /// The certificates that options name by their files.
 enum CertificateFiles {
-    static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] {
+    static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] { try read(file).certificates }
+
+    private static func read(_ file: String) throws(ConfigurationError) -> CertificateFile {
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try System.readFile(file, maximumByteCount: 1 << 20)
@@ -11,7 +13,7 @@ enum CertificateFiles {
             throw ConfigurationError("\(file): \(error)")
         }
         do throws(CertificateFileFault) {
-            return try CertificateFile(bytes).certificates
+            return try CertificateFile(bytes)
         } catch {
             throw ConfigurationError("\(file): \(error)")
         }
@@ -20,12 +22,8 @@ enum CertificateFiles {
     /// The fingerprints that a value of `--distrust` names.
     static func fingerprints(_ value: String) throws(ConfigurationError) -> [Fingerprint] {
         if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
-        var fingerprints: [Fingerprint] = []
-        for anchor in try anchors(in: value) {
-            guard let fingerprint = try? Fingerprint(of: anchor.der.span) else {
-                throw ConfigurationError("\(value): this host cannot compute SHA-256")
-            }
-            fingerprints.append(fingerprint)
+        guard let fingerprints = try read(value).fingerprints else {
+            throw ConfigurationError("\(value): this host cannot compute SHA-256")
         }
         return fingerprints
     }
