@@ -157,6 +157,7 @@ for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scro
 options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
 os.environ["SE_OFFLINE"] = "true"
 driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path="/usr/bin/chromedriver"))
+driver.set_script_timeout(120)
 axe = open(os.path.join(os.path.dirname(axe_core_python.__file__), "axe.min.js")).read()
 
 
