@@ -168,12 +168,12 @@ extension FakeAppStore {
 extension Instant {
     /// As the header `Date` has it (RFC 9110, 5.6.7).
     fileprivate var httpDate: String {
-        let date = components
+        // `2020-04-01T04:07:39Z`
+        let date = description.split { "-T:.Z".contains($0) }
         let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         let weekday = weekdays[Int(max(secondsSince1970, 0) / 86_400 % 7)]
-        return "\(weekday), \(two(date.day)) \(months[date.month - 1]) \(date.year) "
-            + "\(two(date.hour)):\(two(date.minute)):\(two(date.second)) GMT"
+        return "\(weekday), \(date[2]) \(months[(Int(date[1]) ?? 1) - 1]) \(date[0]) "
+            + "\(date[3]):\(date[4]):\(date[5]) GMT"
     }
 }
