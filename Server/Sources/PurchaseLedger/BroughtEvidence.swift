@@ -6,6 +6,7 @@ struct BroughtEvidence {
     let renewals: [SubscriptionRenewal]
     /// Whether it is a receipt, of whichever form. Receipts never have a token.
     let isReceipt: Bool
+    private var spent: [PurchaseKeys] = []
 
     init(_ purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal] = [], isReceipt: Bool = false) {
         self.isReceipt = isReceipt
@@ -24,6 +25,15 @@ struct BroughtEvidence {
             isReceipt: isReceipt)
     }
 
+    /// Purchases of which nothing is brought but that they were made.
+    init(spent: [PurchaseKeys]) {
+        self.init([])
+        self.spent = spent
+    }
+
+    /// The keys of each purchase.
+    var purchaseKeys: [PurchaseKeys] { purchases.compactMap(\.keys) + spent }
+
     /// The keys of all purchases, each once.
-    var keys: Set<TransactionKey> { Set(purchases.flatMap { $0.keys?.all ?? [] }) }
+    var keys: Set<TransactionKey> { Set(purchaseKeys.flatMap(\.all)) }
 }

@@ -49,7 +49,7 @@ struct Families {
         }
         let keys = found.sorted()
         try find(keys)
-        let groups = groups(keys, requests.flatMap { $0.purchases.compactMap(\.keys) })
+        let groups = groups(keys, requests.flatMap(\.purchaseKeys))
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil
         try lock(Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now))

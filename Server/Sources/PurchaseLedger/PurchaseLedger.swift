@@ -72,13 +72,22 @@ public final class PurchaseLedger: Sendable {
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Redemption {
+        try redeem(
+            evidence, for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, isImported: false, at: now)
+    }
+
+    /// - Parameter isImported: Whether the backend knows already what the account is granted.
+    func redeem(
+        _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
+        idempotencyKey: String? = nil, isImported: Bool, at now: Instant
+    ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
         let request = RedemptionRequest(
             brought: BroughtEvidence(evidence), claim: LedgerTransaction.Claim(account: account, token: accountToken),
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
                 try AnsweredRequest(key, account, accountToken, evidence.purchases.map(\.purchase))
-            }, policy: policy, now: now)
+            }, policy: policy, now: now, isImported: isImported)
         let answer = try store.decide(
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
             else: { () throws(LedgerError) in try store.redeem(request) })

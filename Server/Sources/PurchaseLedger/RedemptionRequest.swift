@@ -10,6 +10,8 @@ struct RedemptionRequest: Sendable {
     let answered: AnsweredRequest?
     let policy: LedgerPolicy
     let now: Instant
+    /// Whether the backend knows already what the account is granted.
+    var isImported = false
 
     /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after the other: one load, a decision for each, one write.
     ///
@@ -47,12 +49,16 @@ struct RedemptionRequest: Sendable {
                 answers.append(nil)
             }
             if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
-            events += transaction.events
+            events += transaction.events.filter { event in
+                !(request.isImported && event.kind == .granted && event.account.hasSameBytes(as: request.claim.account))
+            }
             transactions.append(transaction)
             GroupPoint.member.pass()
         }
         let sequences = try connection.post(events, answering: requests.map(\.claim.account), at: now)
-        for transaction in transactions { try transaction.closeOrders() }
+        for (request, transaction) in zip(requests, transactions) where !request.isImported {
+            try transaction.closeOrders()
+        }
         let redemptions = requests.indices.map { number in
             var redemption =
                 answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }

@@ -6,6 +6,7 @@ package enum ReceiptServer {
     package static let version = "0.2.0"
 
     static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
+    static let importOptions = OptionTable(ReceiptConfiguration.options + LedgerImport.options)
 
     static var help: String {
         """
@@ -13,6 +14,7 @@ package enum ReceiptServer {
         for the App Store, without asking Apple.
 
         usage: receipt-server [OPTION]...
+               receipt-server import FILE --ledger FILE|URI [--dry-run] [OPTION]...
 
         POST /verifyReceipt             as Apple's server, for the environments of --environment
         POST /production/verifyReceipt  as buy.itunes.apple.com
@@ -30,6 +32,16 @@ package enum ReceiptServer {
         GET  /v1/events/dead                what the webhook did not take
         POST /v1/events/{id}/send           sends an event again
         POST /v1/notifications              for Apple: App Store Server Notifications, without a token
+
+        With --orders:
+
+        POST /v1/accounts/{id}/token        the token with which the account's app buys
+        POST /v1/orders                     {"account":"…","product_id":"…"}; GET /v1/orders/{id} says what came of it
+        GET  /v1/orders?without=order       new purchases that no order announced
+
+        import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
+        CSV: see ORDERS.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
+        if a line is faulty or contradicts the ledger, or if the database does not answer.
 
         Options, each with the environment variable that has the same effect. A variable separates several
         values by commas. An option on the command line counts instead of its variable.
@@ -50,7 +62,7 @@ package enum ReceiptServer {
     /// - Parameter print: Prints to standard output or, for an error, to standard error.
     /// - Returns: The exit status.
     package static func run(
-        _ arguments: [String], environment: (String) -> String?, print: (String, _ isError: Bool) -> Void
+        _ arguments: [String], environment: (String) -> String?, print: @escaping (String, _ isError: Bool) -> Void
     ) -> Int32 {
         do throws(ConfigurationError) {
             // Whatever else is wrong, these are answered.
@@ -61,6 +73,9 @@ package enum ReceiptServer {
             if arguments.contains("--version") {
                 print("receipt-server \(version)", false)
                 return 0
+            }
+            if arguments.first == "import" {
+                return try importFile(Array(arguments.dropFirst()), environment: environment, print: print)
             }
             let values = try options.read(arguments, environment: environment)
             let configuration = try ReceiptConfiguration(values)
@@ -88,6 +103,19 @@ package enum ReceiptServer {
             print("receipt-server: \(error)", true)
             return error.isTemporary ? 1 : 2
         }
+    }
+
+    private static func importFile(
+        _ arguments: [String], environment: (String) -> String?, print: @escaping (String, _ isError: Bool) -> Void
+    ) throws(ConfigurationError) -> Int32 {
+        guard let file = arguments.first, file.utf8.first != UInt8(ascii: "-") else {
+            throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")
+        }
+        let values = try importOptions.read(Array(arguments.dropFirst()), environment: environment)
+        let configuration = try ReceiptConfiguration(values)
+        let receipts = try ReceiptRoutes(configuration)
+        var work = try LedgerImport(file, values, receipts.verifier, configuration.productTypes, print: print)
+        return try work.run()
     }
 
     private static func detail(_ values: OptionTable.Values) throws(ConfigurationError) -> ServiceLog.Detail {

@@ -74,24 +74,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.available)
-    func `transactions that were spent before are spent`(_ place: Place) throws {
-        let statements = try statements("Coming from a table of verifyReceipt answers")
-        try #require(statements.count == 4)
-        try place.withLedger { ledger in
-            for statement in statements { _ = try run(statement, ledger) }
-            var builder = JWSBuilder.transaction(
-                bundleID: Minted.bundleID, productID: "com.example.coins", transactionID: "340000000000001")
-            builder.originalTransactionID = "340000000000001"
-            builder.productType = .consumable
-            builder.quantity = 3
-            let evidence = try Minted.evidence(builder)
-            #expect(try ledger.outcomes(evidence, for: "ben", at: .now) == [.belongsToAnother])
-            #expect(try ledger.outcomes(evidence, for: "anna", at: .now) == [.alreadyYours])
-            #expect(try ledger.events().isEmpty)
-        }
-    }
-
     /// A receipt before 2013, which does not say that the product is a non-consumable.
     private func untyped(signedAt date: Instant) throws -> VerifiedEvidence {
         var purchase = ReceiptBuilder.Purchase()
@@ -174,23 +156,6 @@ import Testing
             "}",
         ]
         #expect(text.contains(lines.joined(separator: "\n")))
-    }
-
-    @Test(arguments: Place.available)
-    func `a transaction that restores one that was spent before grants nothing`(_ place: Place) throws {
-        let statements = try statements("Coming from a table of verifyReceipt answers")
-        try place.withLedger { ledger in
-            for statement in statements { _ = try run(statement, ledger) }
-            var builder = JWSBuilder.transaction(
-                bundleID: Minted.bundleID, productID: "com.example.coins", transactionID: "340000000000009")
-            builder.originalTransactionID = "340000000000001"
-            builder.productType = .nonConsumable
-            builder.quantity = 3
-            let evidence = try Minted.evidence(builder)
-            #expect(try ledger.outcomes(evidence, for: "ben", at: .now) == [.belongsToAnother])
-            #expect(try ledger.outcomes(evidence, for: "anna", at: .now) == [.alreadyYours])
-            #expect(try ledger.events().isEmpty)
-        }
     }
 
     @Test func `the tables of the page are those of the library`() throws {

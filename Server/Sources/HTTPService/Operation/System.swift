@@ -78,11 +78,18 @@ package enum System {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError(code: errno) }
             if count == 0 { break }
-            guard count <= maximumByteCount - bytes.count else { throw SystemError(code: EFBIG) }
+            guard count <= maximumByteCount - bytes.count else { throw SystemError.tooLarge }
             bytes += chunk.prefix(count)
         }
         return bytes
     }
+
+    /// A path for a file of this process in the folder for such files.
+    package static func temporaryPath(_ name: String) -> String {
+        (environment("TMPDIR") ?? "/tmp") + "/\(name)-\(getpid())-\(monotonicNanoseconds)"
+    }
+
+    package static func remove(_ path: String) { _ = unsafe unlink(path) }
 
     /// Waits at least so long, whatever signals come.
     static func sleep(for time: Duration) {
@@ -113,9 +120,42 @@ package enum System {
     package static func exit(_ status: CInt) -> Never { systemExit(status) }
 }
 
+/// A file that is read piece by piece.
+package final class OpenFile {
+    private let descriptor: CInt
+    /// The size of the file when it was opened.
+    package let byteCount: Int64
+
+    package init(_ path: String) throws(SystemError) {
+        descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        var status = stat()
+        byteCount = unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    /// Reads at most `count` bytes at a place; none at the end of the file.
+    package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
+        var chunk = [UInt8](repeating: 0, count: count)
+        while true {
+            let read = unsafe chunk.withUnsafeMutableBytes {
+                unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
+            }
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { throw SystemError(code: errno) }
+            chunk.removeLast(count - read)
+            return chunk
+        }
+    }
+}
+
 /// An error of the operating system, by its number.
 package struct SystemError: Error, Hashable, CustomStringConvertible {
     package let code: CInt
+
+    /// A file, or a line of it, has more bytes than it may.
+    package static let tooLarge = SystemError(code: EFBIG)
 
     package var description: String { System.explanation(of: code) }
 }

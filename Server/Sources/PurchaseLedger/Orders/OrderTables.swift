@@ -1,4 +1,4 @@
-/// The tables of account tokens and orders. Without ``LedgerPolicy/orders``, they stay empty.
+/// The tables of account tokens, orders and imports. Without ``LedgerPolicy/orders`` and imports, they stay empty.
 enum OrderTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
@@ -31,6 +31,11 @@ enum OrderTables {
             // New purchases that no order announced.
             "CREATE TABLE unordered_purchases (\(transaction), granted_at BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, transaction_id))",
             "CREATE INDEX unordered_purchases_by_date ON unordered_purchases (granted_at)",
+            // How far files were imported.
+            """
+            CREATE TABLE imports (file \(text) PRIMARY KEY, bytes BIGINT NOT NULL, lines BIGINT NOT NULL,
+                added BIGINT NOT NULL, known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL)
+            """,
         ]
     }
 }

@@ -1,0 +1,49 @@
+import HTTPService
+
+/// The lines of a file, of which one piece is in memory.
+struct LineReader {
+    /// A longer line holds no evidence that the server takes.
+    static let maximumByteCount = 64 << 20
+    private static let pieceByteCount = 1 << 20
+
+    private let file: OpenFile
+    private var piece: [UInt8] = []
+    private var start = 0
+    /// The place in the file of what is not read yet.
+    private(set) var offset: Int64
+    private var isAtEnd = false
+
+    init(_ file: OpenFile, from offset: Int64) {
+        self.file = file
+        self.offset = offset
+    }
+
+    /// Returns the next line without its end, or `nil` after the last one. A line that is too long is an error.
+    mutating func next() throws(SystemError) -> [UInt8]? {
+        var searched = start
+        while true {
+            if let end = piece[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer {
+                    offset += Int64(end + 1 - start)
+                    start = end + 1
+                }
+                return Array(piece[start..<end])
+            }
+            if isAtEnd {
+                guard start < piece.count else { return nil }
+                defer {
+                    offset += Int64(piece.count - start)
+                    start = piece.count
+                }
+                return Array(piece[start...])
+            }
+            piece.removeFirst(start)
+            start = 0
+            searched = piece.count
+            guard piece.count <= Self.maximumByteCount else { throw .tooLarge }
+            let more = try file.read(Self.pieceByteCount, at: offset + Int64(piece.count))
+            if more.isEmpty { isAtEnd = true }
+            piece += more
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Dispatch
+import LedgerTestSupport
+@testable import PurchaseLedger
+import SeededRandom
+import SpanASN1
+import Testing
+
+/// Two servers over one database: what arrives at both at the same moment.
+@Suite(.serialized) struct TokenRaceTests {
+    private static let count = LongTests.areOn ? 1000 : 50
+
+    private struct Race {
+        let ledgers: [PurchaseLedger]
+        let location: Place.Location
+        private let failures = Guarded<[String]>([])
+
+        init(_ place: Place) throws {
+            var policy = LedgerPolicy()
+            policy.orders = OrderPolicy()
+            let location = try place.makeLocation()
+            self.location = location
+            ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text, policy: policy) }
+        }
+
+        /// Runs all at the same time.
+        func run(_ work: [() throws -> Void]) {
+            let work = UncheckedWork(work: work)
+            let failures = failures
+            DispatchQueue.concurrentPerform(iterations: work.work.count) { index in
+                do { try work.work[index]() } catch { failures.withLock { $0.append("\(error)") } }
+            }
+        }
+
+        func finish(_ place: Place) throws {
+            #expect(failures.withLock { $0.prefix(3) } == [])
+            guard case .postgreSQL = place else { return }
+            let deadlocks = try ledgers[0].store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
+            }
+            #expect(try deadlocks.first?.integer(0) == 0)
+        }
+    }
+
+    private struct UncheckedWork: @unchecked Sendable { let work: [() throws -> Void] }
+
+    @Test(arguments: Place.available)
+    func `R1 races a redemption of another account, and the token decides`(_ place: Place) throws {
+        let race = try Race(place)
+        let token = try race.ledgers[0].token(for: "anna").token
+        var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token.description)
+        let coins = (0..<Self.count).map { _ in history.buyConsumable("coins", quantity: 3, at: day(0)) }
+        let notifications = try history.verifiedNotifications(through: day(0))
+        #expect(notifications.count == Self.count)
+        for (number, transaction) in coins.enumerated() {
+            let evidence = try history.evidence(transaction, signedAt: day(0))
+            let ledgers = race.ledgers.shuffled()
+            let outcomes = Guarded<[Outcome]>([])
+            race.run([
+                { try ledgers[0].record(notifications[number], at: day(1)) },
+                {
+                    let told = try ledgers[1].outcomes(evidence, for: "ben", at: day(1))
+                    outcomes.withLock { $0 = told }
+                },
+            ])
+            #expect(outcomes.withLock { $0 } == [.belongsToAnother])
+        }
+        let accounts = try LedgerState(race.ledgers[0]).grants.values.map(\.account)
+        #expect(accounts == Array(repeating: "anna", count: Self.count))
+        #expect(try race.ledgers[0].events().count == Self.count)
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
+    func `a token that is stored while its purchase arrives claims it, whichever is first`(_ place: Place) throws {
+        let race = try Race(place)
+        for number in 1...Self.count {
+            let token = AppAccountToken.random()
+            var history = PurchaseHistory(
+                bundleID: Minted.bundleID, customer: (number - 1) % 499 + 1, appAccountToken: token.description)
+            // Customers come again in the long run, with other transactions.
+            for _ in 0..<(number - 1) / 499 { history.buyConsumable("coins", at: day(0)) }
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let notification = try #require(history.verifiedNotifications(through: day(0)).last)
+            let ledgers = race.ledgers.shuffled()
+            race.run([
+                { try ledgers[0].record(notification, at: day(1)) },
+                { _ = try ledgers[1].token(for: "anna", storing: token, at: day(1)) },
+            ])
+            #expect(try LedgerState(ledgers[0]).grants[coins.transactionID]?.account == "anna")
+        }
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
+    func `an account that is deleted while its purchases arrive leaves its name nowhere`(_ place: Place) throws {
+        let race = try Race(place)
+        for number in 1...Self.count {
+            let account = "anna-\(number)"
+            let token = try race.ledgers[0].token(for: account).token
+            var history = PurchaseHistory(
+                bundleID: Minted.bundleID, customer: (number - 1) % 499 + 1, appAccountToken: token.description)
+            for _ in 0..<(number - 1) / 499 * 2 { history.buyConsumable("coins", at: day(0)) }
+            let coins = (0..<2).map { _ in history.buyConsumable("coins", quantity: 3, at: day(0)) }
+            let evidence = try history.evidence(coins[0], signedAt: day(0))
+            let notification = try #require(history.verifiedNotifications(through: day(0)).last)
+            let ledgers = race.ledgers.shuffled()
+            race.run([
+                { try ledgers[0].record(notification, at: day(1)) },
+                { _ = try ledgers[1].redeem(evidence, for: "ben", at: day(1)) },
+                { _ = try ledgers[1].forget(account) },
+            ])
+            let rows = try ledgers[0].store.read { (connection) throws(LedgerError) in
+                var rows: [SQLRow] = []
+                for table in ["families", "grants", "outbox", "accounts", "account_tokens"] {
+                    rows += try connection.run("SELECT 1 FROM \(table) WHERE account = $1", [.text(account)])
+                }
+                return rows
+            }
+            #expect(rows.isEmpty, "\(number)")
+        }
+        try race.finish(place)
+    }
+}
