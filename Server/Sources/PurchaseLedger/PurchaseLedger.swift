@@ -73,7 +73,8 @@ public final class PurchaseLedger: Sendable {
         idempotencyKey: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Redemption {
         try redeem(
-            evidence, for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, isImported: false, at: now)
+            evidence, for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, isImported: false,
+            at: now)
     }
 
     /// - Parameter isImported: Whether the backend knows already what the account is granted.

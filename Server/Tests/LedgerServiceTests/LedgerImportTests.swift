@@ -27,7 +27,8 @@ struct LedgerImportTests {
 
     /// Returns the exit status, what was printed, and what was written as errors.
     private func run(_ file: String, _ options: [String] = []) throws -> (Int32, [String], [String]) {
-        let values = try OptionTable(LedgerImport.options).read(["--ledger", location, "--orders"] + options) { _ in nil }
+        let values = try OptionTable(LedgerImport.options).read(["--ledger", location, "--orders"] + options) { _ in nil
+        }
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
         let (output, errors) = (Guarded<[String]>([]), Guarded<[String]>([]))

@@ -29,7 +29,9 @@ import Testing
             var customer = 0
             for lastStep in [nil] + Step.allCases.map(Optional.init) {
                 // Before each step, after the app has died, after it has come back, twice, or never.
-                for notifiedBefore in Array(0...Step.allCases.count + 1).map({ [$0] }) + [[0, Step.allCases.count + 1], []] {
+                for notifiedBefore in Array(0...Step.allCases.count + 1).map({ [$0] }) + [
+                    [0, Step.allCases.count + 1], [],
+                ] {
                     for back in Return.allCases {
                         customer += 1
                         try run(ledger, customer, diesAfter: lastStep, notifiedBefore: notifiedBefore, back)
@@ -83,7 +85,9 @@ import Testing
         try notify(Step.allCases.count + 1)
         // The webhook delivers at least once.
         let events = try ledger.events().filter { [anna, ben].contains($0.account) }
-        for event in events + events { backend.receive(try StoredJSON.decode(StoredJSON.encode(event)) as Backend.Event) }
+        for event in events + events {
+            backend.receive(try StoredJSON.decode(StoredJSON.encode(event)) as Backend.Event)
+        }
         let isLost = notifiedBefore.isEmpty && back == .nobody && !(lastStep.map { $0 >= .redeemed } ?? false)
         let has = backend.grants.map { "\($0.key.account) \($0.value)" }
         // Only what neither the app nor Apple told is not granted.

@@ -7,7 +7,9 @@ import PurchaseLedger
 package struct LedgerImport {
     package static let options: [OptionTable.Option] =
         LedgerService.options.filter { ["--ledger", "--product-id", "--orders"].contains($0.name) } + [
-            .init("--dry-run", "", "Change nothing, and count what would be imported and what contradicts the ledger or the file itself.")
+            .init(
+                "--dry-run", "",
+                "Change nothing, and count what would be imported and what contradicts the ledger or the file itself.")
         ]
 
     /// Faults and conflicts that are written one by one; the others are counted.
