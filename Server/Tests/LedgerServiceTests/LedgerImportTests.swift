@@ -123,7 +123,7 @@ struct LedgerImportTests {
     }
 
     @Test func `an import that was killed goes on where it was`() throws {
-        let count = 4000
+        let count = 12_000
         let file = try write(
             (1...count).map { number in
                 let digits = String(number)

@@ -100,7 +100,7 @@ package struct LedgerImport {
         var isAtEnd = false
         while !isAtEnd {
             var lines: [(number: Int64, line: ImportedLine)] = []
-            while lines.count < PurchaseLedger.importedTogether {
+            while lines.count < ledger.importedTogether {
                 guard let line = try reader.next() else {
                     isAtEnd = true
                     break

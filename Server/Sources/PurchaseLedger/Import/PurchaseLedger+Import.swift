@@ -4,8 +4,8 @@ import StrictText
 
 /// What existed before the ledger. Every line may be imported any number of times.
 extension PurchaseLedger {
-    /// The number of lines that are imported together.
-    public static var importedTogether: Int { 256 }
+    /// The number of lines that are imported together: as many as share a sync of SQLite's file well, and few enough for PostgreSQL's table of locks, which has a few thousand.
+    public var importedTogether: Int { store is SQLiteStore ? 4096 : 256 }
 
     /// Imports lines. What an imported line grants to its account is told to no backend, which knows it already; what it causes besides is told.
     ///
