@@ -6,7 +6,6 @@ package enum Attribute: Sendable {
     case styles([Style])
     case id(PageAnchor)
     case to(PageAnchor)
-    case language(Language)
     /// The name of an element for assistive technology.
     case label(String)
     /// The head of the column that a cell is in, for narrow screens.
@@ -14,9 +13,6 @@ package enum Attribute: Sendable {
     case role(Role)
     /// Whether assistive technology skips the element.
     case hidden
-    /// Whether the keyboard reaches the element, to scroll it.
-    case focusable
-    case isOpen
     case moment(Instant)
     case scope(Scope)
     // Geometry
@@ -27,7 +23,7 @@ package enum Attribute: Sendable {
     case textAnchor(TextAnchor)
 
     package enum Role: String, Sendable {
-        case table, rowgroup, row, cell, columnheader, img, list, listitem, presentation
+        case table, rowgroup, row, cell, columnheader, img
     }
     package enum Scope: String, Sendable { case column = "col", row }
     package enum TextAnchor: String, Sendable { case start, middle, end }
@@ -37,13 +33,10 @@ package enum Attribute: Sendable {
         case .style, .styles: "class"
         case .id: "id"
         case .to: "href"
-        case .language: "lang"
         case .label: "aria-label"
         case .column: "data-column"
         case .role: "role"
         case .hidden: "aria-hidden"
-        case .focusable: "tabindex"
-        case .isOpen: "open"
         case .moment: "datetime"
         case .scope: "scope"
         case .x: "x"
@@ -64,19 +57,15 @@ package enum Attribute: Sendable {
         }
     }
 
-    /// The value; `nil` for an attribute without one.
-    var value: String? {
+    var value: String {
         switch self {
         case .style(let style): style.rawValue
         case .styles(let styles): styles.map(\.rawValue).joined(separator: " ")
         case .id(let anchor): anchor.name
         case .to(let anchor): "#" + anchor.name
-        case .language(let language): "\(language.tag)"
         case .label(let text), .column(let text): text
         case .role(let role): role.rawValue
         case .hidden: "true"
-        case .focusable: "0"
-        case .isOpen: nil
         case .moment(let date): date.description
         case .scope(let scope): scope.rawValue
         case .x(let length), .y(let length), .x1(let length), .x2(let length), .y1(let length), .y2(let length),

@@ -121,9 +121,8 @@ package struct HTMLWriter {
         for attribute in attributes {
             raw(" ")
             raw(attribute.name)
-            guard let value = attribute.value else { continue }
             raw("=\"")
-            text(value, .attribute)
+            text(attribute.value, .attribute)
             raw("\"")
         }
         raw(">")

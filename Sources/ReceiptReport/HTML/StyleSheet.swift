@@ -32,7 +32,7 @@ private let sheet: StaticString = """
     h3{font-size:1.02rem;margin:1.4rem 0 .6rem}
     h4{font-size:.95rem}
     a{color:var(--info)}
-    code,.mono,.hex{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.86em}
+    code,.hex{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.86em}
     small,.note,.zone,.quiet{color:var(--soft);font-size:.875rem}
     time,.zone{font-variant-numeric:tabular-nums}
     bdi{unicode-bidi:isolate}

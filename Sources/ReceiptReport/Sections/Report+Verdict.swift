@@ -18,10 +18,10 @@ extension Report {
             html.element(.span) { html in
                 if pieces.count == 1, let piece = pieces.first {
                     sentence(on: piece, &html)
-                } else if acceptedCount == pieces.count {
-                    html.phrase(.severalAll, .number(pieces.count))
                 } else if acceptedCount == 0 {
                     html.phrase(.severalNone, .number(pieces.count))
+                } else if acceptedCount == pieces.count {
+                    html.phrase(.severalAll, .number(pieces.count))
                 } else {
                     html.phrase(.several, .number(acceptedCount), .number(pieces.count))
                 }
