@@ -149,7 +149,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
                 }
             }
         } catch {
-            throw RequestFault.invalid("the body is not the expected JSON object, as byte \(error.offset) shows")
+            throw RequestFault(HTTPFault.invalidJSON, "see byte \(error.offset)")
         }
         if let fault { throw fault }
         values = found

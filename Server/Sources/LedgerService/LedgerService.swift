@@ -83,7 +83,7 @@ package struct LedgerService: Sendable {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
         if ledger.wasCreated {
-            let message = "there was no ledger here, so nothing is spent: if there should be one, stop and look for it"
+            let message = "a new, empty ledger was created; stop if one existed"
             log.write(.warning, "ledger-created", [("message", .text(message))])
         }
         let ledger = ledger

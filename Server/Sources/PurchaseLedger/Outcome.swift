@@ -50,7 +50,10 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .notForSale:
             Row(mayFinish: false, "is of a product that is not among those of `--product-id`")
         case .notYours:
-            Row(mayFinish: false, "was bought with another `account_token` (`appAccountToken`)")
+            Row(
+                mayFinish: false,
+                "was bought with another `account_token` (`appAccountToken`) or, with `--require-token`, with one that no account has"
+            )
         case .tokenMissing:
             Row(mayFinish: false, "was bought without the token that `--require-token` requires")
         case .undetermined:

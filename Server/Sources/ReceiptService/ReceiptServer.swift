@@ -36,11 +36,12 @@ package enum ReceiptServer {
         With --orders:
 
         POST /v1/accounts/{id}/token        the token with which the account's app buys
-        POST /v1/orders                     {"account":"…","product_id":"…"}; GET /v1/orders/{id} says what came of it
+        POST /v1/orders                     {"account":"…","product_id":"…"}; announces a purchase
+        GET  /v1/orders/{id}                what came of it
         GET  /v1/orders?without=order       new purchases that no order announced
 
         import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
-        CSV: see ORDERS.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
+        CSV: see LEDGER.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
         if a line is faulty or contradicts the ledger, or if the database does not answer.
 
         Options, each with the environment variable that has the same effect. A variable separates several

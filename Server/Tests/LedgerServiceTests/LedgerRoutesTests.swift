@@ -149,7 +149,7 @@ struct LedgerRoutesTests {
     }
 
     @Test(arguments: [
-        ("", 400, "invalid-request"), ("{}", 400, "invalid-request"), (#"{"account":"a"}"#, 400, "invalid-request"),
+        ("", 400, "invalid-json"), ("{}", 400, "invalid-request"), (#"{"account":"a"}"#, 400, "invalid-request"),
         (#"{"account":"a","evidence":"EVIDENCE","account_token":"anna"}"#, 400, "invalid-account-token"),
         (#"{"account":"a","evidence":"EVIDENCE","account_token":""}"#, 400, "invalid-account-token"),
         (
@@ -160,7 +160,7 @@ struct LedgerRoutesTests {
             #"{"account":"a","evidence":"EVIDENCE","account_token":"9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6g00"}"#, 400,
             "invalid-account-token"
         ),
-        (#"{"account":"a","account":"b","evidence":"x"}"#, 400, "invalid-request"),
+        (#"{"account":"a","account":"b","evidence":"x"}"#, 400, "invalid-json"),
         (#"{"account":"a","evidence":"no evidence"}"#, 400, "unrecognized-form"),
         (#"{"account":"","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
         (#"{"account":"a\u0000b","evidence":"EVIDENCE"}"#, 400, "invalid-text"),
@@ -170,7 +170,7 @@ struct LedgerRoutesTests {
             #"{"account":"a","evidence":"EVIDENCE","acount_token":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#, 400,
             "invalid-request"
         ),
-        (#"{"account":"a","evidence":"EVIDENCE","account":"a"}"#, 400, "invalid-request"),
+        (#"{"account":"a","evidence":"EVIDENCE","account":"a"}"#, 400, "invalid-json"),
     ])
     func `a request that cannot be read is refused`(body: String, status: Int, code: String) throws {
         let response = send(
@@ -439,8 +439,8 @@ extension LedgerRoutesTests {
     }
 
     @Test(arguments: [
-        ("POST", "/v1/accounts/anna/token", "", "", 400, "invalid-request"),
-        ("POST", "/v1/accounts/anna/token", "[]", "", 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/token", "", "", 400, "invalid-json"),
+        ("POST", "/v1/accounts/anna/token", "[]", "", 400, "invalid-json"),
         ("POST", "/v1/accounts/anna/token", #"{"tokem":"TOKEN"}"#, "", 400, "invalid-request"),
         ("POST", "/v1/accounts/anna/token", #"{"token":7}"#, "", 400, "invalid-request"),
         ("POST", "/v1/accounts/anna/token", #"{"token":"anna"}"#, "", 400, "invalid-account-token"),

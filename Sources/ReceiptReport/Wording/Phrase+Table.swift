@@ -48,8 +48,8 @@ extension Phrase {
             ("Not genuine: trust nothing in it.", "不真实：其中任何内容都不可信。")
         case .notEvidence:
             (
-                "Not valid evidence: it is damaged, incomplete or made up, and proves nothing.",
-                "不是有效凭证：已损坏、不完整或系伪造，不能证明任何内容。"
+                "Not accepted: it could not be checked as evidence, so it proves nothing.",
+                "未被接受：无法作为凭证检查，因此不能证明任何内容。"
             )
         case .signedUnreadable:
             (
@@ -94,7 +94,7 @@ extension Phrase {
         case .yesNotAccepted: ("Yes, it is genuine, but it was not accepted.", "是，真实，但未被接受。")
         case .no: ("No. It was forged, changed, or signed by somebody else.", "否。系伪造、被改动，或由他人签名。")
         case .unproved:
-            ("No. It is not valid evidence, and proves nothing.", "否。不是有效凭证，不能证明任何内容。")
+            ("Not proved. It could not be checked as evidence.", "未证明。无法作为凭证检查。")
         case .yesUnreadable:
             (
                 "Its signature is genuine, but what it contains could not be read or accepted.",
@@ -259,7 +259,7 @@ extension Phrase {
             )
         case .reasonAppIssue: ("Stated reason: a problem with the app.", "所述原因：App 存在问题。")
         case .refundFull: ("The whole price was refunded.", "已全额退款。")
-        case .refundPart: ("{0} % of the price were refunded.", "已退还 {0}% 的价款。")
+        case .refundPart: ("{0} % of the price was refunded.", "已退还 {0}% 的价款。")
         case .familyShared: ("shared by a family member", "由家庭成员共享")
         case .restoredCopy: ("restored copy of {0}", "恢复自 {0}")
         case .statedType: ("type stated by the settings: {0}", "类型由设置说明：{0}")

@@ -98,7 +98,11 @@ struct ErrorsTests {
     private static func items(_ errors: [VerificationError]) -> [String] {
         var groups: [(head: String, advice: String, codes: [String])] = []
         for error in errors {
-            let head = "- Stage `\(error.stage)`, category `\(error.category)`, \(error.category.httpStatus)"
+            var head = "- Stage `\(error.stage)`, category `\(error.category)`, \(error.category.httpStatus)"
+            // The one code whose meaning depends on what the caller asked for.
+            if case .members(let fault, let expected) = error.reason, fault.kind == .missingMember {
+                head += expected == nil ? ", from `verify(_:)`" : ", from a method for one kind"
+            }
             if let index = groups.firstIndex(where: { $0.head == head && $0.advice == error.advice }) {
                 groups[index].codes.append("`\(error.code)`")
             } else {

@@ -31,7 +31,7 @@ package enum HTTPFault: String, ServiceFault {
         case .invalidJSON:
             FaultRow(400, "the body is not the expected JSON object", "Send it as openapi.json describes it.")
         case .invalidDate:
-            FaultRow(400, "a date cannot be read", "Send dates as RFC 3339 has them.")
+            FaultRow(400, "a date cannot be read", "Send a date such as 2025-01-31 or 2025-01-31T12:00:00Z.")
         case .notFound:
             FaultRow(404, "there is nothing at this path", "Compare the path with openapi.json.")
         case .methodNotAllowed:
@@ -44,7 +44,7 @@ package enum HTTPFault: String, ServiceFault {
         case .internalError:
             FaultRow(500, "the request could not be answered", "Report it to the operator of the server.")
         case .tooManyConnections:
-            FaultRow(503, "too many connections are open", "Try again later, and use connections again.")
+            FaultRow(503, "too many connections are open", "Try again later, and reuse connections.")
         case .queueFull: FaultRow(503, "too many requests are waiting", "Try again later.")
         case .queueTimeout:
             FaultRow(503, "the request waited too long, and nothing was done", "Send it again.")

@@ -43,8 +43,8 @@ package struct RequestFault: Refusal {
         RequestFault(HTTPFault.invalidRequest, detail)
     }
 
-    package static func noDate(_ member: String, _ fault: HTTPFault = .invalidRequest) -> RequestFault {
-        RequestFault(fault, "'\(member)' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
+    package static func noDate(_ member: String) -> RequestFault {
+        RequestFault(HTTPFault.invalidDate, "'\(member)' must be a date such as 2025-01-31 or 2025-01-31T12:00:00Z")
     }
 }
 

@@ -50,7 +50,7 @@ struct EntitlementsRequest {
                         if try cursor.readIfNull() { return }
                         let text = try cursor.readString().value
                         date = Instant(specified: text)
-                        if date == nil { fault = fault ?? .noDate("at", .invalidDate) }
+                        if date == nil { fault = fault ?? .noDate("at") }
                     }
                 }
             }
