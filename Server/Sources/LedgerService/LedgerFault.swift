@@ -12,6 +12,7 @@ package enum LedgerFault: String, ServiceFault {
     case notFound = "not-found"
     case idempotencyKeyReused = "idempotency-key-reused"
     case tokenTaken = "token-taken"
+    case tooManyTokens = "too-many-tokens"
     case storeFailed = "store-failed"
     case storeUnavailable = "store-unavailable"
 
@@ -42,6 +43,10 @@ package enum LedgerFault: String, ServiceFault {
         case .tokenTaken:
             FaultRow(
                 409, "the token is another account's", "Ask for the account's own token, with which the app is to buy.")
+        case .tooManyTokens:
+            FaultRow(
+                409, "the account has \(PurchaseLedger.maximumTokenCount) tokens",
+                "Use one of them: a token belongs to an account, and not to a device or a purchase.")
         case .storeFailed:
             FaultRow(
                 500, "the ledger failed", "Keep the evidence. The log of the server says why, to its operator.")
@@ -62,6 +67,7 @@ extension LedgerError: Refusal {
         case .invalidText: .invalidText
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .tokenTaken: .tokenTaken
+        case .tooManyTokens: .tooManyTokens
         case .notFound: .notFound
         }
     }

@@ -21,6 +21,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case idempotencyKeyReused = "idempotency-key-reused"
         /// The account token is another account's.
         case tokenTaken = "token-taken"
+        /// The account has as many tokens as it can have.
+        case tooManyTokens = "too-many-tokens"
         /// An event could not be delivered, and will be tried again.
         case deliveryFailed = "delivery-failed"
         /// An event could not be delivered, and is a dead letter.

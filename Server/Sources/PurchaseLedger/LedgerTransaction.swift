@@ -295,7 +295,9 @@ struct LedgerTransaction {
             let variants = evidence.variants.filter { families[$0.key]?.id == family.id }
             var changes: [TransactionKey: Instant] = [:]
             for key in variants.keys { changes[key] = change(of: key) }
-            try families.keep(SubscriptionParts(variants), of: family, changes)
+            // A grant without evidence, which was imported, is in no part.
+            let isComplete = contents.grants.allSatisfy { variants[$0.transaction] != nil }
+            try families.keep(isComplete ? SubscriptionParts(variants) : nil, of: family, changes)
         }
     }
 

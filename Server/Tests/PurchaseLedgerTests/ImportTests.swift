@@ -89,6 +89,35 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available, [false, true])
+    func `a large subscription is whole while it has a transaction without evidence`(
+        _ place: Place, isImportedFirst: Bool
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
+            let periods = [subscription.firstPeriod] + (1..<30).map { _ in history.renew(subscription) }
+            let (first, refunded, last) = (periods[0], periods[5], periods[29])
+            history.refund(refunded, at: day(40))
+            let line = [
+                try spent("anna", refunded, original: first.transactionID),
+                try spent("anna", last, original: first.transactionID),
+            ]
+            if isImportedFirst { #expect(try words(ledger, line) == ["added", "added"]) }
+            for period in periods.dropLast() where isImportedFirst ? period != refunded : true {
+                _ = try ledger.outcomes(history.evidence(period, signedAt: day(200)), for: "anna", at: day(200))
+            }
+            if !isImportedFirst { #expect(try words(ledger, line) == ["added", "added"]) }
+            // A renewal that was granted without evidence is not granted again.
+            let evidence = try history.evidence(last, signedAt: day(204))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(204)) == [.alreadyYours])
+            let refund = try history.evidence(refunded, signedAt: day(204))
+            _ = try ledger.outcomes(refund, for: "anna", at: day(204))
+            let revoked = try ledger.events().filter { $0.kind == .revoked }
+            #expect(revoked.map(\.transactionID) == [refunded.transactionID])
+        }
+    }
+
     @Test(arguments: Place.available)
     func `an imported token claims what waits, which is told; imported evidence is not`(_ place: Place) throws {
         try withLedger(place) { ledger in

@@ -53,6 +53,16 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an account can have 100 tokens, so that it can be deleted`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            for _ in 0..<PurchaseLedger.maximumTokenCount { _ = try ledger.token(for: "anna", storing: .random()) }
+            let error = #expect(throws: LedgerError.self) { try ledger.token(for: "anna", storing: .random()) }
+            #expect(error?.code == .tooManyTokens)
+            _ = try ledger.forget("anna")
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `R1, R8: a notification alone grants to the account of the token`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             var history = history(try ledger.token(for: "anna").token)

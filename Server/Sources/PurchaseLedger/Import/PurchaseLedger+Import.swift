@@ -249,6 +249,8 @@ extension SQLConnection {
         var grants = Grants()
         var withEvidence: Set<Int64> = []
         for (family, contents) in families.of(brought) {
+            // A grant without evidence is in no part.
+            if family.subscription != nil { try families.undivide(family.id) }
             grants.add(contents)
             if !contents.variants.isEmpty { withEvidence.insert(family.id) }
         }

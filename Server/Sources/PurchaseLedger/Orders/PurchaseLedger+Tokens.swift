@@ -13,7 +13,7 @@ extension PurchaseLedger {
     ///   - stored: A token that the app made, to be stored besides; `nil` for one that the ledger makes.
     ///   - now: The date of the request.
     /// - Returns: The token, and whether the ledger did not have it.
-    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `invalid-text` if it is no UUID.
+    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `too-many-tokens` if the account has ``maximumTokenCount``; `invalid-text` if it is no UUID.
     public func token(
         for account: String, storing stored: AppAccountToken? = nil, at now: Instant = .now
     ) throws(LedgerError) -> (token: AppAccountToken, isNew: Bool) {
@@ -27,6 +27,7 @@ extension PurchaseLedger {
             try connection.lockAccount(account, .shared)
             if let known = try connection.token(of: account, stored) { return (false, known, []) }
             if connection.isSnapshot { throw .write }
+            if stored != nil { try connection.checkTokenCount(of: account) }
             let conflicts = try connection.register(
                 AccountTokens.Registration(token: made, account: account, isMade: stored == nil), policy, at: now)
             return (true, made, conflicts)
@@ -34,9 +35,19 @@ extension PurchaseLedger {
         report(conflicts)
         return (token, isNew)
     }
+
+    /// The number of tokens that an account can have: each is locked when the account is deleted, and an app needs one.
+    public static let maximumTokenCount = 100
 }
 
 extension SQLConnection {
+    fileprivate func checkTokenCount(of account: String) throws(LedgerError) {
+        let rows = try run("SELECT COUNT(*) FROM account_tokens WHERE account = $1", [.text(account)])
+        guard let count = try rows.first?.integer(0), count < PurchaseLedger.maximumTokenCount else {
+            throw LedgerError(.tooManyTokens, "")
+        }
+    }
+
     /// Returns the token that an account has: `stored`, or that which the ledger made.
     func token(of account: String, _ stored: AppAccountToken?) throws(LedgerError) -> AppAccountToken? {
         if let stored {
