@@ -1,7 +1,7 @@
 /// The reason bytes could not be decoded as ASN.1, and the place of the fault.
 ///
 /// Creating an error allocates nothing. ``offset`` counts bytes from the start of the received binary input, whichever part of it the
-/// cursor was reading. ``path`` names the field of the structure, if the decoder that used the cursor set it.
+/// cursor was reading. `path` names the field of the structure, if the decoder that used the cursor set it.
 @frozen
 public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.

@@ -9,6 +9,7 @@ import Testing
         "Purchases/StoredRecord.swift",
         "Purchases/SubscriptionRenewal.swift", "JWS/JWSValues.swift", "JWS/OpenStringValue.swift",
         "AppStoreEnvironment.swift", "Instant.swift", "String+NonZero.swift", "Output/JSONWriter+Values.swift",
+        "Output/OutputMember.swift",
     ]
 
     /// What nothing else in the module may use: it stands above all the rest.

@@ -100,7 +100,7 @@ import TrialSupport
         let large = try evidence.receipt(purchaseCount: 300)
         #expect(large.count > 65536)
         let server = try start(
-            "--queue", "2", "--body-time", "5", "--maximum-body", "\(large.count)", "--memory", "\(4 * large.count)")
+            "--queue", "2", "--body-time", "60", "--maximum-body", "\(large.count)", "--memory", "\(4 * large.count)")
         // More clients than the queue has places do not finish.
         let held = try (0..<3).map { _ in
             let client = try Client(port: server.port)

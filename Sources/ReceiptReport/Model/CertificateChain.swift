@@ -28,8 +28,8 @@ struct CertificateFacts: Sendable {
     /// The common name, or the whole name.
     var commonName: String? {
         guard let subject else { return nil }
-        let parts = subject.split(separator: ",").filter { $0.utf8.starts(with: "CN=".utf8) }
-        return parts.first.map { String($0.dropFirst(3)) } ?? subject
+        let name = subject.utf8.split(separator: UInt8(ascii: ",")).first { $0.starts(with: "CN=".utf8) }
+        return name.map { String(decoding: $0.dropFirst(3), as: UTF8.self) } ?? subject
     }
 }
 
