@@ -27,6 +27,7 @@ struct Shop: Sendable {
 }
 
 /// In a database, use two tables: one whose key is the original transaction id, and one whose key is the transaction id.
+/// Environment and bundle id are part of both keys, unless the verifier accepts only one of each.
 actor GrantStore {
     private var owners: [String: String] = [:]
     private var granted: Set<String> = []
