@@ -31,16 +31,18 @@ package struct LedgerImport {
     ) throws(ConfigurationError) {
         (self.path, self.verifier, self.print) = (path, verifier, print)
         guard let location = values["--ledger"] else { throw ConfigurationError("import needs --ledger") }
+        let beginning: [UInt8]
         do throws(SystemError) {
             file = try OpenFile(path)
-            // A part of a large file is enough to recognise it.
-            let beginning = try file.read(1 << 20, at: 0) + Array(" \(file.byteCount)".utf8)
-            guard let digest = try? DigestAlgorithm.sha256.digest(of: beginning.span) else {
-                throw SystemError.tooLarge
-            }
-            identity = digest.hexadecimal
+            // The beginning and the length are enough to recognise a large file.
+            beginning = try file.read(1 << 20, at: 0) + Array(" \(file.byteCount)".utf8)
         } catch {
             throw ConfigurationError("\(path): \(error)")
+        }
+        do throws(LibcryptoError) {
+            identity = try DigestAlgorithm.sha256.digest(of: beginning.span).hexadecimal
+        } catch {
+            throw ConfigurationError("SHA-256: \(error)")
         }
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
