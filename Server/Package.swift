@@ -51,13 +51,21 @@ let package = Package(
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
         target("HTTPService", ["CMicrohttpd", largeMemory, strictText, "ServerThreads", library("SpanASN1")]),
         // What the library answers, as routes; and the configuration.
-        target("ReceiptService", ["HTTPService", "LedgerService", strictText, library("AppStoreReceipt")]),
+        target(
+            "ReceiptService", ["HTTPService", "LedgerService", "SupportDesk", strictText, library("AppStoreReceipt")]),
+        // A page for staff on a listener of its own: the report, and what the ledger knows.
+        target(
+            "SupportDesk",
+            [
+                "HTTPService", "LedgerService", "PurchaseLedger", "Reconciliation", strictText, libcryptoHandles,
+                library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
+            ]),
         // The ledger as routes, with its tokens and its options.
         target(
             "LedgerService",
             [
-                "HTTPService", "PurchaseLedger", strictText, libcryptoHandles, "ServerThreads",
-                library("AppStoreReceipt"),
+                "HTTPService", "PurchaseLedger", "AppStoreServerAPI", "Reconciliation", strictText, libcryptoHandles,
+                "ServerThreads", library("AppStoreReceipt"),
             ]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -65,17 +73,22 @@ let package = Package(
         .systemLibrary(
             name: "CLibcurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
         target(
             "PurchaseLedger",
             [
-                "CSQLite", "CLibpq", "CLibcurl", strictText, libcryptoHandles, "ServerThreads",
+                "CSQLite", "CLibpq", "CLibcurl", "CZlib", strictText, libcryptoHandles, "ServerThreads",
                 library("AppStoreReceipt"),
             ]),
-        // Asks Apple's App Store Server API. Nothing else of this package depends on it.
+        // Asks Apple's App Store Server API.
         target(
             "AppStoreServerAPI",
             ["CLibcurl", strictText, libcryptoHandles, library("AppStoreReceipt"), library("_SpanPKCS7")]),
+        // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a service is.
+        target(
+            "Reconciliation",
+            ["PurchaseLedger", "AppStoreServerAPI", strictText, "ServerThreads", library("AppStoreReceipt")]),
         // An App Store to ask in tests.
         target(
             "AppStoreServerTesting",
@@ -96,8 +109,9 @@ let package = Package(
         .executableTarget(
             name: "server-trial",
             dependencies: [
-                "TrialSupport", "LedgerTestSupport", "PurchaseLedger", "CSQLite", "CLibpq", "receipt-server",
-                library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
+                "TrialSupport", "LedgerTestSupport", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
+                "AppStoreServerTesting", "CSQLite", "CLibpq", "receipt-server", library("AppStoreReceipt"),
+                library("AppStoreReceiptTesting"),
             ],
             path: "Tests/Trial",
             swiftSettings: toolSettings),
@@ -116,12 +130,26 @@ let package = Package(
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ], exclude: ["compare-with-apple.py", "compare-with-apple"], swiftSettings: toolSettings),
+        .testTarget(
+            name: "ReconciliationTests",
+            dependencies: [
+                "Reconciliation", "PurchaseLedger", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport",
+                strictText, seededRandom, library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
+            ], swiftSettings: toolSettings),
         tests(of: "HTTPService", [strictText, "TrialSupport"]),
+        .testTarget(
+            name: "SupportDeskTests",
+            dependencies: [
+                "SupportDesk", "HTTPService", "LedgerService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport",
+                "receipt-server", strictText, library("_ReceiptReport"), library("AppStoreReceipt"),
+                library("AppStoreReceiptTesting"),
+            ], swiftSettings: toolSettings),
         .testTarget(
             name: "LedgerServiceTests",
             dependencies: [
-                "LedgerService", "HTTPService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport", "receipt-server",
-                "server-trial", "CSQLite",
+                "LedgerService", "HTTPService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
+                "AppStoreServerTesting", "TrialSupport", "LedgerTestSupport", "receipt-server", "server-trial",
+                "CSQLite",
             ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],

@@ -79,8 +79,8 @@ def cost():
 
 def peers():
     rows = [row for row in figures("peers") if row["evidence"] == "JWS"]
-    note = ("The floor and this library are measured in one process. `apple-purchase-receipt-verifier` is measured from Python, right after it. "
-            "Apple's library verifies no receipts, only JWS:\n\n")
+    note = ("The floor and this library are measured in one process. `apple-purchase-receipt-verifier` is measured from Python, right after it; "
+            "it refuses receipts of more than 3 MiB. Apple's library verifies no receipts, only JWS:\n\n")
     return note + table(["verifies a JWS, from Python", "µs"], [[row["library"], count(row["microseconds"])] for row in rows])
 
 

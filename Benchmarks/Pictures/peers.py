@@ -49,9 +49,16 @@ def main(command, *options):
         def check(receipt):
             assert theirs.verify_receipt(receipt).verified
 
+        def takes(receipt):
+            result = theirs.verify_receipt(receipt)
+            return result.verified or result.failure.reason is not aprv.Reason.TOO_LARGE
+
         for size in sizes:
             receipt = mint(command, "--ca", f"{folder}/rsa", "--bundle-id", BUNDLE_ID, "--purchases", str(size))
-            for name, call in (("this library", ours.verify), ("apple-purchase-receipt-verifier", check)):
+            calls = [("this library", ours.verify)]
+            if takes(receipt):
+                calls.append(("apple-purchase-receipt-verifier", check))
+            for name, call in calls:
                 rows.append({"library": name, "evidence": "receipt", "purchases": size, "bytes": len(base64.b64decode(receipt)),
                              "microseconds": least(call, receipt, seconds)})
         jws = mint(command, "--ca", f"{folder}/ec", "--bundle-id", BUNDLE_ID,

@@ -5,21 +5,52 @@ enum Description {
     static let settings = VerifierSetting.allCases
     static let words = OutputMember.Words.allCases
 
-    /// The results of functions, from 0.
-    static let statuses: [(name: String, meaning: String)] = [
-        ("verified", "Success. The evidence is genuine and the options accept it."),
-        ("refused", "The evidence is not genuine, or the options do not accept it. Do not grant anything."),
+    /// The results of functions, from 0, in a few words and for the header.
+    static let statuses: [(name: String, brief: String, meaning: String)] = [
+        ("verified", "success", "Success. The evidence is genuine and the options accept it."),
         (
-            "host",
+            "refused", "the evidence is refused",
+            "The evidence is not genuine, or the options do not accept it. Do not grant anything."
+        ),
+        (
+            "host", "this host is at fault",
             "This host or this library is at fault, not the evidence: keep the evidence, raise an alarm, and verify it again after a correction. Do not grant anything. It is the status for the category \"host\", such as for genuine evidence whose contents this version cannot read."
         ),
-        ("configuration", "The options can accept nothing, or a certificate in them cannot be used."),
-        ("usage", "The call is wrong: see \"Errors of the caller\". The code is \"usage\", and there is no JSON."),
-        ("decoded", "Only of asr_decode_unverified(): the evidence was decoded and NOT verified."),
+        (
+            "configuration", "the options are at fault",
+            "The options can accept nothing, or a certificate in them cannot be used."
+        ),
+        (
+            "usage", "the call is wrong",
+            "The call is wrong: see \"Errors of the caller\". The code is \"usage\", and there is no JSON."
+        ),
+        (
+            "decoded", "decoded, and not verified",
+            "Only of asr_decode_unverified(): the evidence was decoded and NOT verified."
+        ),
     ]
 
+    /// The statuses that an error has.
+    static let failures = statuses.enumerated().filter { !["verified", "decoded"].contains($1.name) }
+        .map { (value: $0, name: $1.name, meaning: $1.brief) }
+
     /// The flags of `asr_verify` and `asr_answer`.
-    static let flags = [("full", 0), ("brief", 1), ("none", 2), ("latest_receipt_info", 16)]
+    static let flags = [
+        (name: "full", c: "ASR_JSON_FULL", value: 0), (name: "brief", c: "ASR_JSON_BRIEF", value: 1),
+        (name: "none", c: "ASR_JSON_NONE", value: 2),
+        (name: "latest_receipt_info", c: "ASR_ANSWER_LATEST_RECEIPT_INFO", value: 16),
+    ]
+
+    /// The statuses and the flags, for languages that do not read the header.
+    static let constants =
+        statuses.enumerated().map { (name: $1.name.uppercased(), value: $0) }
+        + flags.map { (name: $0.name.uppercased(), value: $0.value) }
+
+    /// The words of `asr_error`, with their sizes.
+    static let errorFields = [(name: "code", size: 48), (name: "category", size: 16)]
+
+    /// Who can correct an error, with the status of HTTP to respond with.
+    static let categories = VerificationError.Category.allCases.map { (name: $0.rawValue, httpStatus: $0.httpStatus) }
 
     /// An object of the JSON.
     struct Record {
@@ -52,14 +83,87 @@ enum Description {
 
     static let records = [trust, entitlement, refusal]
 
+    static let error = Record(
+        name: "VerificationError",
+        summary: "The reason that evidence was refused, or that a verifier could not be made.",
+        members: [
+            OutputMember(
+                "status", .number, failures.map { "\($0.value): \($0.meaning)" }.joined(separator: ", ") + "."),
+            OutputMember(
+                "code", .text, "A stable word such as `bundle-id-mismatch`; `usage` if an option cannot be read."),
+            OutputMember(
+                "category", .text,
+                "Who can correct the error: " + categories.map { "`\($0.name)`" }.formatted(last: "or") + "."),
+            OutputMember("message", .text, "The reason, in words."),
+            OutputMember("advice", .text, "What to do, for a log. It has the names of this language's options."),
+            OutputMember("verdict_json", .text, isOptional: true, "The refusal as JSON, if there is one."),
+        ])
+    static let httpStatusMeaning =
+        "The status to respond with: " + categories.map { "\($0.httpStatus)" }.formatted(last: "or") + "."
+
+    /// What a method returns beside records: summaries, and what the error in it is. The texts of JSON are as the library returned them.
+    static let entitlements = (
+        summary:
+            "What the evidence of one customer gives access to. Refused pieces give access to nothing; the others count.",
+        error: "The error of the first piece that was refused, if one was."
+    )
+    static let answer = (
+        summary: "An answer of verifyReceipt.",
+        json: "The body of the response, which Apple sends with HTTP status 200.",
+        error: "The reason, if the answer has no receipt."
+    )
+
+    /// What a verifier, or the library, can be asked.
+    enum Method: String, CaseIterable {
+        case verify
+        case verdictJSON = "verdict_json"
+        case accepts, entitlements, answer, counts
+        case decodeUnverified = "decode_unverified"
+        case version
+
+        var isOfVerifier: Bool { self != .decodeUnverified && self != .version }
+
+        var summary: String {
+            switch self {
+            case .verify:
+                "Verifies a receipt, a JWS or a transaction receipt, or a JSON object that contains one, as the client sent it."
+            case .verdictJSON: "The verdict on evidence that is verified or refused, as JSON."
+            case .accepts: "Whether evidence is verified: the fastest call, without JSON."
+            case .entitlements: "What one customer's evidence, at most 1,000 pieces, gives access to at a date."
+            case .answer: "The answer of verifyReceipt to a request's body, from the receipt alone."
+            case .counts: "The numbers of inputs verified and refused in this process, for metrics."
+            case .decodeUnverified:
+                "The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. Never grant anything by it."
+            case .version: "The version of the library."
+            }
+        }
+    }
+
+    static let formSummary = "What a verdict's JSON has: all contents, or only the kind and the trust."
+
+    /// The names of the members of a verdict that have contents.
+    static let kinds = [
+        "receipt", "transaction", "renewal_info", "app_transaction", "notification", "realtime_request",
+        "transaction_receipt",
+    ]
+
+    static let evidence = (
+        summary: "Evidence that was verified.",
+        trust: "Who signed it.",
+        kind: "The name of the verdict's member that has the contents: `receipt`, `transaction`, `notification`, …",
+        contents: "The member that `kind` names, with the names and the dates of the JSON.",
+        verdict: "The whole verdict. A notification's signed parts are its members `transaction` and `renewal_info`.",
+        verdictJSON: "The verdict as JSON, to store."
+    )
+
     /// The other names that all languages have, by what has them.
     static let names: [(of: String, names: [String])] = [
-        ("`Verifier`", ["verify", "verdict_json", "accepts", "entitlements", "answer", "counts"]),
-        ("the library", ["decode_unverified", "version"]),
+        ("`Verifier`", Method.allCases.filter(\.isOfVerifier).map(\.rawValue)),
+        ("the library", Method.allCases.filter { !$0.isOfVerifier }.map(\.rawValue)),
         ("`Evidence`", ["kind", "trust", "contents", "verdict", "verdict_json"]),
         ("`Entitlements`", ["at", "items", "refused", "json", "error"]),
         ("`Answer`", ["json", "error"]),
-        ("`VerificationError`", ["status", "code", "category", "http_status", "message", "advice", "verdict_json"]),
+        ("`VerificationError`", error.members.map(\.name) + ["http_status"]),
     ]
 }
 
@@ -89,5 +193,12 @@ extension OutputMember.Words {
     /// The words with their names, such as `NOT_YET`, and one for words that a later version adds.
     var constants: [(name: String, word: String)] {
         (all + ["unknown"]).map { ($0.uppercased().replacing("-", with: "_"), $0) }
+    }
+}
+
+extension [String] {
+    /// "a, b or c"
+    fileprivate func formatted(last word: String) -> String {
+        dropLast().joined(separator: ", ") + " \(word) " + self[count - 1]
     }
 }

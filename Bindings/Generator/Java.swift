@@ -7,8 +7,8 @@ extension GeneratedFile {
         [
             GeneratedFile(
                 path: "\(javaFolder)/Library.java", region: "constants",
-                lines: Description.statuses.enumerated().map { "    static final int \($1.name.uppercased()) = \($0);" }
-                    + Description.flags.map { "    static final int \($0.uppercased()) = \($1);" }),
+                lines: Description.constants.map { "    static final int \($0.name) = \($0.value);" }),
+            GeneratedFile(path: "\(javaFolder)/Library.java", region: "functions", lines: javaFunctions),
             GeneratedFile(
                 path: "\(javaFolder)/Json.java", region: "words",
                 lines: Description.words.map(\.type).map { type in
@@ -16,6 +16,14 @@ extension GeneratedFile {
                     return "        .registerTypeAdapter(\(type).class, \(reader))"
                 }),
             GeneratedFile(path: "\(javaFolder)/Options.java", region: "options", lines: javaOptions),
+            GeneratedFile(path: "\(javaFolder)/Verifier.java", region: "methods", lines: javaMethods),
+            GeneratedFile(path: "\(javaFolder)/VerificationError.java", region: "error", lines: javaError),
+            GeneratedFile(path: "\(javaFolder)/Evidence.java", lines: javaBeginning + javaEvidence),
+            GeneratedFile(path: "\(javaFolder)/Entitlements.java", lines: javaBeginning + javaEntitlements),
+            GeneratedFile(path: "\(javaFolder)/Answer.java", lines: javaBeginning + javaAnswer),
+            GeneratedFile(
+                path: "\(javaFolder)/Form.java",
+                lines: javaBeginning + ["/** \(Description.formSummary) */", "public enum Form { FULL, BRIEF }"]),
         ]
         + Description.words.map { GeneratedFile(path: "\(javaFolder)/\($0.type).java", lines: javaWords($0)) }
         + Description.records.map { GeneratedFile(path: "\(javaFolder)/\($0.name).java", lines: javaRecord($0)) }
@@ -39,15 +47,7 @@ extension GeneratedFile {
     }
 
     private static func javaRecord(_ record: Description.Record) -> [String] {
-        let types = record.members.map { member in
-            switch member.kind {
-            case .text: "String"
-            case .number: record.name == "Refusal" ? "int" : "long"
-            case .flag: "boolean"
-            case .date: "Instant"
-            case .word(let words): words.type
-            }
-        }
+        let types = record.members.map { javaType($0, number: record.name == "Refusal" ? "int" : "long") }
         var lines = javaBeginning
         if types.contains("Instant") { lines += ["import java.time.Instant;", ""] }
         let none = record.members.contains(where: \.isOptional) ? " What it does not have is null." : ""
@@ -74,15 +74,25 @@ extension GeneratedFile {
                 switch setting.row.kind {
                 case .text: ("String value", "texts(\(key), value)")
                 case .texts: ("String... values", "texts(\(key), values)")
-                case .certificates: ("byte[]... files", "certificates(\(key), files)")
-                case .flag: ("", "flag(\(key))")
-                case .seconds: ("Duration age", "seconds(\(key), age)")
+                case .certificates: ("byte[]... files", "set(\(key), files, file -> file)")
+                case .flag: ("", "texts(\(key), \"true\")")
+                case .seconds: ("Duration age", "texts(\(key), age == null ? null : Long.toString(age.toSeconds()))")
                 case .date, .fixedDate: ("Instant date", "date(\(key), date)")
                 }
-            return (index == 0 ? [] : [""]) + ["    /**"]
-                + braced(setting.explanation).wrapped(120).map { "     * \($0)" }
-                + ["     */", "    public Options \(own)(\(parameter)) {", "        return \(call);", "    }"]
+            var lines = (index == 0 ? [] : [""]) + ["    /**"]
+            lines += braced(setting.explanation).wrapped(120).map { "     * \($0)" } + ["     *"]
+            if let name = parameter.split(separator: " ").last { lines.append("     * @param \(name) the \(name)") }
+            lines += ["     * @return these options", "     */", "    public Options \(own)(\(parameter)) {"]
+            return lines + ["        return \(call);", "    }"]
         }
+    }
+
+    /// A description as Javadoc has it, whose first sentence says what is returned.
+    private static func returned(_ text: String) -> String {
+        let first = text.prefix(upTo: text.firstRange(of: ". ")?.lowerBound ?? text.endIndex)
+        let words = first.hasSuffix(".") ? first.dropLast() : first
+        let others = text.dropFirst(first.count + 1)
+        return braced("{@return \(words.prefix(1).lowercased())\(words.dropFirst())}\(others)")
     }
 
     /// The words in backquotes as Javadoc has them.
@@ -90,5 +100,252 @@ extension GeneratedFile {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { index, part in
             index % 2 == 1 ? "{@code \(part)}" : String(part)
         }.joined()
+    }
+
+    private static func javaType(_ member: OutputMember, number: String) -> String {
+        switch member.kind {
+        case .text: "String"
+        case .number: number
+        case .flag: "boolean"
+        case .date: "Instant"
+        case .word(let words): words.type
+        }
+    }
+
+    // MARK: Functions
+
+    private static var javaFunctions: [String] {
+        CFunction.called.filter { $0.name != "abi_version" }.flatMap { function in
+            let parameters = function.parameters.map { "\(javaType($0.type)) \(Surface.java.spelled($0.name))" }
+            return CFunction.wrapped(
+                "static native \(javaType(function.result)) asr_\(function.name)(", parameters, ");", width: 120,
+                indent: "    ")
+        }
+    }
+
+    private static func javaType(_ type: CFunction.CType) -> String {
+        switch type {
+        case .nothing: "void"
+        case .status, .flags, .number: "int"
+        case .text: "String"
+        case .bytes: "byte[]"
+        case .size, .longNumber: "long"
+        case .sizes: "long[]"
+        case .options, .readOptions, .verifier, .readVerifier, .memory, .verifierOutput, .textOutput, .sizeOutput,
+            .errorOutput:
+            "Pointer"
+        }
+    }
+
+    // MARK: What is returned
+
+    private static var javaError: [String] {
+        let members = Description.error.members
+        var lines: [String] = []
+        for member in members where member.name != "message" {
+            lines.append("    private final \(javaType(member, number: "int")) \(member.name(on: .java));")
+        }
+        for member in members {
+            let name = member.name(on: .java)
+            lines += ["", "    /** \(returned(member.meaning)) */"]
+            lines.append("    public \(javaType(member, number: "int")) \(name)() {")
+            lines += ["        return \(name == "message" ? "getMessage()" : name);", "    }"]
+        }
+        lines += ["", "    /** \(returned(Description.httpStatusMeaning)) */", "    public int httpStatus() {"]
+        lines.append("        return switch (category) {")
+        for category in Description.categories.dropLast() {
+            lines.append("            case \"\(category.name)\" -> \(category.httpStatus);")
+        }
+        return lines + ["            default -> 500;", "        };", "    }"]
+    }
+
+    private static let javaEvidence = """
+        import java.util.Iterator;
+        import java.util.Map;
+
+        /**
+         * \(Description.evidence.summary) The JSON can be large, and is decoded when a method is called.
+         *
+         * @param verdictJson \(Description.evidence.verdictJSON)
+         */
+        public record Evidence(String verdictJson) {
+            record Trusted(Trust trust) {}
+
+            /** \(returned(Description.evidence.kind)) */
+            public String kind() {
+                Iterator<String> names = verdict().keySet().iterator();
+                while (!names.next().equals("trust")) continue;
+                return names.next();
+            }
+
+            /** \(returned(Description.evidence.trust)) */
+            public Trust trust() {
+                return Json.record(verdictJson, Trusted.class).trust();
+            }
+
+            /** \(returned(Description.evidence.contents).replacing("{@code kind}", with: "{@link #kind}")) */
+            @SuppressWarnings("unchecked")
+            public Map<String, Object> contents() {
+                Iterator<Map.Entry<String, Object>> members = verdict().entrySet().iterator();
+                while (!members.next().getKey().equals("trust")) continue;
+                return (Map<String, Object>) members.next().getValue();
+            }
+
+            /** \(returned(Description.evidence.verdict)) It has maps, lists, strings, numbers and booleans. */
+            public Map<String, Object> verdict() {
+                return Json.members(verdictJson);
+            }
+        }
+        """.lines
+
+    private static let javaEntitlements = """
+        import java.time.Instant;
+        import java.util.List;
+
+        /**
+         * \(Description.entitlements.summary)
+         *
+         * @param error \(Description.entitlements.error)
+         */
+        public record Entitlements(Instant at, List<Entitlement> items, List<Refusal> refused, String json, VerificationError error) {
+            record Decided(Instant at, List<Entitlement> items, List<Json.Piece> refused) {}
+
+            static Entitlements of(String json, VerificationError error) {
+                Decided decided = Json.record(json, Decided.class);
+                List<Refusal> refused = decided.refused().stream().map(piece -> new Refusal(
+                    piece.index(), piece.error().code(), piece.error().category(), piece.error().message())).toList();
+                return new Entitlements(decided.at(), decided.items(), refused, json, error);
+            }
+        }
+        """.lines
+
+    private static let javaAnswer = """
+        /**
+         * \(Description.answer.summary)
+         *
+         * @param json \(Description.answer.json)
+         * @param error \(Description.answer.error)
+         */
+        public record Answer(String json, VerificationError error) {}
+        """.lines
+
+    // MARK: Methods
+
+    private static var javaMethods: [String] {
+        let summary = { (method: Description.Method) in method.summary }
+        return """
+                /**
+                 * \(summary(.verify))
+                 *
+                 * @param evidence the bytes as received
+                 * @return what is verified
+                 * @throws VerificationError if the evidence is refused
+                 */
+                public Evidence verify(byte[] evidence) throws VerificationError {
+                    return new Evidence(outcome(evidence, Library.FULL).json(Library.VERIFIED));
+                }
+
+                /**
+                 * As {@link #verify(byte[])}, of a text.
+                 *
+                 * @param evidence the text as received
+                 * @return what is verified
+                 * @throws VerificationError if the evidence is refused
+                 */
+                public Evidence verify(String evidence) throws VerificationError {
+                    return verify(evidence.getBytes(UTF_8));
+                }
+
+                /**
+                 * \(summary(.verdictJSON))
+                 *
+                 * @param evidence the bytes as received
+                 * @param form what the JSON is to have
+                 * @return the JSON
+                 * @throws VerificationError if there is no memory for it
+                 */
+                public String verdictJson(byte[] evidence, Form form) throws VerificationError {
+                    return outcome(evidence, form.ordinal()).json(Library.CONFIGURATION);
+                }
+
+                /**
+                 * \(summary(.accepts))
+                 *
+                 * @param evidence the bytes as received
+                 * @return whether it is genuine, and the options accept it
+                 */
+                public boolean accepts(byte[] evidence) {
+                    return outcome(evidence, Library.NONE).status() == Library.VERIFIED;
+                }
+
+                /**
+                 * \(summary(.entitlements))
+                 *
+                 * @param evidence the pieces as received
+                 * @param at the date, or {@link Options#NOW}
+                 * @return the decisions, and what was refused
+                 * @throws VerificationError if this host or the options are at fault, or if there are too many pieces
+                 */
+                public Entitlements entitlements(List<byte[]> evidence, Instant at) throws VerificationError {
+                    Outcome outcome = decision(evidence, Options.milliseconds(at));
+                    return Entitlements.of(outcome.json(Library.REFUSED), outcome.error());
+                }
+
+                /**
+                 * As {@link #entitlements(List, Instant)}, at present.
+                 *
+                 * @param evidence the pieces as received
+                 * @return the decisions, and what was refused
+                 * @throws VerificationError if this host or the options are at fault, or if there are too many pieces
+                 */
+                public Entitlements entitlements(byte[]... evidence) throws VerificationError {
+                    return entitlements(List.of(evidence), Options.NOW);
+                }
+
+                /**
+                 * \(summary(.answer))
+                 *
+                 * @param body the body as received: {@code {"receipt-data":"…"}}
+                 * @param latestReceiptInfo whether to fill {@code latest_receipt_info} from {@code in_app}
+                 * @return the answer, also to a malformed request
+                 * @throws VerificationError if there is no memory for it
+                 */
+                public Answer answer(byte[] body, boolean latestReceiptInfo) throws VerificationError {
+                    int flags = latestReceiptInfo ? Library.LATEST_RECEIPT_INFO : Library.FULL;
+                    Outcome outcome = call((verifier, out) -> Library.asr_answer(
+                        verifier, body, body.length, flags, out.json, out.length, out.error));
+                    return new Answer(outcome.json(Library.CONFIGURATION), outcome.error());
+                }
+
+                /**
+                 * \(summary(.counts))
+                 *
+                 * @return the members of the JSON
+                 * @throws VerificationError if there is no memory for them
+                 */
+                public Map<String, Object> counts() throws VerificationError {
+                    Outcome outcome = call((verifier, out) -> Library.asr_counts(verifier, out.json, out.length));
+                    if (outcome.json() == null) throw new VerificationError(outcome.status(), null, "out-of-memory", "host");
+                    return Json.members(outcome.json());
+                }
+
+                /**
+                 * \(summary(.decodeUnverified))
+                 *
+                 * @param evidence the bytes as received
+                 * @return the JSON
+                 * @throws VerificationError if the evidence cannot be decoded
+                 */
+                public static String decodeUnverified(byte[] evidence) throws VerificationError {
+                    Outputs out = OUTPUTS.get();
+                    return out.take(Library.asr_decode_unverified(evidence, evidence.length, out.json, out.length, out.error))
+                        .json(Library.VERIFIED);
+                }
+
+                /** \(returned(summary(.version))) */
+                public static String version() {
+                    return Library.asr_version();
+                }
+            """.lines
     }
 }

@@ -3,8 +3,22 @@
 extension GeneratedFile {
     static let php =
         [
-            GeneratedFile(path: "php/src/Library.php", region: "constants", lines: phpConstants),
+            GeneratedFile(
+                path: "php/src/Library.php", region: "constants",
+                lines: Description.constants.map { "    public const \($0.name) = \($0.value);" }),
             GeneratedFile(path: "php/src/Verifier.php", region: "options", lines: phpOptions),
+            GeneratedFile(path: "php/src/Verifier.php", region: "methods", lines: phpMethods),
+            GeneratedFile(path: "php/src/VerificationError.php", region: "error", lines: phpError),
+            GeneratedFile(path: "php/src/Evidence.php", lines: phpBeginning() + phpEvidence),
+            GeneratedFile(
+                path: "php/src/Entitlements.php", lines: phpBeginning(["DateTimeImmutable"]) + phpEntitlements),
+            GeneratedFile(path: "php/src/Answer.php", lines: phpBeginning() + phpAnswer),
+            GeneratedFile(
+                path: "php/src/Form.php",
+                lines: phpBeginning() + [
+                    "/** \(Description.formSummary) */", "enum Form: int", "{", "    case Full = Library::FULL;",
+                    "    case Brief = Library::BRIEF;", "}",
+                ]),
         ]
         + Description.words.map { words in
             GeneratedFile(
@@ -23,30 +37,13 @@ extension GeneratedFile {
         ] + uses.map { "use \($0);" } + (uses.isEmpty ? [] : [""])
     }
 
-    private static var phpConstants: [String] {
-        Description.statuses.enumerated().map { "    public const \($1.name.uppercased()) = \($0);" }
-            + Description.flags.map { "    public const \($0.uppercased()) = \($1);" }
-    }
-
     private static func phpRecord(_ record: Description.Record) -> [String] {
         let hasDate = record.members.contains { if case .date = $0.kind { true } else { false } }
         var lines =
             phpBeginning(hasDate ? ["DateTimeImmutable"] : []) + [
                 "/** \(record.summary) */", "final readonly class \(record.name)", "{",
             ]
-        for member in record.members {
-            let type =
-                switch member.kind {
-                case .text: "string"
-                case .number: "int"
-                case .flag: "bool"
-                case .date: "DateTimeImmutable"
-                case .word(let words): words.type
-                }
-            let meaning = member.meaning(on: .php)
-            if !meaning.isEmpty { lines.append("    /** \(meaning) */") }
-            lines.append("    public \(member.isOptional ? "?" : "")\(type) $\(member.name(on: .php));")
-        }
+        lines += record.members.flatMap { phpProperty($0, "public") }
         lines += [
             "", "    /** @param array<string, mixed> $members the members of the JSON */",
             "    public function __construct(array $members)", "    {",
@@ -63,6 +60,21 @@ extension GeneratedFile {
             lines.append("        $this->\(member.name(on: .php)) = \(value);")
         }
         return lines + ["    }", "}"]
+    }
+
+    private static func phpProperty(_ member: OutputMember, _ modifiers: String) -> [String] {
+        let type =
+            switch member.kind {
+            case .text: "string"
+            case .number: "int"
+            case .flag: "bool"
+            case .date: "DateTimeImmutable"
+            case .word(let words): words.type
+            }
+        let meaning = member.meaning(on: .php)
+        return (meaning.isEmpty ? [] : ["    /** \(meaning) */"]) + [
+            "    \(modifiers) \(member.isOptional ? "?" : "")\(type) $\(member.name(on: .php));"
+        ]
     }
 
     private static func phpOptional(_ member: OutputMember, _ found: String, _ value: String) -> String {
@@ -117,5 +129,187 @@ extension GeneratedFile {
             return "            ['\(own)', '\(setting.own(.c))', \(values)],"
         }
         return lines + ["        ]);", "    }"]
+    }
+
+    // MARK: What is returned
+
+    /// PHP has the message and the code of an exception already.
+    private static var phpError: [String] {
+        var lines: [String] = []
+        for member in Description.error.members where member.name != "message" {
+            if member.name == "code" {
+                lines += [
+                    "    /** @var string \(member.meaning) PHP does not allow a type here. */", "    public $code;",
+                ]
+            } else {
+                lines += phpProperty(member, "public readonly")
+            }
+        }
+        let statuses = Description.categories.map { "'\($0.name)' => \($0.httpStatus)" }.joined(separator: ", ")
+        return lines
+            + """
+
+                /** \(Description.httpStatusMeaning) */
+                public function httpStatus(): int
+                {
+                    return [\(statuses)][$this->category] ?? 500;
+                }
+            """.lines
+    }
+
+    private static let phpEvidence = """
+        /** \(Description.evidence.summary) The JSON can be large, and is decoded when a method is called. */
+        final readonly class Evidence
+        {
+            /** @param string $verdictJson \(Description.evidence.verdictJSON) */
+            public function __construct(public string $verdictJson)
+            {
+            }
+
+            /** \(Description.evidence.kind) */
+            public function kind(): string
+            {
+                $names = array_keys($this->verdict());
+                return $names[array_search('trust', $names, true) + 1];
+            }
+
+            /** \(Description.evidence.trust) */
+            public function trust(): Trust
+            {
+                return new Trust($this->verdict()['trust']);
+            }
+
+            /**
+             * \(Description.evidence.contents)
+             *
+             * @return array<string, mixed>
+             */
+            public function contents(): array
+            {
+                // It follows the trust.
+                $verdict = $this->verdict();
+                while (key($verdict) !== 'trust') {
+                    next($verdict);
+                }
+                return next($verdict);
+            }
+
+            /**
+             * \(Description.evidence.verdict)
+             *
+             * @return array<string, mixed>
+             */
+            public function verdict(): array
+            {
+                return json_decode($this->verdictJson, true, flags: JSON_THROW_ON_ERROR);
+            }
+        }
+        """.lines
+
+    private static let phpEntitlements = """
+        /** \(Description.entitlements.summary) */
+        final readonly class Entitlements
+        {
+            public DateTimeImmutable $at;
+            /** @var list<Entitlement> */
+            public array $items;
+            /** @var list<Refusal> */
+            public array $refused;
+
+            /** @param ?VerificationError $error \(Description.entitlements.error) */
+            public function __construct(public string $json, public ?VerificationError $error)
+            {
+                $members = json_decode($json, true, flags: JSON_THROW_ON_ERROR);
+                $this->at = new DateTimeImmutable($members['at']);
+                $this->items = array_map(static fn (array $item) => new Entitlement($item), $members['items']);
+                $this->refused = array_map(static fn (array $piece) => new Refusal($piece + $piece['error']), $members['refused']);
+            }
+        }
+        """.lines
+
+    private static let phpAnswer = """
+        /** \(Description.answer.summary) */
+        final readonly class Answer
+        {
+            /**
+             * @param string $json \(Description.answer.json)
+             * @param ?VerificationError $error \(Description.answer.error)
+             */
+            public function __construct(public string $json, public ?VerificationError $error)
+            {
+            }
+        }
+        """.lines
+
+    // MARK: Methods
+
+    private static var phpMethods: [String] {
+        let summary = { (method: Description.Method) in method.summary }
+        return """
+                /**
+                 * \(summary(.verify))
+                 *
+                 * @throws VerificationError if the evidence is refused
+                 */
+                public function verify(string $evidence): Evidence
+                {
+                    return new Evidence(self::json($this->outcome($evidence, Library::FULL)));
+                }
+
+                /** \(summary(.verdictJSON)) */
+                public function verdictJson(string $evidence, Form $form = Form::Full): string
+                {
+                    return self::json($this->outcome($evidence, $form->value), Library::CONFIGURATION);
+                }
+
+                /** \(summary(.accepts)) */
+                public function accepts(string $evidence): bool
+                {
+                    return $this->outcome($evidence, Library::NONE)[0] === Library::VERIFIED;
+                }
+
+                /**
+                 * \(summary(.entitlements))
+                 *
+                 * @param string|list<string> $evidence
+                 * @param DateTimeInterface|'now' $at
+                 * @throws VerificationError if this host or the options are at fault
+                 */
+                public function entitlements(string|array $evidence, DateTimeInterface|string $at = 'now'): Entitlements
+                {
+                    $outcome = $this->decision(array_values((array) $evidence), self::milliseconds($at));
+                    return new Entitlements(self::json($outcome, Library::REFUSED), self::error($outcome));
+                }
+
+                /** \(summary(.answer)) */
+                public function answer(string $body, bool $latestReceiptInfo = false): Answer
+                {
+                    $flags = $latestReceiptInfo ? Library::LATEST_RECEIPT_INFO : Library::FULL;
+                    $outcome = Library::call('asr_answer', $this->verifier, $body, strlen($body), $flags);
+                    return new Answer(self::json($outcome, Library::CONFIGURATION), self::error($outcome));
+                }
+
+                /**
+                 * \(summary(.counts))
+                 *
+                 * @return array<string, mixed>
+                 */
+                public function counts(): array
+                {
+                    return json_decode(Library::counts($this->verifier), true, flags: JSON_THROW_ON_ERROR);
+                }
+
+                /** \(summary(.decodeUnverified)) */
+                public static function decodeUnverified(string $evidence): string
+                {
+                    return self::json(Library::call('asr_decode_unverified', $evidence, strlen($evidence)));
+                }
+
+                /** \(summary(.version)) */
+                public static function version(): string
+                {
+                    return Library::ffi()->asr_version();
+                }
+            """.lines
     }
 }

@@ -2,16 +2,70 @@
 
 extension GeneratedFile {
     static let python = [
-        GeneratedFile(path: "python/appstorereceipt/__init__.py", region: "constants", lines: pythonConstants),
-        GeneratedFile(path: "python/appstorereceipt/__init__.py", region: "records", lines: pythonRecords),
-        GeneratedFile(path: "python/appstorereceipt/__init__.py", region: "options", lines: pythonOptions),
+        GeneratedFile(path: pythonModule, region: "names", lines: pythonNames),
+        GeneratedFile(path: pythonModule, region: "functions", lines: pythonFunctions),
+        GeneratedFile(
+            path: pythonModule, region: "constants", lines: Description.constants.map { "_\($0.name) = \($0.value)" }),
+        GeneratedFile(path: pythonModule, region: "error", lines: pythonError),
+        GeneratedFile(path: pythonModule, region: "records", lines: pythonRecords),
+        GeneratedFile(path: pythonModule, region: "options", lines: pythonOptions),
         GeneratedFile(
             path: "../Integrations/spark/appstorereceipt_spark/__init__.py", region: "options", lines: sparkOptions),
     ]
 
-    private static var pythonConstants: [String] {
-        Description.statuses.enumerated().map { "_\($1.name.uppercased()) = \($0)" }
-            + Description.flags.map { "_\($0.uppercased()) = \($1)" }
+    private static let pythonModule = "python/appstorereceipt/__init__.py"
+
+    /// The names that `import *` brings.
+    private static var pythonNames: [String] {
+        let types = Description.words.map(\.type) + Description.records.map(\.name)
+        let names =
+            types + ["Answer", "Entitlements", "Evidence", Description.error.name, "Verifier"]
+            + Description.Method.allCases.filter { !$0.isOfVerifier }.map(\.rawValue)
+        let text = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { "\"\($0)\"," }
+        return ["__all__ = ["] + text.joined(separator: " ").wrapped(130).map { "    \($0)" } + ["]"]
+    }
+
+    // MARK: Functions
+
+    private static var pythonFunctions: [String] {
+        let fields = Description.errorFields.map { "(\"\($0.name)\", ctypes.c_char * \($0.size))" }
+        var lines = [
+            "class _Error(ctypes.Structure):", "    _fields_ = [\(fields.joined(separator: ", "))]", "", "",
+            "_pointer, _size, _text, _to = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER",
+            "_int32, _uint32, _int64 = ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64",
+            "_signatures: dict[str, tuple[Any, list[Any]]] = {",
+        ]
+        for function in CFunction.called {
+            let types = function.parameters.map { pythonType($0.type) }.joined(separator: ", ")
+            lines.append("    \"\(function.name)\": (\(pythonType(function.result)), [\(types)]),")
+        }
+        return lines + ["}"]
+    }
+
+    private static func pythonType(_ type: CFunction.CType) -> String {
+        switch type {
+        case .nothing: "None"
+        case .status, .number: "_int32"
+        case .options, .readOptions, .verifier, .readVerifier, .memory: "_pointer"
+        case .text, .bytes: "_text"
+        case .size: "_size"
+        case .sizes, .sizeOutput: "_to(_size)"
+        case .flags: "_uint32"
+        case .longNumber: "_int64"
+        case .verifierOutput, .textOutput: "_to(_pointer)"
+        case .errorOutput: "_to(_Error)"
+        }
+    }
+
+    /// The members of the error.
+    private static var pythonError: [String] {
+        let statuses = Description.categories.map { "\"\($0.name)\": \($0.httpStatus)" }.joined(separator: ", ")
+        let members = Description.error.members.flatMap(pythonMember)
+        return members + [
+            "", "    @property", "    def http_status(self) -> int:",
+            "        \"\"\"\(Description.httpStatusMeaning)\"\"\"",
+            "        return {\(statuses)}.get(self.category, 500)",
+        ]
     }
 
     // MARK: Records
@@ -24,16 +78,45 @@ extension GeneratedFile {
         }
         for record in Description.records {
             lines += ["@dataclass(frozen=True)", "class \(record.name):", "    \"\"\"\(record.summary)\"\"\"", ""]
-            for member in record.members {
-                lines.append("    \(member.name): \(pythonType(member))")
-                let meaning = member.meaning(on: .python)
-                if !meaning.isEmpty { lines.append("    \"\"\"\(meaning.replacing("`", with: "``"))\"\"\"") }
-            }
+            lines += record.members.flatMap { pythonMember($0) }
             lines += ["", "    @classmethod", "    def _of(cls, members: dict[str, Any]) -> \(record.name):"]
             lines.append("        return cls(")
             lines += record.members.map { "            \($0.name)=\(pythonValue($0))," } + ["        )", "", ""]
         }
-        return lines.dropLast(2)
+        let (evidence, entitlements) = (Description.evidence, Description.entitlements)
+        return lines
+            + """
+            @dataclass(frozen=True)
+            class Evidence:
+                \"\"\"\(evidence.summary)\"\"\"
+
+                kind: str
+                \"\"\"\(evidence.kind.replacing("`", with: "``"))\"\"\"
+                trust: Trust
+                verdict_json: str
+                \"\"\"\(evidence.verdictJSON)\"\"\"
+
+                @property
+                def contents(self) -> dict[str, Any]:
+                    \"\"\"\(evidence.contents.replacing("`", with: "``"))\"\"\"
+                    return dict(self.verdict[self.kind])
+
+                @property
+                def verdict(self) -> dict[str, Any]:
+                    \"\"\"\(evidence.verdict.replacing("`", with: "``"))\"\"\"
+                    return dict(json.loads(self.verdict_json))
+
+
+            """.lines + [
+                "@dataclass(frozen=True)", "class Entitlements:", "    \"\"\"\(entitlements.summary)\"\"\"", "",
+                "    at: datetime", "    items: list[Entitlement]", "    refused: list[Refusal]", "    json: str",
+                "    error: VerificationError | None", "    \"\"\"\(entitlements.error)\"\"\"",
+            ]
+    }
+
+    private static func pythonMember(_ member: OutputMember) -> [String] {
+        let meaning = member.meaning(on: .python).replacing("`", with: "``")
+        return ["    \(member.name): \(pythonType(member))"] + (meaning.isEmpty ? [] : ["    \"\"\"\(meaning)\"\"\""])
     }
 
     private static func pythonType(_ member: OutputMember) -> String {

@@ -7,9 +7,7 @@ package appstorereceipt
 import "C"
 
 import (
-	"encoding/json"
 	"runtime"
-	"time"
 	"unsafe"
 )
 
@@ -101,30 +99,8 @@ func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	})
 }
 
-// Verify verifies evidence of any kind. The error is a *VerificationError.
-func (v *Verifier) Verify(evidence []byte) (*Evidence, error) {
-	o := v.verify(evidence, Full)
-	if err := o.err(); err != nil {
-		return nil, err
-	}
-	return newEvidence(o.json)
-}
-
-// VerdictJSON returns the verdict on evidence that is verified or refused; nil if there is no memory for it.
-func (v *Verifier) VerdictJSON(evidence []byte, form Form) []byte {
-	return v.verify(evidence, form).json
-}
-
-// Accepts says whether evidence is verified: the fastest call, without JSON.
-func (v *Verifier) Accepts(evidence []byte) bool {
-	shared := v.owner()
-	defer runtime.KeepAlive(shared)
-	return C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
-}
-
-// Entitlements decides what the evidence of one customer, at most 1,000 pieces, gives access to at a date, or Now. The error is a
-// *VerificationError if this host or the options are at fault, or if there are too many pieces.
-func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements, error) {
+// decide takes all pieces of evidence, one directly after the other.
+func (v *Verifier) decide(date C.int64_t, evidence [][]byte) outcome {
 	shared := v.owner()
 	defer runtime.KeepAlive(shared)
 	var joined []byte
@@ -133,52 +109,7 @@ func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements
 		joined = append(joined, piece...)
 		lengths[i] = C.size_t(len(piece))
 	}
-	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_entitlements(
-			shared.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), milliseconds(at), text, length, e)
+	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+		return C.asr_entitlements(shared.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), date, text, length, e)
 	})
-	if o.status > Refused || o.json == nil { // nil with too many pieces, or without memory
-		return nil, o.err()
-	}
-	entitlements := &Entitlements{JSON: o.json, Err: o.err()}
-	return entitlements, json.Unmarshal(o.json, entitlements)
 }
-
-// Answer answers the body of a request as verifyReceipt does, from the receipt alone.
-func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
-	shared := v.owner()
-	defer runtime.KeepAlive(shared)
-	flags := C.uint32_t(0)
-	if latestReceiptInfo {
-		flags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
-	}
-	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_answer(shared.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
-	})
-	return Answer{o.json, o.err()}
-}
-
-// Counts returns the numbers of inputs verified and refused, for metrics.
-func (v *Verifier) Counts() (counts Counts, err error) {
-	shared := v.owner()
-	defer runtime.KeepAlive(shared)
-	o := call(func(text **C.char, length *C.size_t, _ *C.asr_error) C.asr_status {
-		return C.asr_counts(shared.handle, text, length)
-	})
-	err = json.Unmarshal(o.json, &counts)
-	return counts, err
-}
-
-// DecodeUnverified returns the contents of evidence WITHOUT VERIFYING IT: anyone can have written them.
-func DecodeUnverified(evidence []byte) ([]byte, error) {
-	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_decode_unverified(pointer(evidence), C.size_t(len(evidence)), text, length, e)
-	})
-	if err := o.err(); err != nil {
-		return nil, err
-	}
-	return o.json, nil
-}
-
-// Version returns the version of the library.
-func Version() string { return C.GoString(C.asr_version()) }

@@ -3,8 +3,31 @@
 package appstorereceipt
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
+)
+
+// Status is the result of a call that failed.
+type Status int32
+
+const (
+	// The evidence is refused.
+	Refused Status = 1
+	// This host is at fault.
+	Host Status = 2
+	// The options are at fault.
+	Configuration Status = 3
+	// The call is wrong.
+	Usage Status = 4
+)
+
+// Form is what a verdict's JSON has: all contents, or only the kind and the trust.
+type Form uint32
+
+const (
+	Full  Form = 0
+	Brief Form = 1
 )
 
 // Access is what a purchase gives, or the reason it gives no access. A later version can have other words.
@@ -105,4 +128,87 @@ type Refusal struct {
 	Code     string `json:"code"`
 	Category string `json:"category"`
 	Message  string `json:"message"`
+}
+
+// VerificationError is the reason that evidence was refused, or that a verifier could not be made. Find it with errors.As.
+type VerificationError struct {
+	// 1: the evidence is refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong.
+	Status Status
+	// A stable word such as `bundle-id-mismatch`; `usage` if an option cannot be read.
+	Code string
+	// Who can correct the error: `client`, `forgery` or `host`.
+	Category string
+	// The reason, in words.
+	Message string
+	// What to do, for a log. It has the names of this language's options.
+	Advice string
+	// The refusal as JSON, if there is one.
+	VerdictJSON []byte
+}
+
+func (e *VerificationError) Error() string { return e.Code + ": " + e.Message }
+
+// HTTPStatus is the status to respond with: 400, 403 or 500.
+func (e *VerificationError) HTTPStatus() int {
+	switch e.Category {
+	case "client":
+		return 400
+	case "forgery":
+		return 403
+	}
+	return 500
+}
+
+// UnmarshalJSON reads the piece's error.
+func (r *Refusal) UnmarshalJSON(text []byte) error {
+	var piece struct {
+		Index int
+		Error struct{ Code, Category, Message string }
+	}
+	err := json.Unmarshal(text, &piece)
+	*r = Refusal{Index: piece.Index, Code: piece.Error.Code, Category: piece.Error.Category, Message: piece.Error.Message}
+	return err
+}
+
+// Evidence is evidence that was verified.
+type Evidence struct {
+	// The name of the verdict's member that has the contents: `receipt`, `transaction`, `notification`, …
+	Kind  string
+	Trust Trust
+	// The verdict as JSON, to store.
+	VerdictJSON []byte
+	contents    []byte
+}
+
+// Contents decodes the contents into the value that into points to, as json.Unmarshal does: the member that Kind names.
+func (e *Evidence) Contents(into any) error {
+	return json.NewDecoder(bytes.NewReader(e.contents)).Decode(into)
+}
+
+// Verdict decodes the whole verdict. A notification's signed parts are its members `transaction` and `renewal_info`.
+func (e *Evidence) Verdict(into any) error { return json.Unmarshal(e.VerdictJSON, into) }
+
+// Entitlements are what the evidence of one customer gives access to. Refused pieces give access to nothing; the others count.
+type Entitlements struct {
+	At      time.Time
+	Items   []Entitlement
+	Refused []Refusal
+	JSON    []byte `json:"-"`
+	// The error of the first piece that was refused, if one was.
+	Err error `json:"-"`
+}
+
+// Answer is an answer of verifyReceipt.
+type Answer struct {
+	// The body of the response, which Apple sends with HTTP status 200.
+	JSON []byte
+	// The reason, if the answer has no receipt.
+	Err error
+}
+
+// Counts are the numbers of inputs verified and refused in this process, for metrics.
+type Counts struct {
+	Verified   int64
+	Refused    map[string]int64
+	ChainCache struct{ Hits, Misses, Evictions int64 } `json:"chain_cache"`
 }

@@ -4,44 +4,20 @@
 #include <node_api.h>
 #include <stdlib.h>
 #include <string.h>
+#include "calls.h"
 
-enum operation { VERIFY, ENTITLEMENTS, ANSWER, DECODE };
-
-// A call, with copies of its arguments if it runs on the thread pool: JavaScript may change its buffers meanwhile.
-struct call {
-    uint32_t operation, flags;
-    const asr_verifier *verifier;
-    void *evidence, *lengths, *copy;
-    size_t length, count;
-    int64_t date;
-    asr_status status;
-    char *json;
-    size_t json_length;
-    asr_error error;
+// A call on the thread pool, with copies of its arguments: JavaScript may change its buffers meanwhile.
+struct job {
+    struct call call;
     napi_async_work work;
     napi_deferred deferred;
-    napi_ref owner;
+    napi_ref verifier;
+    size_t copy[];
 };
 
-static void perform(struct call *call) {
-    const asr_verifier *verifier = call->verifier;
-    char **json = &call->json;
-    size_t *json_length = &call->json_length;
-    asr_error *error = &call->error;
-    switch (call->operation) {
-    case VERIFY:
-        call->status = asr_verify(verifier, call->evidence, call->length, call->flags, json, json_length, error);
-        break;
-    case ENTITLEMENTS:
-        call->status =
-            asr_entitlements(verifier, call->evidence, call->lengths, call->count, call->date, json, json_length, error);
-        break;
-    case ANSWER:
-        call->status = asr_answer(verifier, call->evidence, call->length, call->flags, json, json_length, error);
-        break;
-    default:
-        call->status = asr_decode_unverified(call->evidence, call->length, json, json_length, error);
-    }
+static napi_value failure(napi_env env, const char *message) {
+    napi_throw_type_error(env, NULL, message);
+    return NULL;
 }
 
 static napi_value string(napi_env env, const char *text, size_t length) {
@@ -51,113 +27,96 @@ static napi_value string(napi_env env, const char *text, size_t length) {
 }
 
 // Returns {status, code, category, json}, and frees the JSON.
-static napi_value outcome(napi_env env, asr_status status, const asr_error *error, char *json, size_t json_length) {
-    napi_value value, number;
+static napi_value outcome(napi_env env, const struct call *call) {
+    napi_value value, status;
     napi_create_object(env, &value);
-    napi_create_int32(env, status, &number);
-    napi_set_named_property(env, value, "status", number);
-    napi_set_named_property(env, value, "code", string(env, error->code, NAPI_AUTO_LENGTH));
-    napi_set_named_property(env, value, "category", string(env, error->category, NAPI_AUTO_LENGTH));
-    napi_set_named_property(env, value, "json", string(env, json, json_length));
-    asr_free(json);
+    napi_create_int32(env, call->status, &status);
+    napi_set_named_property(env, value, "status", status);
+    napi_set_named_property(env, value, "code", string(env, call->error.code, NAPI_AUTO_LENGTH));
+    napi_set_named_property(env, value, "category", string(env, call->error.category, NAPI_AUTO_LENGTH));
+    napi_set_named_property(env, value, "json", string(env, call->json, call->json_length));
+    asr_free(call->json);
     return value;
 }
 
 static void execute(napi_env env, void *data) {
     (void)env;
-    perform(data);
+    perform(&((struct job *)data)->call);
 }
 
 static void complete(napi_env env, napi_status status, void *data) {
-    struct call *call = data;
-    if (status == napi_ok) {
-        napi_resolve_deferred(
-            env, call->deferred, outcome(env, call->status, &call->error, call->json, call->json_length));
-    }
-    if (call->owner != NULL) napi_delete_reference(env, call->owner);
-    napi_delete_async_work(env, call->work);
-    free(call->copy);
-    free(call);
-}
-
-static napi_value failure(napi_env env, const char *message) {
-    napi_throw_type_error(env, NULL, message);
-    return NULL;
+    struct job *job = data;
+    if (status == napi_ok) napi_resolve_deferred(env, job->deferred, outcome(env, &job->call));
+    if (job->verifier != NULL) napi_delete_reference(env, job->verifier);
+    napi_delete_async_work(env, job->work);
+    free(job);
 }
 
 // Node 18 aborts the process if napi_get_buffer_info gets something else than an array of bytes.
-static bool bytes_of(napi_env env, napi_value value, void **bytes, size_t *length) {
+static bool bytes_of(napi_env env, napi_value value, const void **bytes, size_t *length) {
     bool is_buffer;
     return napi_is_buffer(env, value, &is_buffer) == napi_ok && is_buffer
-        && napi_get_buffer_info(env, value, bytes, length) == napi_ok;
+        && napi_get_buffer_info(env, value, (void **)bytes, length) == napi_ok;
 }
 
 // Whether the pieces are in the evidence. The library cannot know how much memory it was given.
 static bool lengths_fit(const struct call *call) {
     size_t left = call->length;
     for (size_t i = 0; i < call->count; i++) {
-        uint64_t length;
-        memcpy(&length, (const char *)call->lengths + i * sizeof length, sizeof length);
+        size_t length;
+        memcpy(&length, call->lengths + i, sizeof length);
         if (length > left) return false;
-        left -= (size_t)length;
+        left -= length;
     }
     return true;
 }
 
 // call(operation, verifier, evidence, lengths, flags, date, isAsynchronous). The lengths are a BigUint64Array, the date is a BigInt.
 static napi_value call(napi_env env, napi_callback_info info) {
-    size_t argc = 7;
-    napi_value argv[7];
-    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
+    size_t argc = 7, size;
+    napi_value argv[7], promise;
     struct call local = {0};
     bool is_lossless, is_asynchronous;
-    size_t lengths_size;
     napi_valuetype type;
-    if (argc < 7 || napi_get_value_uint32(env, argv[0], &local.operation) != napi_ok
-        || napi_typeof(env, argv[1], &type) != napi_ok
+    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
+    if (napi_get_value_uint32(env, argv[0], &local.operation) != napi_ok || napi_typeof(env, argv[1], &type) != napi_ok
         || (type == napi_external && napi_get_value_external(env, argv[1], (void **)&local.verifier) != napi_ok)
         || !bytes_of(env, argv[2], &local.evidence, &local.length)
-        || !bytes_of(env, argv[3], &local.lengths, &lengths_size)
+        || !bytes_of(env, argv[3], (const void **)&local.lengths, &size)
         || napi_get_value_uint32(env, argv[4], &local.flags) != napi_ok
         || napi_get_value_bigint_int64(env, argv[5], &local.date, &is_lossless) != napi_ok
         || napi_get_value_bool(env, argv[6], &is_asynchronous) != napi_ok)
         return failure(env, "an argument has the wrong type");
-    local.count = lengths_size / sizeof(uint64_t);
-    if (lengths_size % sizeof(uint64_t) != 0 || !lengths_fit(&local)) return failure(env, "the lengths are not those of the evidence");
-
+    local.count = size / sizeof(size_t);
+    if (size % sizeof(size_t) != 0 || !lengths_fit(&local)) return failure(env, "the lengths are not those of the evidence");
     if (!is_asynchronous) {
         perform(&local);
-        return outcome(env, local.status, &local.error, local.json, local.json_length);
+        return outcome(env, &local);
     }
-    struct call *job = malloc(sizeof *job);
-    char *copy = malloc(lengths_size + local.length + 1);
-    if (job == NULL || copy == NULL) {
-        free(job);
-        free(copy);
-        return failure(env, "out of memory");
-    }
-    *job = local;
-    job->copy = copy;
-    if (lengths_size > 0) memcpy(copy, local.lengths, lengths_size);
-    if (local.length > 0) memcpy(copy + lengths_size, local.evidence, local.length);
-    job->lengths = copy;
-    job->evidence = copy + lengths_size;
-    napi_value promise, name = string(env, "appstorereceipt", NAPI_AUTO_LENGTH);
-    if (type == napi_external) napi_create_reference(env, argv[1], 1, &job->owner);
+    struct job *job = calloc(1, sizeof *job + size + local.length);
+    if (job == NULL) return failure(env, "out of memory");
+    char *evidence = (char *)job->copy + size;
+    if (size > 0) memcpy(job->copy, local.lengths, size);
+    if (local.length > 0) memcpy(evidence, local.evidence, local.length);
+    job->call = local;
+    job->call.lengths = job->copy;
+    job->call.evidence = evidence;
+    if (type == napi_external) napi_create_reference(env, argv[1], 1, &job->verifier);
     napi_create_promise(env, &job->deferred, &promise);
-    napi_create_async_work(env, NULL, name, execute, complete, job, &job->work);
+    napi_create_async_work(env, NULL, string(env, "appstorereceipt", NAPI_AUTO_LENGTH), execute, complete, job, &job->work);
     napi_queue_async_work(env, job->work);
     return promise;
 }
 
-// Sets an option to the bytes of a buffer; without one, it is present and empty.
-static bool set(napi_env env, asr_options *options, const char *name, napi_value value) {
-    void *bytes;
+// Sets an option to the bytes of a buffer; if the value is null, it is present and empty.
+static bool set(napi_env env, asr_options *options, napi_value name, napi_value value) {
+    char text[64];
+    const void *bytes;
     size_t length;
     napi_valuetype type;
-    if (napi_typeof(env, value, &type) == napi_ok && type == napi_null)
-        return asr_options_set_nothing(options, name) == ASR_VERIFIED;
-    return bytes_of(env, value, &bytes, &length) && asr_options_set(options, name, bytes, length) == ASR_VERIFIED;
+    if (napi_get_value_string_utf8(env, name, text, sizeof text, NULL) != napi_ok) return false;
+    if (napi_typeof(env, value, &type) == napi_ok && type == napi_null) return asr_options_set_nothing(options, text) == ASR_VERIFIED;
+    return bytes_of(env, value, &bytes, &length) && asr_options_set(options, text, bytes, length) == ASR_VERIFIED;
 }
 
 static void finalize(napi_env env, void *data, void *hint) {
@@ -166,61 +125,37 @@ static void finalize(napi_env env, void *data, void *hint) {
     asr_verifier_free(data);
 }
 
-// create([[name, value, name in JavaScript], …]) returns {status, code, category, json, verifier}, or the last name of an option that cannot be read.
+// create([[name, value, …], …]) returns {status, code, category, json, verifier}, or the first of the lists that cannot be read.
 static napi_value create(napi_env env, napi_callback_info info) {
     size_t argc = 1;
-    uint32_t count = 0;
-    napi_value entries, name = NULL;
+    uint32_t count;
+    napi_value entries, entry = NULL, name, value;
     napi_get_cb_info(env, info, &argc, &entries, NULL, NULL);
-    if (argc < 1 || napi_get_array_length(env, entries, &count) != napi_ok) return failure(env, "the options are no array");
+    if (napi_get_array_length(env, entries, &count) != napi_ok) return failure(env, "the options are no array");
     asr_options *options = asr_options_new();
     asr_options_set_binding(options, "node");
     for (uint32_t i = 0; i < count; i++) {
-        napi_value entry, value;
-        char text[64] = "";
-        if (napi_get_element(env, entries, i, &entry) != napi_ok || napi_get_element(env, entry, 0, &name) != napi_ok
-            || napi_get_element(env, entry, 1, &value) != napi_ok
-            || napi_get_value_string_utf8(env, name, text, sizeof text, NULL) != napi_ok
-            || !set(env, options, text, value)) {
-            asr_options_free(options);
-            napi_get_element(env, entry, 2, &name);
-            return name;
-        }
+        if (napi_get_element(env, entries, i, &entry) == napi_ok && napi_get_element(env, entry, 0, &name) == napi_ok
+            && napi_get_element(env, entry, 1, &value) == napi_ok && set(env, options, name, value))
+            continue;
+        asr_options_free(options);
+        return entry;
     }
     asr_verifier *verifier;
-    char *json;
-    size_t json_length;
-    asr_error error;
-    asr_status status = asr_verifier_new(options, &verifier, &json, &json_length, &error);
+    struct call made = {0};
+    made.status = asr_verifier_new(options, &verifier, &made.json, &made.json_length, &made.error);
     asr_options_free(options);
-    napi_value result = outcome(env, status, &error, json, json_length), external;
+    napi_value result = outcome(env, &made), external;
     if (verifier != NULL && napi_create_external(env, verifier, finalize, NULL, &external) == napi_ok)
         napi_set_named_property(env, result, "verifier", external);
     return result;
 }
 
-// counts(verifier) returns JSON.
-static napi_value counts(napi_env env, napi_callback_info info) {
-    size_t argc = 1, json_length;
-    napi_value external;
-    void *verifier;
-    char *json;
-    napi_get_cb_info(env, info, &argc, &external, NULL, NULL);
-    if (argc < 1 || napi_get_value_external(env, external, &verifier) != napi_ok) return failure(env, "no verifier");
-    asr_counts(verifier, &json, &json_length);
-    napi_value value = string(env, json, json_length);
-    asr_free(json);
-    return value;
-}
-
 NAPI_MODULE_INIT() {
-    const struct { const char *name; napi_callback function; } functions[] = {
-        {"call", call}, {"create", create}, {"counts", counts}};
-    for (size_t i = 0; i < 3; i++) {
-        napi_value value;
-        napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].function, NULL, &value);
-        napi_set_named_property(env, exports, functions[i].name, value);
-    }
-    napi_set_named_property(env, exports, "version", string(env, asr_version(), NAPI_AUTO_LENGTH));
+    const napi_property_descriptor properties[] = {
+        {"call", NULL, call, NULL, NULL, NULL, napi_enumerable, NULL},
+        {"create", NULL, create, NULL, NULL, NULL, napi_enumerable, NULL},
+        {"version", NULL, NULL, NULL, NULL, string(env, asr_version(), NAPI_AUTO_LENGTH), napi_enumerable, NULL}};
+    napi_define_properties(env, exports, 3, properties);
     return exports;
 }

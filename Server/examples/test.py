@@ -377,15 +377,34 @@ def php():
     return ["php", "-S", "127.0.0.1:PORT", str(HERE / "backend.php")], ""
 
 
+def java():
+    jars = ["/usr/share/java/gson.jar", "/usr/share/java/sqlite-jdbc.jar"]
+    if not shutil.which("javac") or not all(map(os.path.exists, jars)):
+        return None, "there is no javac, Gson or JDBC for SQLite (Debian: default-jdk-headless, libgoogle-gson-java and libxerial-sqlite-jdbc-java)"
+    classes = FOLDER / "classes"
+    subprocess.run(["javac", "-Xlint:all", "-Werror", "-cp", ":".join(jars), "-d", classes, HERE / "Backend.java"], check=True)
+    return ["java", "-cp", ":".join([*jars, str(classes)]), "Backend"], ""
+
+
+def node():
+    node = os.environ.get("NODE") or shutil.which("node")
+    if not node or subprocess.run([node, "-e", "require('node:sqlite')"], capture_output=True).returncode:
+        return None, "there is no node of 22.13 or later, which has node:sqlite; NODE names one"
+    return [node, "--no-warnings", str(HERE / "backend.mjs")], ""
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
 parser.add_argument("--steps", type=int, default=60)
+parser.add_argument("--only", help="the backend in this language")
 arguments = parser.parse_args()
 print(f"seed {arguments.seed}", flush=True)
 with tempfile.TemporaryDirectory() as temporary:
     FOLDER = Path(temporary)
     subprocess.run([RECEIPT, "ca", "--key", "ec", "--out", FOLDER / "ca"], check=True, stdout=subprocess.DEVNULL)
-    for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php()}.items():
+    for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php(), "java": java(), "node": node()}.items():
+        if arguments.only not in (None, name):
+            continue
         if command is None:
             print(f"{name}: skipped, {reason}")
             continue

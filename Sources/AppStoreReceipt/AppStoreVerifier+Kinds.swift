@@ -16,7 +16,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedReceipt {
         let received = ReceivedEvidence(receipt, as: .receipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            let receipt = try receipts.verify(received.binary())
+            let receipt = try verifiers.receipts.verify(received.binary())
             if let applicationVersion, receipt.applicationVersion?.hasSameBytes(as: applicationVersion) != true {
                 throw .policy(
                     .applicationVersionMismatch, found: receipt.applicationVersion, expected: applicationVersion)
@@ -40,7 +40,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedTransactionReceipt {
         let received = ReceivedEvidence(transactionReceipt, as: .transactionReceipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try transactionReceipts.verify(received.text(in: transactionReceipt.evidenceBytes))
+            try verifiers.transactionReceipts.verify(received.text(in: transactionReceipt.evidenceBytes))
         }
     }
 
@@ -85,10 +85,7 @@ extension AppStoreVerifier {
     /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part`` names it. The code for a JWS of
     ///   another kind is `missing-member`.
     public func verifyNotification(_ jws: some EvidenceSource) throws(VerificationError) -> VerifiedNotification {
-        let received = ReceivedEvidence(jws, as: .jws, policy.limits)
-        return try counters.counting { () throws(VerificationError) in
-            try self.jws.verifyNotification(received.text(in: jws.evidenceBytes))
-        }
+        try counting(jws) { (text) throws(VerificationError) in try verifiers.jws.verifyNotification(text) }
     }
 
     /// Verifies a request for a retention message.
@@ -107,9 +104,15 @@ extension AppStoreVerifier {
     private func verify<Payload: JWSClaims>(
         _ jws: some EvidenceSource
     ) throws(VerificationError) -> Verified<Payload> {
+        try counting(jws) { (text) throws(VerificationError) in try verifiers.jws.verify(text) }
+    }
+
+    private func counting<Value>(
+        _ jws: some EvidenceSource, _ verify: (Span<UInt8>) throws(VerificationError) -> Value
+    ) throws(VerificationError) -> Value {
         let received = ReceivedEvidence(jws, as: .jws, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try self.jws.verify(received.text(in: jws.evidenceBytes))
+            try verify(received.text(in: jws.evidenceBytes))
         }
     }
 }

@@ -20,9 +20,7 @@ public final class AppStoreVerifier: Sendable {
     public let policy: VerificationPolicy
     /// The certificates that the verifier trusts.
     public let trust: AppStoreTrust
-    let receipts: ReceiptVerifier
-    let jws: JWSVerifier
-    let transactionReceipts: TransactionReceiptVerifier
+    let verifiers: EvidenceVerifiers
     let counters = VerifierCounters()
 
     /// Creates a verifier for one app.
@@ -55,30 +53,20 @@ public final class AppStoreVerifier: Sendable {
         try policy.check(with: trust)
         self.policy = policy
         self.trust = trust
-        let engines: (receipts: TrustEngine, jws: TrustEngine, transactionReceipts: TransactionReceiptEngine)
         do throws(SignatureTrustError) {
-            try HostSelfTest.run(policy.algorithms)
-            let receipts = try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted)
-            engines = (
-                receipts,
-                try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted),
-                try TransactionReceiptEngine(trust, policy, receipts: receipts)
-            )
+            verifiers = try EvidenceVerifiers(policy, trust)
         } catch {
             if error.kind.isHostFault { throw VerificationError(.host(error.kind)) }
             let place = (error.path.index ?? 0) + 1
             throw .configuration(.unusableTrustAnchor, found: "certificate \(place): \(error.kind.explanation)")
         }
-        receipts = ReceiptVerifier(policy: policy, engine: engines.receipts)
-        jws = JWSVerifier(policy: policy, engine: engines.jws)
-        transactionReceipts = TransactionReceiptVerifier(policy: policy, engine: engines.transactionReceipts)
     }
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
     /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
     public var counts: VerifierCounts {
-        counters.counts(of: [receipts.engine, jws.engine] + transactionReceipts.engine.ownEngines)
+        counters.counts(of: verifiers.engines)
     }
 
     /// Verifies evidence of any kind.
@@ -104,11 +92,7 @@ public final class AppStoreVerifier: Sendable {
         _ received: ReceivedEvidence, in input: Span<UInt8>
     ) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
-            switch received.kind {
-            case .receipt: .receipt(try receipts.verify(received.binary()))
-            case .jws: try jws.verify(received.text(in: input))
-            case .transactionReceipt: .transactionReceipt(try transactionReceipts.verify(received.text(in: input)))
-            }
+            try verifiers.verify(received, in: input)
         }
     }
 }

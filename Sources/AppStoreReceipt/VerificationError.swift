@@ -75,9 +75,6 @@ public struct VerificationError: Error, Hashable, Sendable {
 
 // MARK: - Reasons
 
-/// The kinds of signed evidence.
-package enum EvidenceKind: Hashable, Sendable { case receipt, jws, transactionReceipt }
-
 /// The two property lists of a transaction receipt, one in the other.
 package enum PropertyListPlace: Hashable, Sendable { case propertyList, payload }
 
@@ -106,7 +103,7 @@ extension VerificationError {
         /// The payload of a receipt is malformed. The path of the error has the attribute and the purchase.
         case payload(ASN1DecodingError)
         /// The payload of a JWS is malformed, or is of another kind than the one that the method accepts.
-        case members(JSONError, expected: JWSPart.Kind? = nil)
+        case members(JSONError, expected: JWSKind? = nil)
         /// The evidence is genuine, but the policy does not accept it.
         case policy(PolicyViolation, found: UTF8Bytes?, expected: UTF8Bytes?)
         /// The configuration of the verifier does not allow the request.
@@ -222,12 +219,7 @@ extension VerificationError {
         case .headerSyntax, .header: return .header
         case .propertyList(_, let place): return place == .propertyList ? .propertyList : .payload
         case .signatureBlob: return .signatureBlob
-        case .signature(_, let kind), .chain(_, let kind):
-            return switch kind {
-            case .receipt: .binary
-            case .jws: .certificates
-            case .transactionReceipt: .signatureBlob
-            }
+        case .signature(_, let kind), .chain(_, let kind): return kind.signerOffsetBase
         case .date(let fault, _): return fault.evidenceKind == .receipt ? .binary : .payload
         case .members: return .payload
         case .policy, .configuration, .host: return nil
@@ -242,12 +234,7 @@ extension VerificationError {
         case .payload(let error): Self.describe(error.path, in: "payload")
         case .signature(let error, .receipt), .chain(let error, .receipt):
             Self.describe(error.path, in: "container")
-        case .date(let fault, _):
-            switch fault.evidenceKind {
-            case .receipt: "payload › 12 creation date"
-            case .jws: nil
-            case .transactionReceipt: "purchase-info › purchase-date"
-            }
+        case .date(let fault, _): fault.evidenceKind.datePath
         case .propertyList(let error, let place):
             if let key = error.key {
                 place == .payload ? "purchase-info › \(key.rawValue)" : key.rawValue

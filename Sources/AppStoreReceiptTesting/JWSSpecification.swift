@@ -12,8 +12,8 @@ import StrictText
 /// before the default date was bought a second before its refund. A notification without a UUID has one that is made from the specification. A period of an auto-renewable
 /// subscription without a web order line item has one that is made from its original transaction id, its product and its end.
 package struct JWSSpecification: Sendable {
-    private let kind: JWSPart.Kind
-    private let objects: [JWSPart.Kind: [JWSSpecifiedMember]]
+    private let kind: JWSKind
+    private let objects: [JWSKind: [JWSSpecifiedMember]]
     /// The members that Apple does not document. They are written as they are.
     package let unknownMembers: [(name: String, offset: Int)]
     /// The text of the specification.
@@ -28,14 +28,14 @@ package struct JWSSpecification: Sendable {
     ///
     /// - Returns: `nil` for a JSON object that specifies no JWS.
     package init?(json: [UInt8]) throws(ReceiptSpecificationError) {
-        var objects: [JWSPart.Kind: [JWSSpecifiedMember]] = [:]
+        var objects: [JWSKind: [JWSSpecifiedMember]] = [:]
         var notes = JWSSpecificationNotes()
-        var places: [(kind: JWSPart.Kind, offset: Int)] = []
+        var places: [(kind: JWSKind, offset: Int)] = []
         var unknownNameOffset: Int?
         do throws(JSONError) {
             try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in
                 try cursor.readObject { (cursor, name) throws(JSONError) in
-                    guard let kind = JWSPart.Kind.allCases.first(where: { name == $0.rawValue }) else {
+                    guard let kind = JWSKind.allCases.first(where: { name == $0.rawValue }) else {
                         let isOutput = Self.ignoredNames.contains { name == $0 }
                         unknownNameOffset = unknownNameOffset ?? (isOutput ? nil : name.offset)
                         return
@@ -49,7 +49,7 @@ package struct JWSSpecification: Sendable {
             if let unknownNameOffset { throw JSONError(.unexpectedValue, offset: unknownNameOffset) }
             kind = objects[.notification] == nil ? first.kind : .notification
             // Only a notification has parts.
-            let parts: Set<JWSPart.Kind> =
+            let parts: Set<JWSKind> =
                 kind == .notification ? [.transaction, .renewalInfo, .appTransaction, .notification] : [kind]
             if let other = places.first(where: { !parts.contains($0.kind) }) {
                 throw JSONError(.unexpectedValue, offset: other.offset)
@@ -73,7 +73,7 @@ package struct JWSSpecification: Sendable {
     }
 
     private func builder(
-        _ kind: JWSPart.Kind, _ authority: TestCertificateAuthority
+        _ kind: JWSKind, _ authority: TestCertificateAuthority
     ) throws(MintingError) -> JWSBuilder {
         let members = objects[kind] ?? []
         let product = text("productId", in: members) ?? "com.example.app.product"
@@ -84,29 +84,25 @@ package struct JWSSpecification: Sendable {
         let environment =
             (text("environment") ?? text("receiptType")).flatMap(AppStoreEnvironment.init(signedName:)) ?? .production
         let date = specifiedDate ?? JWSBuilder.defaultDate
-        var builder: JWSBuilder
-        switch kind {
-        case .transaction:
-            builder = .transaction(
+        // One of these is what a notification is about; purchases, if the specification does not say.
+        let subjects = ["data", "appData", "summary", "externalPurchaseToken"]
+        let subject = members.first { member in subjects.contains { $0.hasSameBytes(as: member.name) } }?.name
+        let standard = JWSBuilder.notification(.test, bundleID: bundleID, environment: environment, signedDate: date)
+        let builders: [JWSKind: JWSBuilder] = [
+            .transaction: .transaction(
                 bundleID: bundleID, productID: product, transactionID: transaction, environment: environment,
-                signedDate: date)
-        case .renewalInfo:
-            builder = .renewalInfo(
-                productID: product, originalTransactionID: original, environment: environment, signedDate: date)
-        case .appTransaction:
-            builder = .appTransaction(bundleID: bundleID, environment: environment, signedDate: date)
-        case .realtimeRequest:
-            builder = .realtimeRequest(
-                productID: product, originalTransactionID: original, environment: environment, signedDate: date)
-        case .notification:
-            // One of these is what it is about; about purchases, if the specification does not say.
-            let subjects = ["data", "appData", "summary", "externalPurchaseToken"]
-            let subject = members.first { member in subjects.contains { $0.hasSameBytes(as: member.name) } }?.name
-            let standard = JWSBuilder.notification(
-                .test, bundleID: bundleID, environment: environment, signedDate: date)
-            let about = subject ?? (objects[.appTransaction] == nil ? "data" : "appData")
-            builder = .notification(.test, about: about, standard.payload["data"] ?? .object([]), signedDate: date)
-        }
+                signedDate: date),
+            .renewalInfo: .renewalInfo(
+                productID: product, originalTransactionID: original, environment: environment, signedDate: date),
+            .appTransaction: .appTransaction(bundleID: bundleID, environment: environment, signedDate: date),
+            .realtimeRequest: .realtimeRequest(
+                productID: product, originalTransactionID: original, environment: environment, signedDate: date),
+            .notification: .notification(
+                .test, about: subject ?? (objects[.appTransaction] == nil ? "data" : "appData"),
+                standard.payload["data"] ?? .object([]), signedDate: date),
+        ]
+        // A kind without a builder has what the specification says, and a signing date.
+        var builder = builders[kind] ?? JWSBuilder(payload: ["signedDate": .integer(date.millisecondsSince1970)])
         if specifiedDate == nil, let latestDate, latestDate > date {
             let name = kind == .appTransaction ? "receiptCreationDate" : "signedDate"
             builder.payload[name] = .integer(latestDate.millisecondsSince1970)
@@ -125,7 +121,7 @@ package struct JWSSpecification: Sendable {
         builder.payload.overlay(members)
         if let bundleID = self.bundleID { builder.payload.replaceBundleID(with: bundleID) }
         guard kind == .notification else { return builder }
-        let parts: [(JWSPart.Kind, String, String)] = [
+        let parts: [(JWSKind, String, String)] = [
             (.transaction, "data", "signedTransactionInfo"), (.renewalInfo, "data", "signedRenewalInfo"),
             (.appTransaction, "appData", "signedAppTransactionInfo"),
         ]
@@ -189,7 +185,7 @@ package struct JWSSpecification: Sendable {
     /// The first value of a member with a name, in some members or in all objects, at any depth.
     private func value(_ name: String, in members: [JWSSpecifiedMember]? = nil) -> [UInt8]? {
         guard let members else {
-            let kinds = [kind] + JWSPart.Kind.allCases
+            let kinds = [kind] + JWSKind.allCases
             return kinds.lazy.compactMap { objects[$0] }.compactMap { value(name, in: $0) }.first
         }
         for member in members {

@@ -112,7 +112,7 @@ private struct SpecificationReader {
     @discardableResult
     private mutating func read<Root>(
         _ cursor: inout JSONCursor, into root: inout Root, _ rows: [UTF8Bytes: AttributeType.Row],
-        _ fields: [AttributeType: BuilderField<Root>], unknown: WritableKeyPath<Root, [ReceiptBuilder.Attribute]>,
+        _ fields: [AttributeType: BuilderField<Root>], unknown: WritableKeyPath<Root, [ReceiptAttribute]>,
         purchases: (inout Self, inout JSONCursor, inout Root) throws(JSONError) -> Void = { (_, _, _) in }
     ) throws(JSONError) -> Set<UTF8Bytes> {
         var seen: Set<UTF8Bytes> = []
@@ -134,46 +134,22 @@ private struct SpecificationReader {
             if type == .inAppPurchase { return try purchases(&self, &cursor, &root) }
             if let field = fields[type] {
                 expected = field.expectation
-                try Self.read(&cursor, field, into: &root)
+                try field.read(&cursor, into: &root)
             } else {
                 expected = row.valueType.expectation
-                root[keyPath: unknown].append(try ReceiptBuilder.Attribute(row, reading: &cursor))
+                root[keyPath: unknown].append(try ReceiptAttribute(row, reading: &cursor))
             }
             expected = nil
         }
         return seen
     }
 
-    private static func read<Root>(
-        _ cursor: inout JSONCursor, _ field: BuilderField<Root>, into root: inout Root
-    ) throws(JSONError) {
-        switch field {
-        case .text(let path): root[keyPath: path] = try cursor.readString().value
-        case .integer(let path): root[keyPath: path] = try cursor.readInt64()
-        case .identifier(let path): root[keyPath: path] = String(try cursor.readInt64())
-        case .flag(let path): root[keyPath: path] = try cursor.readBool()
-        case .octets(let path): root[keyPath: path] = try cursor.readOctets()
-        case .date(let path): root[keyPath: path] = try cursor.readRFC3339()
-        case .productType(let path): root[keyPath: path] = try productType(&cursor)
-        }
-    }
-
-    /// A number of Apple's, or a word.
-    private static func productType(_ cursor: inout JSONCursor) throws(JSONError) -> ProductType {
-        guard try cursor.peekType() == .string else { return ProductType(receiptNumber: try cursor.readInt64()) }
-        let word = try cursor.readString()
-        guard let type = ProductType.specified.first(where: { word == $0.word })?.type else {
-            throw JSONError(.unexpectedValue, offset: word.offset)
-        }
-        return type
-    }
-
     /// `{"type":…,"version":…,"value":…}`
-    private static func attribute(_ cursor: inout JSONCursor) throws(JSONError) -> ReceiptBuilder.Attribute {
+    private static func attribute(_ cursor: inout JSONCursor) throws(JSONError) -> ReceiptAttribute {
         enum Member: String, CaseIterable { case type, version, value }
         var start = cursor
         let offset = try start.skipValue().lowerBound
-        var attribute = ReceiptBuilder.Attribute(.init(rawValue: 0), value: [])
+        var attribute = ReceiptAttribute(.init(rawValue: 0), value: [])
         var hasType = false
         try cursor.readObject(of: JSONMembers<Member>()) { (cursor, member) throws(JSONError) in
             switch member {
@@ -189,7 +165,7 @@ private struct SpecificationReader {
     }
 }
 
-extension ReceiptBuilder.Attribute {
+extension ReceiptAttribute {
     /// Reads the value of an attribute for which the builder has no property, as outputs show it.
     init(_ row: AttributeType.Row, reading cursor: inout JSONCursor) throws(JSONError) {
         switch row.valueType {
@@ -203,7 +179,32 @@ extension ReceiptBuilder.Attribute {
     }
 }
 
+extension BuilderField {
+    /// Reads the value of a property.
+    func read(_ cursor: inout JSONCursor, into root: inout Root) throws(JSONError) {
+        switch self {
+        case .text(let path): root[keyPath: path] = try cursor.readString().value
+        case .integer(let path): root[keyPath: path] = try cursor.readInt64()
+        case .identifier(let path): root[keyPath: path] = String(try cursor.readInt64())
+        case .flag(let path): root[keyPath: path] = try cursor.readBool()
+        case .octets(let path): root[keyPath: path] = try cursor.readOctets()
+        case .date(let path): root[keyPath: path] = try cursor.readRFC3339()
+        case .productType(let path): root[keyPath: path] = try cursor.readProductType()
+        }
+    }
+}
+
 extension JSONCursor {
+    /// Reads a number of Apple's, or a word.
+    fileprivate mutating func readProductType() throws(JSONError) -> ProductType {
+        guard try peekType() == .string else { return ProductType(receiptNumber: try readInt64()) }
+        let word = try readString()
+        guard let type = ProductType.specified.first(where: { word == $0.word })?.type else {
+            throw JSONError(.unexpectedValue, offset: word.offset)
+        }
+        return type
+    }
+
     /// Reads a string of hexadecimal digits.
     fileprivate mutating func readOctets() throws(JSONError) -> [UInt8] {
         let string = try readString()

@@ -43,14 +43,14 @@ extension ReceiptBuilder {
     }
 
     /// What Apple writes in attributes that say nothing, by number.
-    private static let emptyAttributes: [Attribute] = [
-        Attribute(.unknownOpaque6, value: Array(filler.prefix(62))),
-        Attribute(.unknownOpaque7, value: Array(filler.suffix(56))), .integer(.unknownInteger14, 207),
+    private static let emptyAttributes: [ReceiptAttribute] = [
+        ReceiptAttribute(.unknownOpaque6, value: Array(filler.prefix(62))),
+        ReceiptAttribute(.unknownOpaque7, value: Array(filler.suffix(56))), .integer(.unknownInteger14, 207),
         .utf8String(.unknownString20, ""),
     ]
 
     /// The same of a purchase.
-    private static let emptyPurchaseAttributes: [Attribute] =
+    private static let emptyPurchaseAttributes: [ReceiptAttribute] =
         ([1709] + Array(1714...1718)).map { .utf8String(AttributeType(rawValue: $0), "") }
         + [.integer(AttributeType(rawValue: 1722), 0)]
 
@@ -58,7 +58,7 @@ extension ReceiptBuilder {
     private func deviceHash() throws(MintingError) -> [UInt8]? {
         guard let deviceIdentifier, let opaqueValue, let bundleID else { return nil }
         return try SignatureDigest.sha1.digest(
-            of: deviceIdentifier + opaqueValue + Attribute.utf8String(.bundleID, bundleID).value)
+            of: deviceIdentifier + opaqueValue + ReceiptAttribute.utf8String(.bundleID, bundleID).value)
     }
 
     private func add(_ purchase: Purchase, to record: inout RecordWriter) throws(MintingError) {
@@ -76,7 +76,7 @@ extension ReceiptBuilder {
 extension RecordWriter {
     /// Adds those that come before an attribute by number.
     fileprivate mutating func add(
-        _ attributes: inout ArraySlice<ReceiptBuilder.Attribute>, before row: AttributeType.Row
+        _ attributes: inout ArraySlice<ReceiptAttribute>, before row: AttributeType.Row
     ) {
         while let attribute = attributes.first, attribute.type.rawValue < row.type.rawValue {
             add(attribute)

@@ -35,7 +35,7 @@ extension ReceiptBuilder {
         /// The identifier of the promotional offer [1721].
         public var promotionalOfferID: String?
         /// Additional attributes, in this order.
-        public var additionalAttributes: [Attribute] = []
+        public var additionalAttributes: [ReceiptAttribute] = []
 
         /// ``quantity`` as the attribute has it.
         var quantityNumber: Int64? {

@@ -59,7 +59,7 @@ public struct ReceiptBuilder: Sendable {
     /// The purchases [17].
     public var purchases: [Purchase]
     /// Additional attributes, in this order.
-    public var additionalAttributes: [Attribute] = []
+    public var additionalAttributes: [ReceiptAttribute] = []
     /// A Boolean value that indicates whether to write the attributes that Apple writes without information.
     ///
     /// They are 6, 7, 14 and 20, and in purchases 1709, 1714–1718, 1722 and the dates that are `nil`.

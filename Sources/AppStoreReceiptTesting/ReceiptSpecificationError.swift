@@ -3,9 +3,7 @@ import StrictText
 
 /// The reason a JSON text does not specify a receipt, and the place of the fault.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
-    /// The kinds of faults. The raw values are stable; programs may compare them.
-    @nonexhaustive
-    public enum Kind: String, Sendable, CaseIterable {
+    package enum Kind: String, Sendable {
         /// The text is not one JSON object.
         case malformedJSON = "malformed-json"
         /// A receipt does not have the key.
@@ -16,15 +14,13 @@ public struct ReceiptSpecificationError: Error, Hashable, Sendable {
         case unexpectedValue = "unexpected-value"
     }
 
-    /// The kind of fault.
-    public let kind: Kind
+    package let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
     public let offset: Int
     /// What an unexpected value must be, such as `an integer`; `nil` if it is not known.
     public let expected: String?
 
-    /// Creates an error at an offset.
-    public init(kind: Kind, offset: Int, expected: String? = nil) {
+    init(kind: Kind, offset: Int, expected: String? = nil) {
         self.kind = kind
         self.offset = offset
         self.expected = expected

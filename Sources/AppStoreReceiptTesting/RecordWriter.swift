@@ -15,14 +15,14 @@ struct RecordWriter {
 
     // MARK: Attributes
 
-    mutating func add(_ attribute: ReceiptBuilder.Attribute) {
+    mutating func add(_ attribute: ReceiptAttribute) {
         add(attribute.type, version: attribute.version, valueCount: attribute.value.count) { bytes in
             bytes.append(contentsOf: attribute.value)
         }
     }
 
     mutating func addOctets(_ type: AttributeType, version: Int64 = 1, _ octets: [UInt8]?) {
-        if let octets { add(ReceiptBuilder.Attribute(type, version: version, value: octets)) }
+        if let octets { add(ReceiptAttribute(type, version: version, value: octets)) }
     }
 
     mutating func addText(_ type: AttributeType, _ text: String?, tag: UInt8 = 0x0C) {

@@ -30,23 +30,35 @@ extension TransactionReceiptBuilder {
         var builder = self
         var unknownKeyOffset: Int?
         var expected: String?
-        var seen: Set<Member> = []
+        var seen: Set<UTF8Bytes> = []
         do throws(JSONError) {
             let start = try Self.offset(json.span) ?? 0
             try JSONCursor.decode(json.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
             var cursor = JSONCursor(json.span, from: start)
             try cursor.readObject { (cursor, name) throws(JSONError) in
-                guard let member = Self.members.member(of: name) else {
+                let key = UTF8Bytes(name.bytes[...])
+                let field = Self.fields[key]
+                guard field != nil || Self.otherKeys.contains(key) else {
                     unknownKeyOffset = name.offset
                     throw JSONError(.unexpectedValue, offset: name.offset)
                 }
-                guard seen.insert(member).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
+                guard seen.insert(key).inserted else { throw JSONError(.duplicateMember, offset: name.offset) }
                 guard try !cursor.readIfNull() else {
-                    if member == .bundleID { builder.bundleID = nil }
+                    if name == "bundle_id" { builder.bundleID = nil }
                     return
                 }
-                expected = member.expectation
-                try builder.read(member, &cursor)
+                if let field {
+                    expected = field.expectation
+                    try field.read(&cursor, into: &builder)
+                } else if name == "version" {
+                    expected = "2, 3 or 4"
+                    try builder.readVersion(&cursor)
+                } else if name == "unknown_keys" {
+                    expected = "an object of strings"
+                    try builder.readUnknownKeys(&cursor)
+                } else {
+                    _ = try cursor.skipValue()
+                }
                 expected = nil
             }
         } catch {
@@ -56,7 +68,9 @@ extension TransactionReceiptBuilder {
         self = builder
         originalTransactionID = originalTransactionID ?? transactionID
         // Of these receipts, only those of subscriptions have an end.
-        if !seen.contains(.webOrderLineItemID), let expiresDate, let original = originalTransactionID, let productID {
+        if !seen.contains(UTF8Bytes("web_order_line_item_id")), let expiresDate, let original = originalTransactionID,
+            let productID
+        {
             webOrderLineItemID = WebOrderLineItem.identifier(
                 original: original, productID: productID, end: expiresDate)
         }
@@ -79,81 +93,51 @@ extension TransactionReceiptBuilder {
         return offset
     }
 
-    private enum Member: String, CaseIterable {
-        case version, environment, quantity
-        case environmentIsInferred = "environment_is_inferred"
-        case bundleID = "bundle_id"
-        case applicationVersion = "application_version"
-        case appItemID = "app_item_id"
-        case versionExternalIdentifier = "version_external_identifier"
-        case productID = "product_id"
-        case itemID = "item_id"
-        case transactionID = "transaction_id"
-        case originalTransactionID = "original_transaction_id"
-        case purchaseDate = "purchase_date"
-        case originalPurchaseDate = "original_purchase_date"
-        case expiresDate = "expires_date"
-        case webOrderLineItemID = "web_order_line_item_id"
-        case subscriptionGroupID = "subscription_group_identifier"
-        case isTrialPeriod = "is_trial_period"
-        case isInIntroOfferPeriod = "is_in_intro_offer_period"
-        case ownershipType = "in_app_ownership_type"
-        case uniqueIdentifier = "unique_identifier"
-        case uniqueVendorIdentifier = "unique_vendor_identifier"
-        case unknownKeys = "unknown_keys"
+    /// The properties by their keys.
+    private static let fields: [UTF8Bytes: BuilderField<TransactionReceiptBuilder>] = {
+        let fields: [(String, BuilderField<TransactionReceiptBuilder>)] = [
+            ("quantity", .integer(\.quantityNumber)), ("bundle_id", .text(\.bundleID)),
+            ("application_version", .text(\.applicationVersion)), ("app_item_id", .text(\.appItemID)),
+            ("version_external_identifier", .text(\.versionExternalIdentifier)), ("product_id", .text(\.productID)),
+            ("item_id", .text(\.itemID)), ("transaction_id", .text(\.transactionID)),
+            ("original_transaction_id", .text(\.originalTransactionID)), ("purchase_date", .date(\.purchaseDate)),
+            ("original_purchase_date", .date(\.originalPurchaseDate)), ("expires_date", .date(\.expiresDate)),
+            ("web_order_line_item_id", .text(\.webOrderLineItemID)),
+            ("subscription_group_identifier", .text(\.subscriptionGroupID)),
+            ("is_trial_period", .flag(\.isTrialPeriod)), ("is_in_intro_offer_period", .flag(\.isInIntroOfferPeriod)),
+            ("in_app_ownership_type", .text(\.ownershipTypeText)), ("unique_identifier", .text(\.uniqueIdentifier)),
+            ("unique_vendor_identifier", .text(\.uniqueVendorIdentifier)),
+        ]
+        return Dictionary(uniqueKeysWithValues: fields.map { (UTF8Bytes($0), $1) })
+    }()
 
-        /// What a specification can have for it.
-        var expectation: String {
-            switch self {
-            case .version: "2, 3 or 4"
-            case .quantity: "an integer"
-            case .purchaseDate, .originalPurchaseDate, .expiresDate: Instant.specifiedSyntax
-            case .isTrialPeriod, .isInIntroOfferPeriod: "true or false"
-            case .unknownKeys: "an object of strings"
-            case .environment, .environmentIsInferred, .bundleID, .applicationVersion, .appItemID,
-                .versionExternalIdentifier, .productID, .itemID, .transactionID, .originalTransactionID,
-                .webOrderLineItemID, .subscriptionGroupID, .ownershipType, .uniqueIdentifier, .uniqueVendorIdentifier:
-                "a string"
-            }
-        }
+    /// What outputs show beside the properties.
+    private static let otherKeys = Set(
+        ["version", "environment", "environment_is_inferred", "unknown_keys"].map { UTF8Bytes($0) })
+
+    private var quantityNumber: Int64? {
+        get { quantity.map(Int64.init) }
+        set { quantity = newValue.map { Int(clamping: $0) } }
     }
 
-    private static let members = JSONMembers<Member>()
+    private var ownershipTypeText: String? {
+        get { ownershipType?.rawValue }
+        set { ownershipType = newValue.map(OwnershipType.init(rawValue:)) }
+    }
 
-    private mutating func read(_ member: Member, _ cursor: inout JSONCursor) throws(JSONError) {
-        switch member {
-        case .version:
-            let offset = cursor.offset
-            guard let version = TransactionReceipt.Version(rawValue: Int(clamping: try cursor.readInt64())) else {
-                throw JSONError(.unexpectedValue, offset: offset)
-            }
-            self.version = version
-        case .environment, .environmentIsInferred: _ = try cursor.skipValue()
-        case .quantity: quantity = Int(clamping: try cursor.readInt64())
-        case .bundleID: bundleID = try cursor.readString().value
-        case .applicationVersion: applicationVersion = try cursor.readString().value
-        case .appItemID: appItemID = try cursor.readString().value
-        case .versionExternalIdentifier: versionExternalIdentifier = try cursor.readString().value
-        case .productID: productID = try cursor.readString().value
-        case .itemID: itemID = try cursor.readString().value
-        case .transactionID: transactionID = try cursor.readString().value
-        case .originalTransactionID: originalTransactionID = try cursor.readString().value
-        case .purchaseDate: purchaseDate = try cursor.readRFC3339()
-        case .originalPurchaseDate: originalPurchaseDate = try cursor.readRFC3339()
-        case .expiresDate: expiresDate = try cursor.readRFC3339()
-        case .webOrderLineItemID: webOrderLineItemID = try cursor.readString().value
-        case .subscriptionGroupID: subscriptionGroupID = try cursor.readString().value
-        case .isTrialPeriod: isTrialPeriod = try cursor.readBool()
-        case .isInIntroOfferPeriod: isInIntroOfferPeriod = try cursor.readBool()
-        case .ownershipType: ownershipType = OwnershipType(rawValue: try cursor.readString().value)
-        case .uniqueIdentifier: uniqueIdentifier = try cursor.readString().value
-        case .uniqueVendorIdentifier: uniqueVendorIdentifier = try cursor.readString().value
-        case .unknownKeys:
-            var values: [Value] = []
-            try cursor.readObject { (cursor, name) throws(JSONError) in
-                values.append(Value(name.value, try cursor.readString().value))
-            }
-            additionalValues = values
+    private mutating func readVersion(_ cursor: inout JSONCursor) throws(JSONError) {
+        let offset = cursor.offset
+        guard let version = TransactionReceipt.Version(rawValue: Int(clamping: try cursor.readInt64())) else {
+            throw JSONError(.unexpectedValue, offset: offset)
         }
+        self.version = version
+    }
+
+    private mutating func readUnknownKeys(_ cursor: inout JSONCursor) throws(JSONError) {
+        var values: [Value] = []
+        try cursor.readObject { (cursor, name) throws(JSONError) in
+            values.append(Value(name.value, try cursor.readString().value))
+        }
+        additionalValues = values
     }
 }

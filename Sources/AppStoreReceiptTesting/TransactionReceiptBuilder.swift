@@ -14,18 +14,15 @@ import StrictText
 /// ).signed(by: authority)
 /// ```
 ///
-/// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil` omits it. For anything else, change what
-/// ``values`` returns or the bytes of ``purchaseInfo()``, and sign that with ``signatureBlob(over:by:digest:)``.
+/// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil` omits it. For anything else, change
+/// the bytes of ``purchaseInfo()``, and sign them with ``signatureBlob(over:by:digest:)``.
 public struct TransactionReceiptBuilder: Sendable {
     /// A key and its value. Both are written as they are: a quotation mark or a backslash makes a malformed property list.
-    public struct Value: Sendable {
-        /// The key.
-        public var key: String
-        /// The value.
-        public var value: String
+    package struct Value: Sendable {
+        package var key: String
+        package var value: String
 
-        /// Creates a value of a key.
-        public init(_ key: String, _ value: String) {
+        package init(_ key: String, _ value: String) {
             self.key = key
             self.value = value
         }
@@ -73,7 +70,7 @@ public struct TransactionReceiptBuilder: Sendable {
     /// The `identifierForVendor` of the device.
     public var uniqueVendorIdentifier: String?
     /// Additional values, which are written last, even if their keys are there already.
-    public var additionalValues: [Value] = []
+    package var additionalValues: [Value] = []
 
     /// The environment that is not signed: `Sandbox`, or `nil` in production.
     public var unsignedEnvironment: String?
@@ -109,7 +106,7 @@ public struct TransactionReceiptBuilder: Sendable {
 
 extension TransactionReceiptBuilder {
     /// The keys and values of `purchase-info`, in the order in which they are written.
-    public var values: [Value] {
+    package var values: [Value] {
         var values: [Value] = []
         func add(_ key: TransactionReceiptKey, _ value: String?) {
             if let value { values.append(Value(key.rawValue, value)) }
@@ -146,7 +143,7 @@ extension TransactionReceiptBuilder {
     }
 
     /// Returns a property list as Apple writes it.
-    public static func propertyList(_ values: [Value]) -> [UInt8] {
+    package static func propertyList(_ values: [Value]) -> [UInt8] {
         Array(("{\n" + values.map { "\t\"\($0.key)\" = \"\($0.value)\";\n" }.joined() + "}").utf8)
     }
 

@@ -7,7 +7,7 @@ import SpanPKCS7
 package enum CMSFault: String, Sendable, CaseIterable {
     /// Separate content was given for a message that contains its content.
     case unexpectedContent = "unexpected-content"
-    /// No signer has the certificate of ``CMSVerifier/SignerSelection/certificate(_:)``.
+    /// No signer has the certificate that the caller selected.
     case missingSigner = "missing-signer"
     /// Content that is not plain data was signed without signed attributes (RFC 5652, 5.3), so its type is not signed.
     case missingSignedAttributes = "missing-signed-attributes"

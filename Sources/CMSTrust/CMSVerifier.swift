@@ -7,7 +7,7 @@ package import SpanPKCS7
 ///
 /// ```swift
 /// let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [TrustAnchor(der: root)]))
-/// let message = try verifier.verify(bytes, at: .date(now))
+/// let message = try verifier.verify(bytes, at: now)
 /// guard message.contentType == .data else { … }
 /// use(message.content, signedBy: message.signers)
 /// ```
@@ -26,25 +26,6 @@ public final class CMSVerifier: Sendable {
     /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
     public let refusedAnchors: [Int: CMSVerificationError]
     let chains: CMSChainValidator
-
-    /// The date at which a signer's chain must be valid.
-    public enum ValidationDate: Hashable, Sendable {
-        /// One date for all signers, such as the current date or a date at which the message is known to have existed.
-        case date(Instant)
-        /// The signing time that each signer states, which must be present and not after `latest`.
-        ///
-        /// With it, messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the key of an expired
-        /// certificate can sign with an earlier date. If that matters, distrust the certificate or use the current date.
-        case signingTime(latest: Instant)
-    }
-
-    /// The signers that must pass.
-    public enum SignerSelection: Hashable, Sendable {
-        /// All signers of the message. There must be at least one.
-        case every
-        /// The signers with the certificate that has this fingerprint. There must be at least one. Other signers are ignored.
-        case certificate(Fingerprint)
-    }
 
     /// Creates a verifier with a policy.
     ///
@@ -69,13 +50,16 @@ public final class CMSVerifier: Sendable {
     /// - Parameters:
     ///   - received: The message, without bytes after it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - signers: The signers that must pass.
-    ///   - date: The date at which the chains must be valid.
+    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are ignored. By default, all signers must pass.
+    ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is known to have existed.
+    ///   - usesSigningTimes: Whether the chain of each signer must be valid at the signing time that it states instead, which must be present and not after `date`.
+    ///     Messages then stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the key of an expired
+    ///     certificate can sign with an earlier date. If that matters, distrust the certificate or use the current date.
     /// - Returns: The verified message.
     /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
     public func verify(
-        _ received: [UInt8], detachedContent: [UInt8]? = nil, signers: SignerSelection = .every,
-        at date: ValidationDate
+        _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil, at date: Instant,
+        usesSigningTimes: Bool = false
     ) throws(CMSVerificationError) -> VerifiedMessage {
         guard received.count <= policy.limits.maximumMessageByteCount else {
             throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumMessageByteCount))
@@ -87,14 +71,14 @@ public final class CMSVerifier: Sendable {
             throw .structure(error)
         }
         do throws(CMSVerificationError) {
-            return try verify(message.der, detachedContent, signers, date)
+            return try verify(message.der, detachedContent, signer, date, usesSigningTimes)
         } catch {
             throw error.mappingOffset(message.receivedOffset)
         }
     }
 
     private func verify(
-        _ der: [UInt8], _ detachedContent: [UInt8]?, _ selection: SignerSelection, _ date: ValidationDate
+        _ der: [UInt8], _ detachedContent: [UInt8]?, _ signer: Fingerprint?, _ date: Instant, _ usesSigningTimes: Bool
     ) throws(CMSVerificationError) -> VerifiedMessage {
         let message: SignedData
         let contentType: ASN1ObjectIdentifier
@@ -109,16 +93,12 @@ public final class CMSVerifier: Sendable {
             throw .structure(error)
         }
         do throws(CMSTrustError) {
-            if let detachedContent {
-                let signers = try verify(message, detachedContent: detachedContent.span, signers: selection, at: date)
-                return VerifiedMessage(
-                    contentType: contentType, signers: signers, bytes: detachedContent,
-                    contentRange: 0..<detachedContent.count)
-            }
-            let signers = try verify(message, detachedContent: nil, signers: selection, at: date)
+            let signers = try verify(
+                message, detachedContent: detachedContent?.span, signedBy: signer, at: date,
+                usesSigningTimes: usesSigningTimes)
             return VerifiedMessage(
-                contentType: contentType, signers: signers, bytes: der,
-                contentRange: message.content?.contentRange ?? 0..<0)
+                contentType: contentType, signers: signers, bytes: detachedContent ?? der,
+                contentRange: detachedContent?.indices ?? message.content?.contentRange ?? 0..<0)
         } catch {
             throw .trust(error)
         }
@@ -129,13 +109,14 @@ public final class CMSVerifier: Sendable {
     /// - Parameters:
     ///   - message: The message.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - selection: The signers that must pass.
+    ///   - selected: The fingerprint of the certificate whose signers must pass; `nil` for all signers.
     ///   - date: The date at which the chains must be valid.
+    ///   - usesSigningTimes: Whether each signer's signing time counts instead, which must be present and not after `date`.
     /// - Returns: The verified signers.
     /// - Throws: The first error in this order: for each signer the signature, the date and the chain.
     package func verify(
-        _ message: SignedData, detachedContent: Span<UInt8>? = nil, signers selection: SignerSelection = .every,
-        at date: ValidationDate
+        _ message: SignedData, detachedContent: Span<UInt8>? = nil, signedBy selected: Fingerprint? = nil,
+        at date: Instant, usesSigningTimes: Bool = false
     ) throws(CMSTrustError) -> [VerifiedSigner] {
         guard 1...max(1, policy.limits.maximumSignerCount) ~= message.signerCount else {
             throw CMSTrustError(
@@ -152,11 +133,12 @@ public final class CMSVerifier: Sendable {
         var signers = message.signerInfos
         while let signer = try signers.nextRead() {
             do throws(CMSTrustError) {
-                if let member = try pool.index(of: signer, selection) {
+                if let member = try pool.index(of: signer, selected) {
                     let algorithm = try verifySignature(
                         of: signer, message, content, pool.members[member], &digests)
                     let signingTime = try signer.signingTime()
-                    let date = try date.resolve(signingTime, offset: signer.element.offset)
+                    if usesSigningTimes { try signer.check(signingTime, latest: date) }
+                    let date = usesSigningTimes ? signingTime ?? date : date
                     // Only after a signature is valid, because this reads all certificates. All signers use the result.
                     var ways = if let search { search } else { try chains.search(&pool) }
                     let path = try chains.path(from: pool.members[member], in: pool, &ways, at: date)

@@ -62,7 +62,7 @@ struct CertificatePool {
     ///
     /// Two different certificates that match are an error; otherwise, their order would decide.
     func index(
-        of signer: SignerInfo, _ selection: CMSVerifier.SignerSelection
+        of signer: SignerInfo, _ selected: Fingerprint?
     ) throws(CMSTrustError) -> Int? {
         var found: Int?
         var ambiguous: Member?
@@ -73,9 +73,9 @@ struct CertificatePool {
                 }
             }
             guard isNamed else { continue }
-            if case .certificate(let fingerprint) = selection,
+            if let selected,
                 try CMSTrustError.trusting({ () throws(SignatureTrustError) in try Fingerprint(of: member.der.span) })
-                    != fingerprint
+                    != selected
             {
                 continue
             }
@@ -86,7 +86,7 @@ struct CertificatePool {
             if members[first].der != member.der { ambiguous = ambiguous ?? member }
         }
         if let ambiguous { throw CMSTrustError(.signature(.ambiguousSignerCertificate), offset: ambiguous.offset) }
-        if found == nil, selection == .every {
+        if found == nil, selected == nil {
             throw CMSTrustError(.signature(.missingSignerCertificate), offset: signer.element.offset)
         }
         return found

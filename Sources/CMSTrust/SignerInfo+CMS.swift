@@ -55,19 +55,14 @@ extension CMSVerifier {
     }
 }
 
-extension CMSVerifier.ValidationDate {
-    func resolve(_ signingTime: Instant?, offset: Int) throws(CMSTrustError) -> Instant {
-        switch self {
-        case .date(let date): return date
-        case .signingTime(let latest):
-            guard let signingTime else { throw CMSTrustError(.message(.missingSigningTime), offset: offset) }
-            guard signingTime <= latest else { throw CMSTrustError(.message(.futureSigningTime), offset: offset) }
-            return signingTime
+extension SignerInfo {
+    func check(_ signingTime: Instant?, latest: Instant) throws(CMSTrustError) {
+        guard let signingTime else { throw CMSTrustError(.message(.missingSigningTime), offset: element.offset) }
+        guard signingTime <= latest else {
+            throw CMSTrustError(.message(.futureSigningTime), offset: element.offset)
         }
     }
-}
 
-extension SignerInfo {
     func signingTime() throws(CMSTrustError) -> Instant? {
         do throws(ASN1DecodingError) {
             return try signedAttributes?.signingTime()

@@ -1,3 +1,5 @@
+import AppStoreReceipt
+
 /// An operation on an input.
 struct Operation {
     let name: String
@@ -48,6 +50,43 @@ struct Work {
 
     /// The length of a text, which depends on all of the work.
     static func size(_ text: String?) -> Int { text?.utf8.count ?? 0 }
+
+    /// The result of a verification that is read, or its error in all its forms.
+    init<Value>(
+        _ result: Result<Value, VerificationError>, of bytes: [UInt8], _ outcome: String = "accepted",
+        reading: (Value) -> Int
+    ) {
+        switch result {
+        case .success(let value): self.init(outcome, reading(value))
+        case .failure(let error):
+            let texts = [error.description, error.json, error.advice, error.path, error.excerpt(of: bytes)]
+            self.init(error.code, texts.reduce(0) { $0 + Self.size($1) })
+        }
+    }
+}
+
+// MARK: - Operations on evidence of any kind
+
+extension Operation {
+    static func verdict(onLine line: [UInt8]) -> Operation {
+        Operation("verdict in a batch") {
+            let verdict = Verifiers.lenient.verdict(on: line)
+            let work = Work(verdict.result)
+            return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
+        }
+    }
+
+    static func answer(to receipt: [UInt8]) -> Operation {
+        Operation("VerifyReceiptResponder") {
+            let answer = Verifiers.responder.answer(toAnyReceipt: receipt)
+            return Work("status \(answer.status.rawValue)", answer.body.count)
+        }
+    }
+}
+
+/// Returns a unit again and again, with about as many bytes as a filling.
+func repeated(_ unit: [UInt8], like filling: [UInt8]) -> [UInt8] {
+    Array(repeatElement(unit, count: filling.count / unit.count + 1).joined())
 }
 
 private enum Sink {

@@ -22,10 +22,7 @@ extension Place {
                     let characters = Base64.encode([UInt8](repeating: 0x30, count: filling.count / 4 * 3 + 3).span)
                     return zip(characters.utf8, filling).flatMap { [$0, $1] }
                 },
-                armored("base64, in lines", .count) { filling in
-                    let line = Array("MIIB".utf8) + [UInt8(ascii: "\n")]
-                    return Array(repeatElement(line, count: filling.count / line.count + 1).joined())
-                },
+                armored("base64, in lines", .count) { repeated(Array("MIIB\n".utf8), like: $0) },
             ] + pem(base64) + json(base64, jws) + [lines]
     }
 
@@ -58,19 +55,10 @@ extension Place {
             armored("PEM, label at its end", .text) { block(label, base64.bytes, $0) },
             armored("PEM, header", .text) { block(label, Array("X: ".utf8) + $0 + newline + newline + base64.bytes) },
             armored("PEM, in its body", .text) { block(label, $0 + newline + base64.bytes) },
-            armored("PEM, in lines", .count) { filling in
-                let line = Array("MAAA\n".utf8)
-                return block(label, Array(repeatElement(line, count: filling.count / line.count + 1).joined()))
-            },
+            armored("PEM, in lines", .count) { block(label, repeated(Array("MAAA\n".utf8), like: $0)) },
             armored("PEM, after it", .text) { block(label, base64.bytes) + $0 },
-            armored("PEM, many blocks", .count) { filling in
-                let one = block(label, Array("MIIB".utf8))
-                return Array(repeatElement(one, count: filling.count / one.count + 1).joined())
-            },
-            armored("PEM, many beginnings", .count) { filling in
-                let one = Array("-----BEGIN PKCS7-----\n".utf8)
-                return Array(repeatElement(one, count: filling.count / one.count + 1).joined())
-            },
+            armored("PEM, many blocks", .count) { repeated(block(label, Array("MIIB".utf8)), like: $0) },
+            armored("PEM, many beginnings", .count) { repeated(Array("-----BEGIN PKCS7-----\n".utf8), like: $0) },
         ]
     }
 
@@ -133,26 +121,14 @@ private struct ArmorSubject {
         let text = String(decoding: bytes, as: UTF8.self)
         return [
             Operation("UnverifiedReceipt, and its error") {
-                do throws(VerificationError) {
-                    return Work("accepted", try UnverifiedReceipt(decoding: bytes).inAppPurchases.count)
-                } catch {
-                    let sizes = [error.description, error.json, error.excerpt(of: bytes)].map(Work.size)
-                    return Work(error.code, sizes.reduce(0, +))
-                }
+                let result = Result { () throws(VerificationError) in try UnverifiedReceipt(decoding: bytes) }
+                return Work(result, of: bytes) { $0.inAppPurchases.count }
             },
             Operation("verify, bytes and text") {
                 _ = try? Verifiers.lenient.verify(text)
                 return Work(Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) })
             },
-            Operation("verdict in a batch") {
-                let verdict = Verifiers.lenient.verdict(on: bytes)
-                let work = Work(verdict.result)
-                return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
-            },
-            Operation("VerifyReceiptResponder") {
-                let answer = Verifiers.responder.answer(toAnyReceipt: bytes)
-                return Work("status \(answer.status.rawValue)", answer.body.count)
-            },
+            .verdict(onLine: bytes), .answer(to: bytes),
         ]
     }
 }

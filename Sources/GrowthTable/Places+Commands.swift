@@ -185,12 +185,12 @@ private struct Commands {
 extension SignedReceipt {
     /// The attributes with a text in place of some: a purchase has it in all of its texts. They differ where
     /// they begin, so that to compare them as Swift does is to normalise them.
-    fileprivate func attributes(replacing types: [AttributeType], with text: [UInt8]) -> [ReceiptBuilder.Attribute] {
+    fileprivate func attributes(replacing types: [AttributeType], with text: [UInt8]) -> [ReceiptAttribute] {
         let texts: [AttributeType] = [.productID, .transactionID, .originalTransactionID, .promotionalOfferID]
         let purchase = purchase.map { attribute in
             guard texts.contains(attribute.type) else { return attribute }
             let beginning = UInt8(truncatingIfNeeded: 0x61 + attribute.type.rawValue & 15)
-            return ReceiptBuilder.Attribute(attribute.type, value: element(.utf8String, [beginning] + text))
+            return ReceiptAttribute(attribute.type, value: element(.utf8String, [beginning] + text))
         }
         return attributes.map { attribute in
             guard types.contains(attribute.type) else { return attribute }

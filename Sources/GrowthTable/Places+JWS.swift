@@ -269,11 +269,7 @@ private final class JWSSubject {
                 Work(Result { () throws(VerificationError) in try Verifiers.strict.verify(bytes) })
             },
             Operation("fields and JSON") { [self] in
-                switch verified {
-                case .success(let evidence): Work("read", Self.read(evidence))
-                case .failure(let error):
-                    Work(error.code, Work.size(error.description) + Work.size(error.advice) + Work.size(error.json))
-                }
+                Work(verified, of: bytes, "read", reading: Self.read)
             },
             Operation("hashes") { [self] in
                 switch verified {
@@ -287,7 +283,7 @@ private final class JWSSubject {
     private static func read(_ evidence: VerifiedEvidence) -> Int {
         var count = Work.size(evidence.json) + Work.size(evidence.bundleID) + evidence.transactionIDs.count
         count += evidence.environment == nil ? 0 : 1
-        for part in evidence.signedParts {
+        for part in evidence.parts {
             for field in part.fields {
                 switch field.value {
                 case .string(let text), .json(let text): count += Work.size(field.name) + Work.size(text)
@@ -296,15 +292,16 @@ private final class JWSSubject {
             }
         }
         switch evidence {
-        case .receipt, .transactionReceipt: break
-        case .transaction(let transaction):
-            count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate))
-            count += read(transaction.payload.object) + fields(transaction.payload)
-        case .renewalInfo(let info): count += read(info.payload.object) + fields(info.payload)
-        case .appTransaction(let transaction): count += read(transaction.payload.object) + fields(transaction.payload)
-        case .notification(let notification):
-            count += read(notification.notification.payload.object) + fields(notification.notification.payload)
-        case .realtimeRequest(let request): count += read(request.payload.object) + fields(request.payload)
+        case .transaction(let info):
+            count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate)) + read(info.payload)
+            count += [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
+        case .renewalInfo(let info):
+            count += read(info.payload)
+            count += [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
+        case .appTransaction(let transaction): count += read(transaction.payload)
+        case .notification(let notification): count += read(notification.notification.payload)
+        case .realtimeRequest(let request): count += read(request.payload)
+        default: break
         }
         return count
     }
@@ -320,7 +317,7 @@ private final class JWSSubject {
         case .notification(let notification):
             count += Set([notification.notification.payload.type]).count
             count += Set([notification.notification.payload.subtype]).count
-        case .receipt, .transactionReceipt, .appTransaction, .realtimeRequest: break
+        default: break
         }
         return count
     }
@@ -329,54 +326,7 @@ private final class JWSSubject {
         Work.size(json.text) + json.members.count + json.unknownMembers.count + Work.size(json["environment"])
     }
 
-    // MARK: Fields
-
-    private static func count(_ values: [Any?]) -> Int { values.count { $0 != nil } }
-
-    private static func fields(_ info: TransactionInfo) -> Int {
-        count([
-            info.advancedCommerceInfo, info.appAccountToken, info.appTransactionID, info.billingPlanType, info.bundleID,
-            info.commitment, info.currency, info.deviceVerification, info.environment, info.expiresDate,
-            info.isUpgraded, info.offerDiscountType, info.offerID, info.offerPeriod, info.offerType,
-            info.originalTransactionID, info.ownershipType, info.previousOriginalTransactionID, info.price,
-            info.productID, info.quantity, info.reason, info.revocationReason, info.revocationType, info.storefront,
-            info.subscriptionGroupID, info.transactionID, info.productType, info.webOrderLineItemID,
-        ]) + [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
-    }
-
-    private static func fields(_ info: RenewalInfo) -> Int {
-        count([
-            info.autoRenewProductID, info.autoRenewStatus, info.currency,
-            info.eligibleWinBackOfferIDs, info.environment, info.expirationIntent, info.gracePeriodExpiresDate,
-            info.offerDiscountType, info.offerID, info.offerPeriod, info.originalTransactionID,
-            info.priceIncreaseStatus, info.productID, info.renewalBillingPlanType, info.renewalDate,
-        ]) + [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
-    }
-
-    private static func fields(_ transaction: AppTransaction) -> Int {
-        count([
-            transaction.appAppleID, transaction.appTransactionID, transaction.applicationVersion, transaction.bundleID,
-            transaction.deviceVerification, transaction.environment, transaction.originalApplicationVersion,
-            transaction.originalPlatform, transaction.originalPurchaseDate, transaction.preorderDate,
-        ])
-    }
-
-    private static func fields(_ notification: AppStoreNotification) -> Int {
-        count([
-            notification.appData?.bundleID, notification.appData?.environment, notification.data?.bundleID,
-            notification.data?.bundleVersion, notification.data?.consumptionRequestReason, notification.data?.status,
-            notification.data?.environment, notification.environment, notification.notificationUUID,
-            notification.subtype, notification.type, notification.version, notification.summary?.environment,
-            notification.summary?.productID, notification.summary?.storefrontCountryCodes,
-            notification.externalPurchaseToken?.environment, notification.externalPurchaseToken?.type,
-            notification.externalPurchaseToken?.externalPurchaseID,
-        ])
-    }
-
-    private static func fields(_ request: RealtimeRequest) -> Int {
-        count([
-            request.appAppleID, request.environment, request.originalTransactionID, request.productID,
-            request.requestIdentifier, request.userLocale,
-        ])
+    private static func read(_ payload: some JWSPayload) -> Int {
+        read(payload.object) + (payload.environment == nil ? 0 : 1) + (payload.signedDate == nil ? 0 : 1)
     }
 }

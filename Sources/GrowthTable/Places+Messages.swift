@@ -20,8 +20,7 @@ extension Place {
                 })
             places.append(
                 Place("message \(element.label), many", .count) { filling in
-                    let one = SignedMessage.encoded(element.index, in: message.bytes)
-                    let many = Array(repeatElement(one, count: 1 + filling.count / one.count).joined())
+                    let many = repeated(SignedMessage.encoded(element.index, in: message.bytes), like: filling)
                     return MessageSubject(SignedMessage.replacing(element.index, in: message.bytes, with: many))
                         .operations
                 })
@@ -39,8 +38,7 @@ extension Place {
                 })
             places.append(
                 Place("signer's certificate \(element.label), many", .count, sizes: sizes) { filling in
-                    let one = SignedMessage.encoded(element.index, in: message.certificate)
-                    let many = Array(repeatElement(one, count: 1 + filling.count / one.count).joined())
+                    let many = repeated(SignedMessage.encoded(element.index, in: message.certificate), like: filling)
                     return MessageSubject(try message.signed(replacing: element.index, with: many)).operations
                 })
         }
@@ -92,7 +90,7 @@ extension Place {
 private struct SignedMessage: Sendable {
     let builder: SignedDataBuilder
     let bytes: [UInt8]
-    let attributes: [ReceiptBuilder.Attribute]
+    let attributes: [ReceiptAttribute]
     /// The signed part of the signer's certificate.
     let certificate: [UInt8]
 
@@ -107,45 +105,20 @@ private struct SignedMessage: Sendable {
     init() throws {
         let authority = Signers.authorityOfReceipts
         let receipt = try UnverifiedReceipt(decoding: ReceiptBuilder(bundleID: "a").signed(by: authority))
-        attributes = receipt.attributes.map { .init($0.type, version: $0.version, value: $0.value) }
+        attributes = Array(receipt.attributes)
         var signer = SignedDataBuilder.Signer(authority.leaf)
         signer.signedAttributes =
             SignedDataBuilder.SignedAttribute.required + [.signingTime(ReceiptBuilder.defaultCreationDate)]
         signer.unsignedAttributes = [[0x30, 0x06, 0x06, 0x02, 0x2A, 0x03, 0x31, 0x00]]
         var builder = SignedDataBuilder(
             content: SignedReceipt.encoded(attributes), certificates: authority.certificates, signers: [signer])
-        builder.revocationLists = [try Self.revocationList()]
+        let date = ReceiptBuilder.defaultCreationDate
+        let list = RevocationListSpecification(validity: date...date, entries: [.init(serialNumber: [7])])
+        builder.revocationLists = [try list.issue(by: authority.intermediate)]
         self.builder = builder
         bytes = try builder.encoded()
         certificate = try TestCertificateAuthority.Shape().leaf.tbsCertificate(
             key: authority.leaf.key, issuer: authority.intermediate)
-    }
-
-    /// Not signed, because revocation lists in a message are not verified.
-    private static func revocationList() throws -> [UInt8] {
-        let date = ReceiptBuilder.defaultCreationDate
-        return try ASN1Writer.encode { writer in
-            let algorithm: [UInt8] = [
-                0x30, 0x0D, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B, 0x05, 0,
-            ]
-            try writer.write(.sequence) { writer in
-                try writer.write(.sequence) { writer in
-                    writer.writeInteger(1)
-                    writer.write(encoded: algorithm.span)
-                    writer.write(.sequence) { _ in }
-                    try writer.writeTime(date)
-                    try writer.writeTime(date)
-                    try writer.write(.sequence) { writer in
-                        try writer.write(.sequence) { writer in
-                            writer.writeInteger(7)
-                            try writer.writeTime(date)
-                        }
-                    }
-                }
-                writer.write(encoded: algorithm.span)
-                try writer.writeBitString([UInt8](repeating: 1, count: 64).span)
-            }
-        }
     }
 
     /// The parts of the content and of certificates have their own places.
@@ -225,9 +198,10 @@ private final class MessageSubject {
                 Work(Result { () throws(VerificationError) in try Verifiers.make().verifyReceipt(bytes) })
             },
             Operation("CMSVerifier") { [self] in
-                let date = CMSVerifier.ValidationDate.date(ReceiptBuilder.defaultCreationDate)
-                return Work(
-                    Result { () throws(CMSVerificationError) in try Verifiers.messages.verify(bytes, at: date) })
+                Work(
+                    Result { () throws(CMSVerificationError) in
+                        try Verifiers.messages.verify(bytes, at: ReceiptBuilder.defaultCreationDate)
+                    })
             },
             Operation("names, attributes and extensions") { [self] in
                 var count = 0

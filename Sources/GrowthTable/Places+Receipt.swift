@@ -13,14 +13,14 @@ extension Place {
         var places: [Place] = []
         for type in receipt.types {
             places.append(
-                Place("attribute \(type.label)", .der(type.stringTag), type.choice, family: "attributes") { filling in
+                Place("attribute \(type.label)", .der(type.tag), type.choice, family: "attributes") { filling in
                     try receipt.subject(replacing: type, with: filling)
                 })
         }
         for type in receipt.purchaseTypes {
             places.append(
                 Place(
-                    "purchase's attribute \(type.label)", .der(type.stringTag), type.choice,
+                    "purchase's attribute \(type.label)", .der(type.tag), type.choice,
                     family: "purchases' attributes"
                 ) {
                     filling in try receipt.subject(replacingInPurchases: type, with: filling)
@@ -66,7 +66,7 @@ extension Place {
     /// Receipts that differ in parts that a hash might ignore.
     private static func alike(_ receipt: SignedReceipt) -> Place {
         Place("many receipts alike but in their middle", .count) { filling in
-            let end = ReceiptBuilder.Attribute(AttributeType(rawValue: 99), value: [UInt8](repeating: 1, count: 256))
+            let end = ReceiptAttribute(AttributeType(rawValue: 99), value: [UInt8](repeating: 1, count: 256))
             let receipts = try (0...filling.count / 1024).map { index in
                 let number = (0..<8).map { UInt8(truncatingIfNeeded: index >> (8 * $0)) }
                 let attributes = receipt.attributes + [.init(.opaqueValue, value: number), end]
@@ -83,7 +83,7 @@ extension Place {
     /// The number of elements.
     private static func lists(_ receipt: SignedReceipt) -> [Place] {
         func attributes(
-            _ name: String, _ make: @escaping (_ index: Int) -> ReceiptBuilder.Attribute
+            _ name: String, _ make: @escaping (_ index: Int) -> ReceiptAttribute
         ) -> Place {
             Place("many \(name)", .count, family: "lists of attributes") { filling in
                 let size = make(0).value.count + 12
@@ -141,8 +141,8 @@ extension Place {
 
 /// A receipt with all known attributes, which can be signed with another value in one of them.
 struct SignedReceipt: Sendable {
-    let attributes: [ReceiptBuilder.Attribute]
-    let purchase: [ReceiptBuilder.Attribute]
+    let attributes: [ReceiptAttribute]
+    let purchase: [ReceiptAttribute]
 
     /// A period of a subscription.
     static let period = ReceiptBuilder.Purchase.autoRenewable(
@@ -158,17 +158,15 @@ struct SignedReceipt: Sendable {
         builder.preorderDate = ReceiptBuilder.defaultPurchaseDate
         builder.additionalAttributes = [.utf8String(AttributeType(rawValue: 99), "unknown")]
         let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Signers.authority))
-        attributes = receipt.attributes.map { .init($0.type, version: $0.version, value: $0.value) }
-        self.purchase = receipt.inAppPurchases.flatMap(\.attributes).map {
-            .init($0.type, version: $0.version, value: $0.value)
-        }
+        attributes = Array(receipt.attributes)
+        self.purchase = receipt.inAppPurchases.flatMap(\.attributes)
     }
 
     /// The types of the attributes, and the known types that are missing.
     var types: [AttributeType] { Self.types(0...40, attributes) }
     var purchaseTypes: [AttributeType] { Self.types(1701...1730, purchase) }
 
-    private static func types(_ numbers: ClosedRange<Int64>, _ present: [ReceiptBuilder.Attribute]) -> [AttributeType] {
+    private static func types(_ numbers: ClosedRange<Int64>, _ present: [ReceiptAttribute]) -> [AttributeType] {
         let known = numbers.map(AttributeType.init(rawValue:)).filter { $0.name != nil }
         return known + present.map(\.type).filter { !known.contains($0) }
     }
@@ -181,16 +179,16 @@ struct SignedReceipt: Sendable {
     func subject(replacingInPurchases type: AttributeType, with value: [UInt8]) throws -> [Operation] {
         let changed = purchase.filter { $0.type != type } + [.init(type, value: value)]
         let value = Self.encoded(changed)
-        let purchases = Array(repeating: ReceiptBuilder.Attribute(.inAppPurchase, value: value), count: 2)
+        let purchases = Array(repeating: ReceiptAttribute(.inAppPurchase, value: value), count: 2)
         return try subject(attributes.filter { $0.type != .inAppPurchase } + purchases)
     }
 
-    func subject(_ attributes: [ReceiptBuilder.Attribute]) throws -> [Operation] {
+    func subject(_ attributes: [ReceiptAttribute]) throws -> [Operation] {
         ReceiptSubject(try Self.signed(attributes, by: Signers.authority)).operations
     }
 
     static func signed(
-        _ attributes: [ReceiptBuilder.Attribute], by authority: TestCertificateAuthority
+        _ attributes: [ReceiptAttribute], by authority: TestCertificateAuthority
     ) throws -> [UInt8] {
         var signer = SignedDataBuilder.Signer(authority.leaf)
         // Apple's algorithm identifier without a digest exists only for RSA.
@@ -200,7 +198,7 @@ struct SignedReceipt: Sendable {
         ).encoded()
     }
 
-    static func encoded(_ attributes: [ReceiptBuilder.Attribute]) -> [UInt8] {
+    static func encoded(_ attributes: [ReceiptAttribute]) -> [UInt8] {
         ASN1Writer.encode { writer in
             writer.write(.set) { writer in
                 for attribute in attributes {
@@ -228,14 +226,14 @@ extension AttributeType {
         }
     }
 
-    /// The required string type of a text.
-    fileprivate var stringTag: ASN1Tag {
-        switch rawValue {
-        case 8, 10, 12, 18, 21, 32, 1704, 1706, 1708, 1712: .ia5String
-        case 4, 5: .octetString
-        case 1, 9, 11, 13, 15, 16, 25, 1701, 1707, 1710, 1711, 1713, 1719, 1720: .integer
-        case 17: .set
-        default: .utf8String
+    /// The required type of the value.
+    fileprivate var tag: ASN1Tag {
+        switch valueType {
+        case .ia5String, .date: .ia5String
+        case .octets: .octetString
+        case .integer, .boolean: .integer
+        case .purchase: .set
+        case .utf8String, nil: .utf8String
         }
     }
 }
@@ -261,16 +259,10 @@ private final class ReceiptSubject {
                     })
             },
             Operation("fields and JSON") { [self] in
-                switch decoded {
-                case .success(let receipt): Work("read", Self.read(receipt))
-                case .failure(let error): Work(error.code, Self.read(error, bytes))
-                }
+                Work(decoded, of: bytes, "read", reading: Self.read)
             },
             Operation("queries") { [self] in
-                switch verified {
-                case .success(let receipt): Work("asked", Self.ask(receipt))
-                case .failure(let error): Work(error.code, Self.read(error, bytes))
-                }
+                Work(verified, of: bytes, "asked", reading: Self.ask)
             },
             Operation("hashes") { [self] in
                 switch (verified, decoded) {
@@ -290,11 +282,6 @@ private final class ReceiptSubject {
                 return Work("status \(answer.status.rawValue)", answer.body.count + shorter.body.count)
             },
         ]
-    }
-
-    private static func read(_ error: VerificationError, _ bytes: [UInt8]) -> Int {
-        Work.size(error.description) + Work.size(error.json) + Work.size(error.advice) + Work.size(error.path)
-            + Work.size(error.excerpt(of: bytes))
     }
 
     private static func read(_ receipt: UnverifiedReceipt) -> Int {

@@ -75,34 +75,19 @@ private struct TransactionSubject {
         let bytes = bytes
         let base64 = Base64.encode(bytes.span)
         return [
-            Operation("UnverifiedTransactionReceipt") {
-                do throws(VerificationError) {
-                    let receipt = try UnverifiedTransactionReceipt(
-                        decoding: bytes, limits: Verifiers.lenient.policy.limits)
-                    return Work("accepted", Work.size(receipt.json))
-                } catch {
-                    let sizes = [error.description, error.json, error.excerpt(of: bytes)].map(Work.size)
-                    return Work(error.code, sizes.reduce(0, +))
+            Operation("TransactionReceipt, unverified") {
+                let result = Result { () throws(VerificationError) in
+                    try TransactionReceipt(unverified: bytes, Verifiers.lenient.policy.limits)
                 }
+                return Work(result, of: bytes) { Work.size($0.json) }
             },
             Operation("verifyTransactionReceipt") {
-                do throws(VerificationError) {
-                    let receipt = try Verifiers.lenient.verifyTransactionReceipt(bytes)
-                    return Work(
-                        "accepted", Work.size(receipt.json) + Work.size(receipt.description) + Set([receipt]).count)
-                } catch {
-                    return Work(error.code, Work.size(error.description) + Work.size(error.json))
+                let result = Result { () throws(VerificationError) in
+                    try Verifiers.lenient.verifyTransactionReceipt(bytes)
                 }
+                return Work(result, of: bytes) { Work.size($0.json) + Work.size($0.description) + Set([$0]).count }
             },
-            Operation("verdict in a batch, in base64") {
-                let verdict = Verifiers.lenient.verdict(on: Array(base64.utf8))
-                let work = Work(verdict.result)
-                return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
-            },
-            Operation("VerifyReceiptResponder") {
-                let answer = Verifiers.responder.answer(toAnyReceipt: bytes)
-                return Work("status \(answer.status.rawValue)", answer.body.count)
-            },
+            .verdict(onLine: Array(base64.utf8)), .answer(to: bytes),
         ]
     }
 }

@@ -37,57 +37,60 @@ public struct Report: Sendable {
     /// The page, in UTF-8.
     public var html: [UInt8] {
         var writer = HTMLWriter(language, timeZone)
-        writer.document(title: .title, .page) { html in body(&html) }
+        writer.document(title: Phrase.title, .page) { html in
+            html.element(.a, .style(.skip), .to(.contents), phrase: Phrase.skipToContents)
+            html.element(.header, .style(.top)) { html in head(.h1, &html) }
+            html.element(.main, .id(.contents)) { html in contents(&html) }
+            html.element(.footer) { html in foot(&html) }
+        }
         return writer.bytes
     }
 
-    /// What the page's `body` has, for a page with more on it: that needs ``styleSheet``, and ``styleSource`` in its policy.
-    @_spi(Surfaces) public var fragment: [UInt8] {
-        var writer = HTMLWriter(language, timeZone)
-        body(&writer)
-        return writer.bytes
+    /// Writes the report into a page with more on it, which needs ``StyleSheet/page``. Its headings are below the page's.
+    @_spi(Surfaces) public func write(to html: inout HTMLWriter) {
+        html.element(.div, .style(.top)) { html in head(.h2, &html) }
+        contents(&html)
+        html.element(.div, .style(.note)) { html in foot(&html) }
     }
-
-    /// The style sheet, as it stands between the tags of `style`.
-    @_spi(Surfaces) public static var styleSheet: String { "\(StyleSheet.page.text)" }
-    /// The source that `style-src` of a content security policy names: `'sha256-…'`.
-    @_spi(Surfaces) public static var styleSource: String { StyleSheet.page.source }
 
     /// The number of pieces that are shown with their checks and contents.
     static let maximumPieceCount = 40
 
-    private func body(_ html: inout HTMLWriter) {
-        html.element(.a, .style(.skip), .to(.contents), phrase: .skipToContents)
-        html.element(.header, .style(.top)) { html in
-            html.element(.p, .style(.kicker), phrase: .title)
-            headline(&html)
-            html.element(.p, .style(.note)) { html in
-                html.phrase(.decidedFor, .date(decision.entitlements.date))
-                html.text(" · ")
-                if let timeZone { html.phrase(.timesInZone, .code(timeZone.name)) } else { html.phrase(.timesInUTC) }
+    private func head(_ heading: Tag, _ html: inout HTMLWriter) {
+        html.element(.p, .style(.kicker), phrase: .title)
+        headline(heading, &html)
+        html.element(.p, .style(.note)) { html in
+            html.phrase(.decidedFor, .date(decision.entitlements.date))
+            html.text(" · ")
+            if let timeZone = html.timeZone {
+                html.phrase(.timesInZone, .code(timeZone.name))
+            } else {
+                html.phrase(.timesInUTC)
             }
         }
-        html.element(.main, .id(.contents)) { html in
-            questions(&html)
-            navigation(&html)
-            if pieces.contains(where: { $0.verified != nil }) {
-                purchases(&html)
-                timeline(&html)
-            }
-            for piece in pieces.prefix(Self.maximumPieceCount) { self.piece(piece, &html) }
-            if pieces.count > Self.maximumPieceCount {
-                html.element(
-                    .p, .styles([.panel, .note]), phrase: .moreRows,
-                    .number(pieces.count - Self.maximumPieceCount), .code("receipt entitlements"))
-            }
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        questions(&html)
+        navigation(&html)
+        if pieces.contains(where: { $0.verified != nil }) {
+            purchases(&html)
+            timeline(&html)
         }
-        html.element(.footer) { html in
-            html.element(.p, phrase: .limits)
-            html.element(.p) { html in
-                html.phrase(.hiddenCharacters, .text("\u{202E}"))
-                html.text(" ")
-                html.phrase(.footer)
-            }
+        for piece in pieces.prefix(Self.maximumPieceCount) { self.piece(piece, &html) }
+        if pieces.count > Self.maximumPieceCount {
+            html.element(
+                .p, .styles([.panel, .note]), phrase: .moreRows,
+                .number(pieces.count - Self.maximumPieceCount), .code("receipt entitlements"))
+        }
+    }
+
+    private func foot(_ html: inout HTMLWriter) {
+        html.element(.p, phrase: .limits)
+        html.element(.p) { html in
+            html.phrase(.hiddenCharacters, .text("\u{202E}"))
+            html.text(" ")
+            html.phrase(.footer)
         }
     }
 

@@ -8,25 +8,17 @@ package import SpanPKCS7
 /// Therefore this library sets libcrypto to level 0, and applies this policy.
 public struct AlgorithmPolicy: Hashable, Sendable {
     /// The accepted kinds of signatures.
-    public var kinds: SignatureKinds
+    package var kinds: SignatureKinds
     /// The accepted digest algorithms, for signatures and for the masks of RSASSA-PSS.
-    public var digests: SignatureDigests
-    /// The kinds of signatures with which SHA-1 is accepted, if ``digests`` contains it.
-    public var sha1Kinds: SignatureKinds
+    package var digests: SignatureDigests
+    /// The kinds of signatures with which SHA-1 is accepted, if `digests` contains it.
+    package var sha1Kinds: SignatureKinds
     /// The accepted sizes of RSA keys, in bits. In addition, exponents must be odd and have 17 to 32 bits.
     public var rsaKeySizes: ClosedRange<Int>
     /// The accepted elliptic curves. A key with explicit curve parameters is never accepted.
-    public var curves: EllipticCurves
+    package var curves: EllipticCurves
 
-    /// Creates a policy with your choice of algorithms and keys.
-    ///
-    /// - Parameters:
-    ///   - kinds: The accepted kinds of signatures.
-    ///   - digests: The accepted digest algorithms; by default SHA-2.
-    ///   - sha1Kinds: The kinds of signatures with which SHA-1 is accepted, if `digests` contains it; by default all.
-    ///   - rsaKeySizes: The accepted sizes of RSA keys, in bits; by default 2048 to 4096.
-    ///   - curves: The accepted elliptic curves; by default P-256, P-384 and P-521.
-    public init(
+    package init(
         kinds: SignatureKinds, digests: SignatureDigests = .sha2, sha1Kinds: SignatureKinds = .all,
         rsaKeySizes: ClosedRange<Int> = 2048...4096, curves: EllipticCurves = .all
     ) {
@@ -54,7 +46,7 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     /// The policy for current messages: SHA-2 with RSA of 2048 to 4096 bits and either padding, or with ECDSA.
     public static let cms = AlgorithmPolicy(kinds: .all)
 
-    /// A Boolean value that indicates whether SHA-1 signatures of ``sha1Kinds`` are accepted.
+    /// A Boolean value that indicates whether SHA-1 signatures are accepted: in the policy for receipts, with RSA alone.
     public var allowsSHA1: Bool {
         get { digests.contains(.sha1) }
         set { if newValue { digests.insert(.sha1) } else { digests.remove(.sha1) } }

@@ -17,22 +17,22 @@ public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A set of digest algorithms.
-public struct SignatureDigests: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct SignatureDigests: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// SHA-1. See ``SignatureDigest/sha1``.
-    public static let sha1 = SignatureDigests(.sha1)
+    package static let sha1 = SignatureDigests(.sha1)
     /// SHA-224. See ``SignatureDigest/sha224``.
-    public static let sha224 = SignatureDigests(.sha224)
+    package static let sha224 = SignatureDigests(.sha224)
     /// SHA-256. See ``SignatureDigest/sha256``.
-    public static let sha256 = SignatureDigests(.sha256)
+    package static let sha256 = SignatureDigests(.sha256)
     /// SHA-384. See ``SignatureDigest/sha384``.
-    public static let sha384 = SignatureDigests(.sha384)
+    package static let sha384 = SignatureDigests(.sha384)
     /// SHA-512. See ``SignatureDigest/sha512``.
-    public static let sha512 = SignatureDigests(.sha512)
+    package static let sha512 = SignatureDigests(.sha512)
     /// SHA-224, SHA-256, SHA-384 and SHA-512 (FIPS 180-4).
-    public static let sha2: SignatureDigests = [.sha224, .sha256, .sha384, .sha512]
+    package static let sha2: SignatureDigests = [.sha224, .sha256, .sha384, .sha512]
 
     init(_ algorithm: DigestAlgorithm) { rawValue = 1 << algorithm.rawValue }
 }
@@ -57,31 +57,31 @@ public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A set of kinds of signatures.
-public struct SignatureKinds: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct SignatureKinds: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
-    public static let rsaPKCS1 = SignatureKinds(rawValue: 1 << 0)
+    package static let rsaPKCS1 = SignatureKinds(rawValue: 1 << 0)
     /// RSASSA-PSS (RFC 8017, 8.1), with general RSA keys or keys for RSASSA-PSS only.
-    public static let rsaPSS = SignatureKinds(rawValue: 1 << 1)
+    package static let rsaPSS = SignatureKinds(rawValue: 1 << 1)
     /// ECDSA (FIPS 186-5, 6).
-    public static let ecdsa = SignatureKinds(rawValue: 1 << 2)
+    package static let ecdsa = SignatureKinds(rawValue: 1 << 2)
     /// All kinds that this library verifies.
-    public static let all: SignatureKinds = [.rsaPKCS1, .rsaPSS, .ecdsa]
+    package static let all: SignatureKinds = [.rsaPKCS1, .rsaPSS, .ecdsa]
 }
 
 /// A set of elliptic curves.
-public struct EllipticCurves: OptionSet, Hashable, Sendable {
-    public let rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+package struct EllipticCurves: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// P-256, also called secp256r1 and prime256v1.
-    public static let p256 = EllipticCurves(rawValue: 1 << 0)
+    package static let p256 = EllipticCurves(rawValue: 1 << 0)
     /// P-384, also called secp384r1.
-    public static let p384 = EllipticCurves(rawValue: 1 << 1)
+    package static let p384 = EllipticCurves(rawValue: 1 << 1)
     /// P-521, also called secp521r1.
-    public static let p521 = EllipticCurves(rawValue: 1 << 2)
+    package static let p521 = EllipticCurves(rawValue: 1 << 2)
     /// All curves that this library supports.
-    public static let all: EllipticCurves = [.p256, .p384, .p521]
+    package static let all: EllipticCurves = [.p256, .p384, .p521]
 }

@@ -89,20 +89,14 @@ extension ASN1Tag {
     @inlinable package static var printableString: ASN1Tag { ASN1Tag(octet: 0x13) }
     /// TeletexString (T61String), tag 20, primitive.
     @inlinable package static var teletexString: ASN1Tag { ASN1Tag(octet: 0x14) }
-    /// VideotexString, tag 21, primitive.
-    @inlinable package static var videotexString: ASN1Tag { ASN1Tag(octet: 0x15) }
     /// IA5String, tag 22, primitive: ASCII.
     @inlinable package static var ia5String: ASN1Tag { ASN1Tag(octet: 0x16) }
     /// UTCTime, tag 23: a year of two digits.
     @inlinable package static var utcTime: ASN1Tag { ASN1Tag(octet: 0x17) }
     /// GeneralizedTime, tag 24: a year of four digits.
     @inlinable package static var generalizedTime: ASN1Tag { ASN1Tag(octet: 0x18) }
-    /// GraphicString, tag 25, primitive.
-    @inlinable package static var graphicString: ASN1Tag { ASN1Tag(octet: 0x19) }
     /// VisibleString (ISO646String), tag 26, primitive: printable ASCII and space.
     @inlinable package static var visibleString: ASN1Tag { ASN1Tag(octet: 0x1A) }
-    /// GeneralString, tag 27, primitive.
-    @inlinable package static var generalString: ASN1Tag { ASN1Tag(octet: 0x1B) }
     /// UniversalString, tag 28, primitive: UTF-32, the high byte first.
     @inlinable package static var universalString: ASN1Tag { ASN1Tag(octet: 0x1C) }
     /// BMPString, tag 30, primitive: two bytes a character, the high byte first.

@@ -145,17 +145,6 @@ package struct ASN1Walker: ~Escapable {
         return true
     }
 
-    /// Skips the content of the constructed element that ``next()`` returned last.
-    ///
-    /// - Returns: `false` for an element of indefinite length, whose end is not known, or a primitive element. Then nothing changes.
-    @discardableResult
-    package mutating func skipContent() -> Bool {
-        guard let level = pending, level.indefiniteStart < 0 else { return false }
-        position = level.end
-        pending = nil
-        return true
-    }
-
     private func failure(_ kind: ASN1DecodingError.Kind, _ position: Int) -> ASN1DecodingError {
         ASN1DecodingError(kind, offset: baseOffset + position)
     }

@@ -5,9 +5,11 @@ package enum Hexadecimal {
 
     package static func text(_ bytes: Span<UInt8>, separator: String = "") -> String {
         var digits: [UInt8] = []
+        digits.reserveCapacity(bytes.count * (2 + separator.utf8.count))
         for index in bytes.indices {
-            if index > 0 { digits += separator.utf8 }
-            digits += [digit(bytes[index] >> 4), digit(bytes[index] & 0xF)]
+            if index > 0 { digits.append(contentsOf: separator.utf8) }
+            digits.append(digit(bytes[index] >> 4))
+            digits.append(digit(bytes[index] & 0xF))
         }
         return String(decoding: digits, as: UTF8.self)
     }

@@ -15,10 +15,6 @@ extension ASN1ObjectIdentifier {
     package static let signingTime = ASN1ObjectIdentifier(content: [
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x05,
     ])
-    /// The attribute `countersignature`, 1.2.840.113549.1.9.6 (RFC 5652, 11.4).
-    package static let counterSignature = ASN1ObjectIdentifier(content: [
-        0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x09, 0x06,
-    ])
     // Digests: 1.2.840.113549.2.5, 1.3.14.3.2.26, 2.16.840.1.101.3.4.2
     /// MD5, 1.2.840.113549.2.5 (RFC 3370, 2.2). It is broken, and is named so that it can be refused.
     package static let md5 = ASN1ObjectIdentifier(content: [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05])

@@ -35,10 +35,7 @@ package struct CertificateRevocationList: ~Escapable {
     /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
-        var input = ASN1Cursor(bytes, baseOffset: baseOffset)
-        let element = try input.read(.sequence)
-        try input.finish()
-        try self.init(element)
+        try self.init(ASN1Element(whole: bytes, baseOffset: baseOffset))
     }
 
     @_lifetime(copy element)

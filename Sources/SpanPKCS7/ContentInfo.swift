@@ -19,10 +19,7 @@ package struct ContentInfo: ~Escapable {
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         do throws(ASN1DecodingError) {
-            var input = ASN1Cursor(bytes, baseOffset: baseOffset)
-            let structure = try input.read(.sequence)
-            try input.finish()
-            var fields = structure.contents
+            var fields = try ASN1Element(whole: bytes, baseOffset: baseOffset).contents
             contentType = try fields.read(.objectIdentifier)
             // What is no identifier at all must not pass for an unknown one.
             try contentType.validateObjectIdentifier()

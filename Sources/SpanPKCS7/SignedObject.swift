@@ -31,6 +31,17 @@ struct SignedObject: ~Escapable {
     }
 }
 
+extension ASN1Element {
+    /// Reads a whole input, which is one SEQUENCE.
+    @inline(__always)
+    @_lifetime(copy bytes)
+    init(whole bytes: Span<UInt8>, baseOffset: Int) throws(ASN1DecodingError) {
+        var input = ASN1Cursor(bytes, baseOffset: baseOffset)
+        self = try input.read(.sequence)
+        try input.finish()
+    }
+}
+
 extension ASN1Cursor {
     /// Reads the OPTIONAL extensions `[number] EXPLICIT SEQUENCE OF Extension`.
     @inline(__always)

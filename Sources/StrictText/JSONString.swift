@@ -28,10 +28,11 @@ public struct JSONString: ~Escapable {
 
     /// The UTF-8 of the string with its escapes decoded.
     public var bytes: [UInt8] {
-        [UInt8](capacity: raw.count) { output in
+        guard hasEscapes else { return [UInt8](copying: raw) }
+        return [UInt8](capacity: raw.count) { output in
             var position = 0
             while position < raw.count {
-                if hasEscapes, let escape = JSONEscape(raw, at: position) {
+                if let escape = JSONEscape(raw, at: position) {
                     for unit in escape.scalar.utf8 { output.append(unit) }
                     position += escape.byteCount
                 } else {

@@ -88,6 +88,66 @@ public struct JSONWriter: ~Copyable {
         written.append(UInt8(ascii: ":"))
     }
 
+    // MARK: Members
+
+    public mutating func member(_ name: StaticString, _ value: String) {
+        self.name(name)
+        string(value)
+    }
+
+    /// Writes a member, if it has a value.
+    public mutating func member(_ name: StaticString, ifAny value: String?) {
+        if let value { member(name, value) }
+    }
+
+    /// Writes a member whose value needs no escapes.
+    public mutating func member(_ name: StaticString, _ value: StaticString) {
+        self.name(name)
+        string(value)
+    }
+
+    // Specialized by the caller: the unknown attributes of a receipt have two each.
+    @inlinable
+    public mutating func member(_ name: StaticString, _ value: some FixedWidthInteger) {
+        self.name(name)
+        integer(Int64(clamping: value))
+    }
+
+    public mutating func member(_ name: StaticString, _ value: Bool) {
+        self.name(name)
+        bool(value)
+    }
+
+    /// Writes a member whose value is an array of strings.
+    public mutating func member(_ name: StaticString, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+
+    /// Writes a member whose value is an object.
+    public mutating func object(_ name: StaticString, _ writeMembers: (inout JSONWriter) -> Void) {
+        self.name(name)
+        beginObject()
+        writeMembers(&self)
+        endObject()
+    }
+
+    /// Writes a member whose value is an array of objects.
+    public mutating func objects<Element>(
+        _ name: StaticString, _ elements: some Sequence<Element>, _ writeMembers: (inout JSONWriter, Element) -> Void
+    ) {
+        self.name(name)
+        beginArray()
+        for element in elements {
+            beginObject()
+            writeMembers(&self, element)
+            endObject()
+        }
+        endArray()
+    }
+
     // MARK: Values
 
     public mutating func string(_ value: String) { string(utf8: value.utf8Span.span) }

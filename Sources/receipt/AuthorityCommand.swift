@@ -9,12 +9,11 @@ struct AuthorityCommand: Command {
         maximumOperandCount: 0,
         options: [
             .init(
-                name: "--out", value: "DIR",
-                help: "Store it in DIR, which is made if it does not exist. No file is overwritten."
+                "--out", "DIR", "Store it in DIR, which is made if it does not exist. No file is overwritten."
             ),
             .init(
-                name: "--key", value: "rsa|ec",
-                help: "The kind of its keys: 'rsa', the default, for receipts, or 'ec' for JWS and for receipts."),
+                "--key", "rsa|ec",
+                "The kind of its keys: 'rsa', the default, for receipts, or 'ec' for JWS and for receipts."),
         ],
         notes: """
             DIR gets a root, an intermediate and a leaf certificate (.der) with their private keys (.key).

@@ -16,7 +16,14 @@ struct CommandSyntax: Sendable {
         /// The name of the value in the help, such as `FILE`, or the choices, such as `a|b`; empty for an option without a value.
         let value: String
         let help: String
-        var isRepeatable = false
+        let isRepeatable: Bool
+
+        init(_ name: String, _ value: String, _ help: String, isRepeatable: Bool = false) {
+            (self.name, self.value, self.help, self.isRepeatable) = (name, value, help, isRepeatable)
+        }
+
+        /// An option without a value.
+        init(_ name: String, _ help: String) { self.init(name, "", help) }
 
         /// The choices, if the value is one of a few words.
         var choices: [String]? {
@@ -41,7 +48,7 @@ struct CommandSyntax: Sendable {
     }
 
     /// The options that every command has.
-    static let commonOptions = [Option(name: "--help", value: "", help: "Show this help.")]
+    static let commonOptions = [Option("--help", "Show this help.")]
 
     var allOptions: [Option] { options + Self.commonOptions }
 

@@ -9,9 +9,8 @@ struct DecodeCommand: Command {
         operands: "[FILE|-]...",
         options: [
             .init(
-                name: "--format", value: "text|json|attributes",
-                help:
-                    "'json' and 'attributes' print one line for each input. 'attributes' lists all attributes of a receipt by number."
+                "--format", "text|json|attributes",
+                "'json' and 'attributes' print one line for each input. 'attributes' lists all attributes of a receipt by number."
             ),
             Style.wideOption, Style.quietOption,
         ] + Style.options,
@@ -52,14 +51,14 @@ struct DecodeCommand: Command {
             }
             status.formMaximum(ExitStatus(result))
             if isQuiet, case .success = result { continue }
-            switch (format, result) {
-            case (.text, _):
+            if format == .text {
                 report.separate(&console)
                 report.print(result, of: input, bytes, to: &console)
                 continue
-            case (.attributes, .success(.receipt(let receipt))):
+            }
+            if format == .attributes, let receipt = try? result.get().receipt {
                 writer.attributes(of: receipt.receipt, file: input.name)
-            case (.attributes, _), (.json, _):
+            } else {
                 writer.decoding(result, from: .file(input.name), for: .user(of: .command))
             }
             console.print(utf8: writer.bytes)

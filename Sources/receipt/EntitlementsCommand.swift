@@ -7,19 +7,11 @@ struct EntitlementsCommand: Command {
         name: "entitlements",
         summary: "Verifies evidence of one customer and says what it entitles to at a date",
         operands: "[FILE|-]...",
-        options: [
+        options: CustomerEvidence.options + [
             .init(
-                name: "--at", value: "DATE",
-                help:
-                    "Decide for this date, such as 2025-01-31T12:00:00Z; now without it. 2025-01-31 is its first moment in UTC."
-            )
-        ] + VerifierOptions.options.filter { !$0.name.hasSameBytes(as: "--at") }
-            + VerifierOptions.decisionOptions + [
-                .init(
-                    name: "--format", value: "text|json",
-                    help: "'json' prints one object with all items and all refusals."),
-                Style.wideOption,
-            ] + Style.options,
+                "--format", "text|json", "'json' prints one object with all items and all refusals."),
+            Style.wideOption,
+        ] + Style.options,
         notes: """
             All evidence is taken together: receipts, transactions, renewal information, notifications and
             transaction receipts, in any order. Each transaction is one item. Its access is active, owned,
@@ -34,53 +26,29 @@ struct EntitlementsCommand: Command {
             printed), 2 for wrong usage, an unreadable file, or a host whose libcrypto cannot verify receipts.
             """)
 
-    private let inputs: [FileInput]
-    private let verifierOptions: VerifierOptions
-    private let date: Instant
+    private let evidence: CustomerEvidence
     private let isJSON: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
-        verifierOptions = try VerifierOptions(arguments, hasValidationDate: false)
-        date =
-            try arguments["--at"].map { text throws(UsageError) in
-                try Instant(option: "--at", text, orOneOf: [])
-            } ?? .now
+        evidence = try CustomerEvidence(arguments)
         isJSON = arguments["--format"].map { $0.hasSameBytes(as: "json") } ?? false
-        inputs = try arguments.inputs()
     }
 
     func run(_ console: inout Console) -> ExitStatus {
-        guard let verifier = verifierOptions.makeVerifier(&console) else { return .unusable }
-        var pieces: [Decision.Piece] = []
-        /// What the text shows a place in.
-        var refused: [(input: FileInput, error: VerificationError, bytes: [UInt8])] = []
-        for input in inputs {
-            let outcome: Decision.Piece.Outcome
-            do throws(SystemError) {
-                let bytes = try input.read()
-                outcome = .init(verifying: bytes, by: verifier)
-                switch outcome {
-                case .verified(let evidence):
-                    report(recordsWithoutPurchase: evidence.incompletePurchaseCount, in: input, &console)
-                case .refused(let error): refused.append((input, error, bytes))
-                case .unreadable: break
-                }
-            } catch {
-                input.report(error, asJSON: false, &console)
-                outcome = .unreadable(message: error.description)
-            }
-            pieces.append(Decision.Piece(.file(input.name), outcome))
+        guard let (decision, bytes, verifier) = evidence.decision(&console) else { return .unusable }
+        let outcomes = zip(evidence.inputs, zip(decision.pieces.map(\.outcome), bytes))
+        for case (let input, (.verified(let evidence), _)) in outcomes {
+            report(recordsWithoutPurchase: evidence.incompletePurchaseCount, in: input, &console)
         }
-        let decision = Decision(pieces, at: date, productTypes: verifierOptions.productTypes)
         if isJSON {
             var writer = JSONWriter()
-            writer.decision(decision, for: verifierOptions.audience)
+            writer.decision(decision, for: evidence.options.audience)
             console.print(utf8: writer.bytes)
         } else {
             print(decision.entitlements, &console)
-            let report = TextReport(console.style, of: verifier, verifierOptions)
+            let report = TextReport(console.style, of: verifier, evidence.options)
             report.printUnchecked(to: &console)
-            for (input, error, bytes) in refused {
+            for case (let input, (.refused(let error), let bytes)) in outcomes {
                 report.separate(&console)
                 report.print(error, of: input, bytes, to: &console)
             }

@@ -11,25 +11,22 @@ struct MintCommand: Command {
         maximumOperandCount: 1,
         options: [
             .init(
-                name: "--ca", value: "DIR",
-                help:
-                    "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign with an authority that is not stored."
+                "--ca", "DIR",
+                "Sign with the authority that 'receipt ca --out DIR' made. Without it, sign with an authority that is not stored."
             ),
             .init(
-                name: "--purchases", value: "N|SPEC.json",
-                help: "Mint a receipt with N purchases of invented products, or what SPEC.json specifies."),
+                "--purchases", "N|SPEC.json",
+                "Mint a receipt with N purchases of invented products, or what SPEC.json specifies."),
             .init(
-                name: "--bundle-id", value: "ID",
-                help: "The app's bundle id, instead of that of SPEC.json or 'com.example.app'."),
+                "--bundle-id", "ID", "The app's bundle id, instead of that of SPEC.json or 'com.example.app'."),
             .init(
-                name: "--out", value: "FILE", help: "Write to FILE instead of standard output. No file is overwritten."),
+                "--out", "FILE", "Write to FILE instead of standard output. No file is overwritten."),
             .init(
-                name: "--format", value: "der|base64",
-                help: "The format of a receipt. The default is 'der' with --out, and 'base64' without."),
+                "--format", "der|base64",
+                "The format of a receipt. The default is 'der' with --out, and 'base64' without."),
             .init(
-                name: "--lines", value: "",
-                help:
-                    "Each line of SPEC.json is a specification. Print a line for each: a receipt in base64, or a JWS. All processors work."
+                "--lines",
+                "Each line of SPEC.json is a specification. Print a line for each: a receipt in base64, or a JWS. All processors work."
             ),
         ],
         notes: """

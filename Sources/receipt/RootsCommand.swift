@@ -11,7 +11,7 @@ struct RootsCommand: Command {
         summary: "Lists the root certificates that are trusted by default, or compares them with Apple's",
         operands: "[FILE]...",
         options: [
-            .init(name: "--pem", value: "", help: "Print the certificates in PEM, for a file to pass with --root.")
+            .init("--pem", "Print the certificates in PEM, for a file to pass with --root.")
         ],
         notes: """
             Each line has the SHA-256 fingerprint, the date the certificate expires, and its subject.

@@ -9,16 +9,14 @@ struct Style {
     /// The options of all commands with a text report.
     static let options: [CommandSyntax.Option] = [
         .init(
-            name: "--color", value: "auto|always|never",
-            help:
-                "Colour the report. 'auto', the default, does so on a terminal, unless NO_COLOR is set or TERM is 'dumb'."
+            "--color", "auto|always|never",
+            "Colour the report. 'auto', the default, does so on a terminal, unless NO_COLOR is set or TERM is 'dumb'."
         )
     ]
     static let quietOption = CommandSyntax.Option(
-        name: "--quiet", value: "", help: "Print nothing about an input that passes. The exit status says it.")
+        "--quiet", "Print nothing about an input that passes. The exit status says it.")
     static let wideOption = CommandSyntax.Option(
-        name: "--wide", value: "",
-        help: "Show each purchase in one line and every value in full, whatever the width of the terminal.")
+        "--wide", "Show each purchase in one line and every value in full, whatever the width of the terminal.")
 
     /// The environment variables that decide the style, for the manual page.
     static let variables = [

@@ -13,20 +13,21 @@ extension TextReport {
         case .success(.receipt(let receipt)): print(receipt, of: input, to: &console)
         case .failure(let error): print(error, of: input, bytes, to: &console)
         case .success(let evidence):
-            for (index, part) in evidence.signedParts.enumerated() {
+            for (index, part) in evidence.parts.enumerated() {
+                guard let verification = part.verification else { continue }
                 if index == 0 {
-                    printVerified(input, part.text + " " + part.verification.authority.text, to: &console)
+                    printVerified(input, part.title + " " + verification.authority.text, to: &console)
                 } else {
-                    console.print("\n  \(style(.bold, part.text))")
+                    console.print("\n  \(style(.bold, part.title))")
                 }
-                print(fields: part.fields.map(\.text) + part.verification.textFields, to: &console)
+                print(fields: part.fields.map(\.text) + verification.textFields, to: &console)
             }
             printLimits(to: &console)
         }
     }
 
-    /// Prints a JWS that was not verified.
-    func print(_ jws: UnverifiedJWS, to console: inout Console) {
+    /// Prints the header of a JWS that was not verified.
+    func printHeader(of jws: UnverifiedJWS, to console: inout Console) {
         var header = jws.headerFields.map(\.text)
         if let certificates = try? jws.certificates() {
             let subjects = certificates.map { certificate in
@@ -36,22 +37,14 @@ extension TextReport {
         }
         console.print("\n  \(style(.bold, "header"))")
         print(fields: header, to: &console)
-        for part in jws.parts {
-            console.print("\n  \(style(.bold, part.kind?.text ?? "payload of an unknown kind"))")
-            print(fields: part.fields.map(\.text), to: &console)
-        }
     }
 }
 
-extension JWSField {
+extension EvidenceField {
     var text: (label: String, value: String) { (name.printable, value.text) }
 }
 
-extension JWSPart {
-    fileprivate var text: String { kind?.text ?? "transaction receipt" }
-}
-
-extension JWSField.Value {
+extension EvidenceField.Value {
     fileprivate var text: String {
         switch self {
         case .string(let text), .json(let text): text

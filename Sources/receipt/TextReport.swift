@@ -39,16 +39,19 @@ struct TextReport {
         _ result: Result<UnverifiedEvidence, VerificationError>, of input: FileInput, _ bytes: [UInt8],
         to console: inout Console
     ) {
-        if case .success = result {
-            print(.yellow, "UNVERIFIED", input, ": anyone can have written this", to: &console)
-        }
         switch result {
-        case .success(.jws(let jws)): print(jws, to: &console)
-        case .success(.transactionReceipt(let receipt)):
-            print(fields: receipt.transactionReceipt.fields.map(\.text), to: &console)
-        case .success(.receipt(let receipt)):
-            print(fields: receipt.receipt.textFields, to: &console)
-            print(purchases: receipt.inAppPurchases, to: &console)
+        case .success(let evidence):
+            print(.yellow, "UNVERIFIED", input, ": anyone can have written this", to: &console)
+            if let receipt = evidence.receipt {
+                print(fields: receipt.receipt.textFields, to: &console)
+                print(purchases: receipt.inAppPurchases, to: &console)
+                return
+            }
+            if let jws = evidence.jws { printHeader(of: jws, to: &console) }
+            for part in evidence.parts {
+                if evidence.jws != nil { console.print("\n  \(style(.bold, part.title))") }
+                print(fields: part.fields.map(\.text), to: &console)
+            }
         case .failure(let error): print(error, of: input, bytes, to: &console)
         }
     }
@@ -62,14 +65,16 @@ struct TextReport {
         if let part = error.part { place.append(part.rawValue) }
         if let armor = error.armor { place.append("what looked like \(armor.text)") }
         // No excerpt: the bytes of signatures and certificates are opaque.
-        let isTelling = ![.signature, .chain].contains(error.stage)
-        let refusal = Refusal(
-            code: error.code, explanation: error.explanation, found: error.found, expected: error.expected,
-            place: place, excerpt: isTelling ? error.excerpt(of: bytes) : nil,
-            subject: verification?.subject(of: bytes, refused: error) ?? [],
-            // No advice: a command that verifies nothing does not know what the input is for.
-            advice: verification.map { error.advice(for: $0.audience) })
-        print(refusal, of: input, to: &console)
+        let excerpt = [.signature, .chain].contains(error.stage) ? nil : error.excerpt(of: bytes)
+        let subject = verification?.subject(of: bytes, refused: error) ?? []
+        print(.red, "REFUSED", input, ": \(error.code)", to: &console)
+        print(error.explanation + (excerpt.map { ": \($0.printable)" } ?? ""), to: &console)
+        if let found = error.found { print("found \(shortened(found).printable)", to: &console) }
+        if let expected = error.expected { print("expected \(expected.printable)", to: &console) }
+        if !place.isEmpty { print("at \(place.joined(separator: ", in "))", to: &console) }
+        print(fields: subject.map { ($0.label, shortened($0.value)) }, to: &console)
+        // A command that verifies nothing does not know what the input is for.
+        if let audience = verification?.audience { print(error.advice(for: audience), to: &console) }
     }
 
     /// Prints an empty line between two reports.
@@ -79,33 +84,6 @@ struct TextReport {
 
     func printVerified(_ input: FileInput, _ what: String, to console: inout Console) {
         print(.green, "VERIFIED", input, ", \(what)", to: &console)
-    }
-
-    /// The reason an input was refused.
-    struct Refusal {
-        let code: String
-        let explanation: String
-        /// The value that was found, and the value that is accepted instead.
-        var found: String?
-        var expected: String?
-        /// The place of the fault, from the inside out.
-        let place: [String]
-        /// The input at that place.
-        var excerpt: String?
-        /// The app and the environment, if they are known to be signed.
-        var subject: [(label: String, value: String)] = []
-        /// One or two sentences that say what to do.
-        let advice: String?
-    }
-
-    func print(_ refusal: Refusal, of input: FileInput, to console: inout Console) {
-        print(.red, "REFUSED", input, ": \(refusal.code)", to: &console)
-        print(refusal.explanation + (refusal.excerpt.map { ": \($0.printable)" } ?? ""), to: &console)
-        if let found = refusal.found { print("found \(shortened(found).printable)", to: &console) }
-        if let expected = refusal.expected { print("expected \(expected.printable)", to: &console) }
-        if !refusal.place.isEmpty { print("at \(refusal.place.joined(separator: ", in "))", to: &console) }
-        print(fields: refusal.subject.map { ($0.label, shortened($0.value)) }, to: &console)
-        if let advice = refusal.advice { print(advice, to: &console) }
     }
 
     /// Prints the verdict on an input. What follows the name has a line of its own if it does not fit.

@@ -13,8 +13,8 @@ struct VerifierOptions {
             .compactMap { setting in
                 setting.name(on: .command).map { name in
                     CommandSyntax.Option(
-                        name: name, value: setting.flagValue,
-                        help: setting.flagHelp(.inspecting) + (setting.isRepeatable ? " May be repeated." : ""),
+                        name, setting.flagValue,
+                        setting.flagHelp(.inspecting) + (setting.isRepeatable ? " May be repeated." : ""),
                         isRepeatable: setting.isRepeatable)
                 }
             }

@@ -10,9 +10,8 @@ struct VerifyCommand: Command {
         operands: "[FILE|-]...",
         options: VerifierOptions.options + [
             .init(
-                name: "--format", value: "text|json|verify-receipt",
-                help:
-                    "'json' prints one line for each input. 'verify-receipt' prints the answer of Apple's verifyReceipt, for --environment or for both environments."
+                "--format", "text|json|verify-receipt",
+                "'json' prints one line for each input. 'verify-receipt' prints the answer of Apple's verifyReceipt, for --environment or for both environments."
             ),
             Style.wideOption, Style.quietOption,
         ] + Style.options,

@@ -139,7 +139,7 @@ struct CMSOptions: Codable, Hashable, Sendable {
             return .refused(code: error.code, stage: CMSVerdict.Stage.verifier.rawValue)
         }
         do throws(CMSVerificationError) {
-            _ = try verifier.verify(message, at: .date(CMSRecipe.date))
+            _ = try verifier.verify(message, at: CMSRecipe.date)
             return .accepted
         } catch {
             let stage: CMSVerdict.Stage = if case .structure = error.reason { .structure } else { .trust }

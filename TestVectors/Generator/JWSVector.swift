@@ -16,7 +16,7 @@ struct JWSVector: Sendable {
     var fault: [JWSStep] = []
 
     static func accepted(
-        _ name: String, _ kinds: JWSPart.Kind..., why: String, _ base: [JWSStep]
+        _ name: String, _ kinds: JWSKind..., why: String, _ base: [JWSStep]
     ) -> JWSVector {
         JWSVector(name: name, expected: .accepted(kinds: kinds.map(\.rawValue)), why: why, base: base)
     }
@@ -71,7 +71,7 @@ enum JWSVerdict: Hashable {
     init(_ text: [UInt8], _ verifier: AppStoreVerifier) {
         do throws(VerificationError) {
             let received = ReceivedEvidence(compactJWS: text.span)
-            self = .accepted(kinds: try verifier.verify(received, in: text.span).signedParts.map(\.name))
+            self = .accepted(kinds: try verifier.verify(received, in: text.span).parts.map(\.name))
         } catch {
             self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
         }

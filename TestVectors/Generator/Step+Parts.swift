@@ -79,7 +79,7 @@ extension Step {
     }
 
     /// Writes attributes besides those of the receipt's fields.
-    static func adding(_ attributes: ReceiptBuilder.Attribute...) -> Step {
+    static func adding(_ attributes: ReceiptAttribute...) -> Step {
         .receipt { $0.additionalAttributes += attributes }
     }
 

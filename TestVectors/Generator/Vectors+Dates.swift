@@ -75,7 +75,7 @@ extension Vector {
         unreadable("with-nul", "2025-06-15T12:00:00Z\0", "A NUL at the end."),
     ]
 
-    private static func purchase(_ name: String, _ attribute: ReceiptBuilder.Attribute, _ why: String) -> Vector {
+    private static func purchase(_ name: String, _ attribute: ReceiptAttribute, _ why: String) -> Vector {
         refused(
             "receipts/\(name).der", "18", .payload, "invalid-time",
             .purchase(0, Int(attribute.type.rawValue), [2, 0]), why,

@@ -159,13 +159,13 @@ extension Vector {
             .purchase { $0.webOrderLineItemID = "36028797018963967" }),
     ]
 
-    private static func repeated(_ name: String, _ type: Int64, _ attribute: ReceiptBuilder.Attribute) -> Vector {
+    private static func repeated(_ name: String, _ type: Int64, _ attribute: ReceiptAttribute) -> Vector {
         payload(
             "\(name)-twice", "13", "duplicate-element", .attribute(Int(type), occurrence: 1),
             "First or last? An attribute that may stand once stands once.", .adding(attribute))
     }
 
-    private static func repeatedInPurchase(_ name: String, _ attribute: ReceiptBuilder.Attribute) -> Vector {
+    private static func repeatedInPurchase(_ name: String, _ attribute: ReceiptAttribute) -> Vector {
         payload(
             "\(name)-twice", "13", "duplicate-element",
             .purchase(1, Int(attribute.type.rawValue), occurrence: 1),

@@ -33,7 +33,7 @@ struct JWSVectorsTests {
     @Test func `every kind of JWS is among those accepted, and two in three are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
-        for kind in JWSPart.Kind.allCases {
+        for kind in JWSKind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
         #expect(expectations.count >= accepted.count * 3)

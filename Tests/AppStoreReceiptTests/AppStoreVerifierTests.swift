@@ -78,7 +78,7 @@ extension AppStoreVerifier {
         return part(leaf)
     }
 
-    private static func attribute(_ type: AttributeType, _ value: [UInt8]) -> ReceiptBuilder.Attribute {
+    private static func attribute(_ type: AttributeType, _ value: [UInt8]) -> ReceiptAttribute {
         .init(type, value: value)
     }
 
@@ -239,9 +239,9 @@ extension AppStoreVerifier {
     }
 
     @Test func `whatever else is wrong with the payload, its date is judged first, in any order`() throws {
-        let date = ReceiptBuilder.Attribute.date(.creationDate, ReceiptBuilder.defaultCreationDate)
-        let other = ReceiptBuilder.Attribute.utf8String(.bundleID, "com.example.app")
-        let rows: [([ReceiptBuilder.Attribute], String)] = [
+        let date = ReceiptAttribute.date(.creationDate, ReceiptBuilder.defaultCreationDate)
+        let other = ReceiptAttribute.utf8String(.bundleID, "com.example.app")
+        let rows: [([ReceiptAttribute], String)] = [
             ([date, other, other], "duplicate-element"), ([other, date, other], "duplicate-element"),
             ([other, other, date], "duplicate-element"), ([other, other, date, date], "creation-date-repeated"),
             ([date, other, date, other], "creation-date-repeated"),

@@ -54,19 +54,21 @@ enum CMSMessages {
 
     static func verify(
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
-        signers: CMSVerifier.SignerSelection = .every, at date: CMSVerifier.ValidationDate = .date(date)
+        signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> VerifiedMessage {
-        try CMSVerifier(policy: policy).verify(message, detachedContent: content, signers: signers, at: date)
+        try CMSVerifier(policy: policy).verify(
+            message, detachedContent: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
     }
 
     /// The error with which a message is refused, if it is.
     static func refusal(
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
-        signers: CMSVerifier.SignerSelection = .every, at date: CMSVerifier.ValidationDate = .date(date)
+        signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> CMSVerificationError? {
         let verifier = try CMSVerifier(policy: policy)
         do throws(CMSVerificationError) {
-            _ = try verifier.verify(message, detachedContent: content, signers: signers, at: date)
+            _ = try verifier.verify(
+                message, detachedContent: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
             return nil
         } catch {
             return error

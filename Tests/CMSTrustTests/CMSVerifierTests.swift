@@ -79,16 +79,16 @@ import Testing
         for identity in [authority.leaf, stranger.leaf, other] {
             let fingerprint = try Fingerprint(of: identity.certificate.span)
             let index = try CMSMessages.index(ofSigner: identity, in: bytes)
-            let message = try CMSMessages.verify(bytes, both, signers: .certificate(fingerprint))
+            let message = try CMSMessages.verify(bytes, both, signedBy: fingerprint)
             #expect(message.signers.map(\.index) == [index])
             #expect(message.signers.map(\.certificate) == [identity.certificate])
-            let refusal = try CMSMessages.refusal(bytes, policy, signers: .certificate(fingerprint))
+            let refusal = try CMSMessages.refusal(bytes, policy, signedBy: fingerprint)
             #expect(
                 refusal?.code
                     == (fingerprint == (try Fingerprint(of: stranger.leaf.certificate.span)) ? "untrusted-chain" : nil))
         }
         let root = try Fingerprint(of: authority.root.certificate.span)
-        #expect(try CMSMessages.refusal(bytes, policy, signers: .certificate(root))?.code == "missing-signer")
+        #expect(try CMSMessages.refusal(bytes, policy, signedBy: root)?.code == "missing-signer")
     }
 
     @Test func `a message without signers is never verified`() throws {
@@ -134,16 +134,16 @@ import Testing
         builder.signers = [CMSMessages.signer(shortLived, .required + [.signingTime(early)])]
         let bytes = try builder.encoded()
         #expect(try code(builder) == "certificate-expired")
-        #expect(try CMSMessages.verify(bytes, policy, at: .date(early)).signers[0].validationDate == early)
-        let message = try CMSMessages.verify(bytes, policy, at: .signingTime(latest: CMSMessages.date))
+        #expect(try CMSMessages.verify(bytes, policy, at: early).signers[0].validationDate == early)
+        let message = try CMSMessages.verify(bytes, policy, at: CMSMessages.date, usesSigningTimes: true)
         #expect(message.signers[0].validationDate == early)
-        #expect(try CMSMessages.verify(bytes, policy, at: .signingTime(latest: early)).signers.count == 1)
+        #expect(try CMSMessages.verify(bytes, policy, at: early, usesSigningTimes: true).signers.count == 1)
         let before = Instant(millisecondsSince1970: early.millisecondsSince1970 - 1)
         #expect(
-            try CMSMessages.refusal(bytes, policy, at: .signingTime(latest: before))?.code == "future-signing-time")
+            try CMSMessages.refusal(bytes, policy, at: before, usesSigningTimes: true)?.code == "future-signing-time")
         builder.signers.append(CMSMessages.signer(authority.leaf))
         let both = try builder.encoded()
-        let refusal = try CMSMessages.refusal(both, policy, at: .signingTime(latest: CMSMessages.date))
+        let refusal = try CMSMessages.refusal(both, policy, at: CMSMessages.date, usesSigningTimes: true)
         #expect(refusal?.code == "missing-signing-time")
         #expect(try refusal?.path.index == CMSMessages.index(ofSigner: authority.leaf, in: both))
     }
@@ -278,7 +278,7 @@ import Testing
         for index in indices {
             var changed = bytes
             changed[index] ^= 1 << UInt8.random(in: 0..<8)
-            guard let message = try? verifier.verify(changed, at: .date(CMSMessages.date)) else { continue }
+            guard let message = try? verifier.verify(changed, at: CMSMessages.date) else { continue }
             accepted += 1
             #expect(Array(message.content) == CMSMessages.text)
             #expect(message.signers.map(\.fingerprint) == [leaf])

@@ -14,7 +14,7 @@ struct NotAMail: Error {}
 func open(_ message: [UInt8], root: [UInt8], at now: Instant) throws -> ArraySlice<UInt8> {
     var policy = CMSPolicy(anchors: [try TrustAnchor(der: root)])
     policy.purposes = [.emailProtection]
-    let verified = try CMSVerifier(policy: policy).verify(message, at: .date(now))
+    let verified = try CMSVerifier(policy: policy).verify(message, at: now)
     guard verified.contentType == .data else { throw NotAMail() }
     return verified.content
 }

@@ -241,12 +241,8 @@ extension EntryPoint {
                     let data = Data(input)
                     return { refusal { () throws(VerificationError) in try verifier.verifyTransactionReceipt(data) } }
                 },
-                EntryPoint("init(decoding input: some EvidenceSource", form, input) { input in
-                    {
-                        refusal { () throws(VerificationError) in
-                            try UnverifiedTransactionReceipt(decoding: input, limits: limits)
-                        }
-                    }
+                EntryPoint("init(unverified input: some EvidenceSource", form, input) { input in
+                    { refusal { () throws(VerificationError) in try TransactionReceipt(unverified: input, limits) } }
                 },
             ]
         }
@@ -346,7 +342,7 @@ extension EntryPoint {
             EntryPoint("func verify(_ received: [UInt8]", "binary", message) { input in
                 {
                     do throws(CMSVerificationError) {
-                        _ = try verifier.verify(input, at: .date(date))
+                        _ = try verifier.verify(input, at: date)
                         return nil
                     } catch {
                         return Refusal(code: error.code, offset: error.offset)

@@ -57,7 +57,7 @@ import Testing
                     for round in 0..<40 {
                         let isTrusted = round % 2 == 0
                         let message = try? verifier.verify(
-                            messages[isTrusted ? 0 : 1], at: .date(ReceiptBuilder.defaultCreationDate))
+                            messages[isTrusted ? 0 : 1], at: ReceiptBuilder.defaultCreationDate)
                         #expect((message != nil) == isTrusted)
                     }
                 }

@@ -61,7 +61,7 @@ enum Subject: String, CaseIterable {
             guard let date = Instant(rfc3339: "2025-06-15T12:00:00Z") else { throw Fault.unreadable }
             return {
                 do throws(CMSVerificationError) {
-                    _ = try verifier.verify(message, at: .date(date))
+                    _ = try verifier.verify(message, at: date)
                     return nil
                 } catch {
                     return Refusal(error)

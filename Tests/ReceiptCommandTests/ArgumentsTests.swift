@@ -6,9 +6,9 @@ import Testing
     private static let syntax = CommandSyntax(
         name: "test", summary: "", operands: "[FILE]...", maximumOperandCount: 3,
         options: [
-            .init(name: "--root", value: "FILE", help: "", isRepeatable: true),
-            .init(name: "--bundle-id", value: "ID", help: ""),
-            .init(name: "--format", value: "text|json", help: ""),
+            .init("--root", "FILE", "", isRepeatable: true),
+            .init("--bundle-id", "ID", ""),
+            .init("--format", "text|json", ""),
         ])
 
     @Test func `options take their value after them or after an equals sign, operands stand anywhere`() throws {

@@ -51,11 +51,4 @@ import Testing
         #expect(
             run(words + ["--time-zone", "Asia/Shangai", "--out", path("e.html")]).errorOutput.contains("Asia/Shanghai"))
     }
-
-    @Test func `names of time zones are read from both lists of the system, without those that leave their folder`() {
-        let source = "# version\nZ Asia/Shanghai 8:5:43 - LMT\nR a\nL Asia/Shanghai PRC\nL x ../up\nZ /etc/passwd\n"
-        #expect(TimeZoneDatabase.names(inSource: Array(source.utf8)) == ["Asia/Shanghai", "PRC"])
-        let table = "#codes\tx\ty\nCN\t+3114+12128\tAsia/Shanghai\tnote\nCN\t+1\n"
-        #expect(TimeZoneDatabase.names(inTable: Array(table.utf8)) == ["Asia/Shanghai"])
-    }
 }

@@ -3,7 +3,7 @@ import SignatureTrust
 import TestSupport
 import Testing
 
-@testable import ReceiptReport
+@_spi(Surfaces) @testable import ReceiptReport
 
 @Suite struct ChineseFaultsTests {
     private let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })

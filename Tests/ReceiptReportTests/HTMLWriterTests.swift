@@ -1,7 +1,7 @@
 import SeededRandom
 import Testing
 
-@testable import ReceiptReport
+@_spi(Surfaces) @testable import ReceiptReport
 
 @Suite struct HTMLWriterTests {
     private func text(_ string: String) -> String {
@@ -68,5 +68,21 @@ import Testing
         let before = html.bytes.count
         html.value(long)
         #expect(html.bytes.count - before < 500)
+    }
+
+    @Test func `a form's values come back byte for byte, and are no markup`() {
+        var html = HTMLWriter()
+        html.form("/act", hidden: [("account", "\"><script>\u{202E}\r\n'&")]) { html in
+            html.field("reason", id: "a\"b", .line, label: "<b>Why</b>")
+            html.choice("zone", id: "z", label: "Zone", [("a\"", "<i>"), ("b", "B")], selected: "b")
+            html.button("Send")
+        }
+        #expect(
+            String(decoding: html.bytes, as: UTF8.self) == """
+                <form method="post" action="/act"><input type="hidden" name="account" value="&quot;&gt;&lt;script&gt;\u{202E}&#13;&#10;&#39;&amp;">\
+                <label for="a&quot;b">&lt;b&gt;Why&lt;/b&gt;</label><input spellcheck="false" type="text" autocomplete="off" name="reason" id="a&quot;b" maxlength="255" required>\
+                <label for="z">Zone</label><select name="zone" id="z"><option value="a&quot;">&lt;i&gt;</option><option value="b" selected>B</option></select>\
+                <button>Send</button></form>
+                """)
     }
 }

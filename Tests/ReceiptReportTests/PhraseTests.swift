@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ReceiptReport
+@_spi(Surfaces) @testable import ReceiptReport
 
 @Suite struct PhraseTests {
     @Test func `a phrase has words in every language, with the same places for values`() {

@@ -3,7 +3,7 @@ import SeededRandom
 import SpanASN1
 import Testing
 
-@testable import ReceiptReport
+@_spi(Surfaces) @testable import ReceiptReport
 
 @Suite struct TimeZoneTests {
     private static let folder = "/usr/share/zoneinfo/"
@@ -64,5 +64,12 @@ import Testing
                 _ = zone.text(of: date)
             }
         }
+    }
+
+    @Test func `names of time zones are read from both lists of the system, without those that leave their folder`() {
+        let source = "# version\nZ Asia/Shanghai 8:5:43 - LMT\nR a\nL Asia/Shanghai PRC\nL x ../up\nZ /etc/passwd\n"
+        #expect(TimeZoneDatabase.names(inSource: Array(source.utf8)) == ["Asia/Shanghai", "PRC"])
+        let table = "#codes\tx\ty\nCN\t+3114+12128\tAsia/Shanghai\tnote\nCN\t+1\n"
+        #expect(TimeZoneDatabase.names(inTable: Array(table.utf8)) == ["Asia/Shanghai"])
     }
 }

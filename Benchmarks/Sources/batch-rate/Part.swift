@@ -96,10 +96,9 @@ struct Part {
         let evidence = try verifier.verify(line)
         switch output {
         case .brief:
-            append(
-                "{\"verified\":true,\"bundle_id\":\"\(evidence.bundleID ?? "")\",\"transaction_ids\":\(evidence.transactionIDs)}"
-            )
-        case .json: append(evidence.verdictJSON)
+            let ids = evidence.transactionIDs.joined(separator: "\",\"")
+            append("{\"verified\":true,\"bundle_id\":\"\(evidence.bundleID ?? "")\",\"transaction_ids\":[\"\(ids)\"]}")
+        case .json: append(evidence.json)
         }
     }
 

@@ -20,7 +20,7 @@ import StrictText
 public final class AppStoreServerClient: Sendable {
     /// The environment that is asked.
     public let environment: AppStoreEnvironment
-    let credentials: AppStoreServerCredentials
+    package let credentials: AppStoreServerCredentials
     let verifier: SignedItemVerifier
     private let options: Options
     private let baseURL: String
@@ -36,6 +36,8 @@ public final class AppStoreServerClient: Sendable {
         public var clock: @Sendable () -> Instant = { .now }
         /// A server of this machine to ask instead of Apple's, such as `http://127.0.0.1:8088`; `nil` for Apple's.
         public var loopbackURL: String?
+        /// What sends requests instead of libcurl; `nil` for libcurl.
+        package var transport: (@Sendable (HTTPTransport.Request) throws(TransportFault) -> HTTPTransport.Answer)?
 
         /// Creates the default options.
         public init() {}
@@ -131,8 +133,9 @@ public final class AppStoreServerClient: Sendable {
         headers.append("Accept: application/json")
         if question.body.map({ !$0.isEmpty }) ?? false { headers.append("Content-Type: application/json") }
         do throws(TransportFault) {
-            return try transport.send(
-                HTTPTransport.Request(url: baseURL + question.target, headers: headers, body: question.body))
+            let request = HTTPTransport.Request(url: baseURL + question.target, headers: headers, body: question.body)
+            if let send = options.transport { return try send(request) }
+            return try transport.send(request)
         } catch {
             throw AppStoreServerError(.transport(error))
         }

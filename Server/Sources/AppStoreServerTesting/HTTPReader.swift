@@ -26,10 +26,7 @@ struct HTTPReader {
             line.last == UInt8(ascii: "\r") ? line.dropLast() : line
         }
         guard let parts = lines.first?.split(separator: UInt8(ascii: " ")), parts.count == 3 else { return nil }
-        let target = parts[1].split(separator: UInt8(ascii: "?"), maxSplits: 1)
-        guard let path = target.first else { return nil }
-        var request = FakeRequest(String(decoding: parts[0], as: UTF8.self), String(decoding: path, as: UTF8.self))
-        if target.count > 1 { request.query = Self.query(target[1]) }
+        var request = FakeRequest(String(decoding: parts[0], as: UTF8.self), target: Array(parts[1]))
         var count = 0
         isLast = parts[2].elementsEqual("HTTP/1.0".utf8)
         for line in lines.dropFirst() {
@@ -75,6 +72,16 @@ struct HTTPReader {
         guard count > 0 else { return false }
         buffer += chunk.prefix(count)
         return true
+    }
+}
+
+extension FakeRequest {
+    /// - Parameter target: The path, and the query if there is one.
+    init(_ method: String, target: [UInt8]) {
+        let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1)
+        self.init(
+            method, parts.first.map { String(decoding: $0, as: UTF8.self) } ?? "/",
+            query: parts.count > 1 ? Self.query(parts[1]) : [])
     }
 
     /// Reads a query, in which `+` is a space as in a form.

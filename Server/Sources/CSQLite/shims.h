@@ -5,3 +5,8 @@
 static inline int ledger_bind_text(sqlite3_stmt *statement, int index, const char *text, sqlite3_uint64 length) {
     return sqlite3_bind_text64(statement, index, text ? text : "", length, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
+
+/// The same for bytes.
+static inline int ledger_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 length) {
+    return sqlite3_bind_blob64(statement, index, bytes ? bytes : "", length, SQLITE_TRANSIENT);
+}

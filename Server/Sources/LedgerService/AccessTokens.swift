@@ -1,13 +1,13 @@
 package import HTTPService
-import LibcryptoHandles
-import PurchaseLedger
+package import LibcryptoHandles
+package import PurchaseLedger
 import Synchronization
 
 /// What a token allows.
 package enum TokenScope: String, CaseIterable, Sendable {
     /// `POST /v1/redeem`
     case redeem
-    /// `GET /v1/accounts/{id}/entitlements`
+    /// `GET /v1/accounts/{id}/entitlements` and `/history`, `GET /v1/transactions/{environment}/{bundle_id}/{id}`
     case read
     /// `GET /v1/events/dead` and `POST /v1/events/{id}/send`
     case events
@@ -15,6 +15,12 @@ package enum TokenScope: String, CaseIterable, Sendable {
     case transfer
     /// `DELETE /v1/accounts/{id}`
     case delete
+    /// `POST /v1/accounts/{id}/adjust`
+    case adjust
+    /// The support desk: reads everything
+    case support
+    /// `POST /v1/recover`
+    case recover
 
     /// What a line without scopes allows.
     static let standard: Set<TokenScope> = [.redeem, .read, .events]
@@ -51,13 +57,7 @@ package final class AccessTokens: Sendable {
         if let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
             zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 })
         {
-            let digest: DigestValue
-            do throws(LibcryptoError) {
-                digest = try DigestAlgorithm.sha256.digest(of: header.span.extracting(droppingFirst: scheme.count))
-            } catch {
-                throw LedgerError(error)
-            }
-            allowed = scopes.withLock { $0[digest] }
+            allowed = scopes(of: try Self.digest(of: header.span.extracting(droppingFirst: scheme.count)))
         }
         guard let allowed else {
             var response = Response(LedgerFault.unauthorized)
@@ -67,6 +67,18 @@ package final class AccessTokens: Sendable {
         if allowed.contains(scope) { return nil }
         return Response(LedgerFault.forbidden, "'\(scope.rawValue)'")
     }
+
+    /// The SHA-256 of a token, by which it is known.
+    package static func digest(of token: Span<UInt8>) throws(LedgerError) -> DigestValue {
+        do throws(LibcryptoError) {
+            return try DigestAlgorithm.sha256.digest(of: token)
+        } catch {
+            throw LedgerError(error)
+        }
+    }
+
+    /// What the token with a digest allows now; `nil` if there is no such token.
+    package func scopes(of digest: DigestValue) -> Set<TokenScope>? { scopes.withLock { $0[digest] } }
 
     private static func read(_ file: String) throws(ConfigurationError) -> [DigestValue: Set<TokenScope>] {
         let bytes: [UInt8]

@@ -13,6 +13,10 @@ package enum LedgerFault: String, ServiceFault {
     case idempotencyKeyReused = "idempotency-key-reused"
     case tokenTaken = "token-taken"
     case tooManyTokens = "too-many-tokens"
+    case notAdjustable = "not-adjustable"
+    case unknownToApple = "unknown-to-apple"
+    case appleRefused = "apple-refused"
+    case appleUnavailable = "apple-unavailable"
     case storeFailed = "store-failed"
     case storeUnavailable = "store-unavailable"
 
@@ -47,6 +51,20 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 409, "the account has \(PurchaseLedger.maximumTokenCount) tokens",
                 "Use one of them: a token belongs to an account, and not to a device or a purchase.")
+        case .notAdjustable:
+            FaultRow(
+                409, "the quantity of the grant cannot be set",
+                "Grant a product for support, with 'product_id' in place of 'transaction_id'.")
+        case .unknownToApple:
+            FaultRow(
+                404, "the App Store knows no such purchase of the server's apps",
+                "Compare the id with the customer's invoice. Ask again later if the purchase is new.")
+        case .appleRefused:
+            FaultRow(
+                502, "the server refuses the App Store's answer",
+                "Have the operator of the server run 'receipt-server check-apple'.")
+        case .appleUnavailable:
+            FaultRow(503, "the App Store cannot be asked at the moment", "Try again later.")
         case .storeFailed:
             FaultRow(
                 500, "the ledger failed", "Keep the evidence. The log of the server says why, to its operator.")
@@ -68,6 +86,7 @@ extension LedgerError: Refusal {
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .tokenTaken: .tokenTaken
         case .tooManyTokens: .tooManyTokens
+        case .notAdjustable: .notAdjustable
         case .notFound: .notFound
         }
     }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
+import Reconciliation
 import StrictText
 
 /// `{"account":"…","evidence":"…","account_token":"…","idempotency_key":"…"}`
@@ -49,6 +50,30 @@ struct TokenRequest {
                 throw RequestFault(LedgerFault.invalidAccountToken, "'token' must be a UUID that is not nil")
             }
             return token
+        }
+    }
+}
+
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`
+struct RecoverRequest {
+    /// Who is to have what is recovered; `nil` to record it only.
+    let account: String?
+    let subject: Reconciler.Recovery
+
+    private enum Member: String, CaseIterable {
+        case account
+        case transactionID = "transaction_id"
+        case orderID = "order_id"
+    }
+    private static let members = JSONMembers<Member>()
+
+    init(_ body: Span<UInt8>) throws(RequestFault) {
+        let texts = try RequestTexts(body, Self.members)
+        account = texts[.account]
+        switch (texts[.transactionID], texts[.orderID]) {
+        case (let id?, nil): subject = .transaction(id)
+        case (nil, let id?): subject = .order(id)
+        default: throw .invalid("one of 'transaction_id' and 'order_id' is required")
         }
     }
 }
@@ -115,15 +140,68 @@ struct TransferRequest {
     }
 }
 
-/// The members of a request, which are strings but for some flags. A member with another name is a fault: a misspelt `account_token` would not be compared.
+/// `{"transaction_id":"…","quantity":3,"reason":"…"}`, the same with `"as_signed":true` in place of the quantity, or `{"product_id":"…","quantity":3,"reason":"…","idempotency_key":"…"}`;
+/// all with `environment` and `bundle_id` where the server has several.
+struct AdjustRequest {
+    let transactionID: String?
+    let productID: String?
+    let quantity: Int64?
+    let environment: AppStoreEnvironment?
+    let bundleID: String?
+    let reason: String
+    let idempotencyKey: String?
+
+    private enum Member: String, CaseIterable {
+        case quantity, environment, reason
+        case transactionID = "transaction_id"
+        case productID = "product_id"
+        case asSigned = "as_signed"
+        case bundleID = "bundle_id"
+        case idempotencyKey = "idempotency_key"
+    }
+    private static let members = JSONMembers<Member>()
+
+    init(_ body: Span<UInt8>) throws(RequestFault) {
+        let texts = try RequestTexts(body, Self.members, flags: [.asSigned], numbers: [.quantity])
+        (transactionID, productID) = (texts[.transactionID], texts[.productID])
+        guard (transactionID == nil) != (productID == nil) else {
+            throw .invalid("there must be either 'transaction_id' or 'product_id'")
+        }
+        quantity = texts.number(.quantity)
+        let isAsSigned = transactionID != nil && texts.isTrue(.asSigned)
+        guard (quantity == nil) == isAsSigned else {
+            throw .invalid("there must be either 'quantity' or, with 'transaction_id', 'as_signed'")
+        }
+        environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
+        bundleID = texts[.bundleID]
+        reason = try texts.required(.reason)
+        idempotencyKey = texts[.idempotencyKey]
+    }
+}
+
+/// Nothing, `{}` or `{"reason":"…"}`
+struct SendRequest {
+    let reason: String?
+
+    private enum Member: String, CaseIterable { case reason }
+    private static let members = JSONMembers<Member>()
+
+    init(_ body: Span<UInt8>) throws(RequestFault) {
+        reason = body.isEmpty ? nil : try RequestTexts(body, Self.members)[.reason]
+    }
+}
+
+/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a misspelt `account_token` would not be compared.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
     private var trueFlags: Set<Member> = []
+    private var numbers: [Member: Int64] = [:]
 
     init(
-        _ body: Span<UInt8>, _ members: JSONMembers<Member>, flags: Set<Member> = []
+        _ body: Span<UInt8>, _ members: JSONMembers<Member>, flags: Set<Member> = [], numbers: Set<Member> = []
     ) throws(RequestFault) {
         var found: [Member: [UInt8]] = [:]
+        var foundNumbers: [Member: Int64] = [:]
         var trueFlags: Set<Member> = []
         var seen: Set<Member> = []
         var fault: RequestFault?
@@ -141,6 +219,15 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
                     case .boolean where flags.contains(member):
                         if try cursor.readBool() { trueFlags.insert(member) }
                     case _ where flags.contains(member): fault = fault ?? .noFlag(member)
+                    case .number where numbers.contains(member):
+                        let number = try cursor.readNumber()
+                        do throws(JSONError) {
+                            foundNumbers[member] = try number.int64()
+                        } catch {
+                            fault = fault ?? .noNumber(member)
+                        }
+                    case .null where numbers.contains(member): break
+                    case _ where numbers.contains(member): fault = fault ?? .noNumber(member)
                     case .string: found[member] = try cursor.readString().bytes
                     // As if it were not there.
                     case .null: break
@@ -154,7 +241,10 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
         if let fault { throw fault }
         values = found
         self.trueFlags = trueFlags
+        self.numbers = foundNumbers
     }
+
+    func number(_ member: Member) -> Int64? { numbers[member] }
 
     func isTrue(_ flag: Member) -> Bool { trueFlags.contains(flag) }
 
@@ -180,6 +270,10 @@ extension RequestFault {
 
     fileprivate static func noFlag(_ member: some RawRepresentable<String>) -> RequestFault {
         .invalid("'\(member.rawValue)' must be true or false")
+    }
+
+    fileprivate static func noNumber(_ member: some RawRepresentable<String>) -> RequestFault {
+        .invalid("'\(member.rawValue)' must be a whole number")
     }
 
     fileprivate static func unknownMember<Member: RawRepresentable<String> & CaseIterable>(

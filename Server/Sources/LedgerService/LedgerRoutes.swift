@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
 import StrictText
@@ -10,13 +10,22 @@ package struct LedgerRoutes: Sendable {
     private let verifier: AppStoreVerifier
     private let tokens: AccessTokens
     private let log: ServiceLog
+    /// Where requests to redeem are recorded; `nil` for nowhere.
+    private let attempts: AttemptLog?
+    /// What asks the App Store; `nil` without `--ask-apple`.
+    private let askApple: AskApple?
     private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
     /// The date of a request; the system's clock, except in tests.
     var clock: @Sendable () -> Instant = { .now }
 
-    package init(_ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog) {
+    init(
+        _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog,
+        _ attempts: AttemptLog? = nil, _ askApple: AskApple? = nil
+    ) {
+        self.attempts = attempts
         self.ledger = ledger
+        self.askApple = askApple
         self.verifier = verifier
         self.tokens = tokens
         self.log = log
@@ -34,7 +43,32 @@ package struct LedgerRoutes: Sendable {
             Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
                 try answer { try record(request) }
             },
-        ] + (ledger.policy.orders == nil ? [] : orderRoutes)
+        ] + supportRoutes + (ledger.policy.orders == nil ? [] : orderRoutes)
+            + (askApple.map { [recoverRoute($0)] } ?? [])
+    }
+
+    private var supportRoutes: [Route] {
+        let support = SupportRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
+        return [
+            // Nobody's share: the last part of the path is no account.
+            guarded(
+                .read, "GET", "/v1/transactions/{environment}/{bundle_id}/{id}", support.transaction,
+                owner: { _ in nil }),
+            guarded(.read, "GET", "/v1/accounts/{id}/history", support.history, queryItems: ["after", "limit"]),
+            guarded(.adjust, "POST", "/v1/accounts/{id}/adjust", support.adjust),
+        ]
+    }
+
+    private func recoverRoute(_ askApple: AskApple) -> Route {
+        let recovering = RecoverRoute(askApple: askApple)
+        // They wait for Apple. Together they have no more places than one account.
+        return guarded(
+            .recover, "POST", "/v1/recover",
+            { request in
+                let result = try recovering.recover(request)
+                count(result.outcomes)
+                return RecoverRoute.response(result)
+            }, owner: { _ in "" })
     }
 
     private var orderRoutes: [Route] {
@@ -67,7 +101,9 @@ package struct LedgerRoutes: Sendable {
             .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
             refusal: refusal, owner: owner
         ) { request in
-            try answer { try handler(request) }
+            var response = Response { try answer { try handler(request) } }
+            response.headers.append(("Request-Id", request.id))
+            return response
         }
     }
 
@@ -89,26 +125,47 @@ package struct LedgerRoutes: Sendable {
 
     private func redeem(_ request: Request) throws -> Response {
         let asked = try RedeemRequest(request.body.span)
-        let evidence = try verifier.verify(asked.evidence)
-        let redemption = try ledger.redeem(
-            evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
-            at: clock())
-        counts.add(redemption.outcomes)
-        for outcome in redemption.outcomes where outcome.isOwnerConflict {
-            log.write(.warning, "owner-conflict", [("transaction_id", .text(outcome.transactionID))])
+        let now = clock()
+        func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
+            attempts?.add(
+                Attempt(request.id, of: asked.account, asked.evidence, code: code, outcomes, at: now))
         }
+        let redemption: Redemption
+        do {
+            redemption = try ledger.redeem(
+                verifier.verify(asked.evidence), for: asked.account, accountToken: asked.accountToken,
+                idempotencyKey: asked.idempotencyKey, at: now)
+        } catch {
+            if let refusal = error as? any Refusal { attempted(refusal.response.code) }
+            throw error
+        }
+        attempted("ok", redemption.outcomes)
+        count(redemption.outcomes)
         var writer = JSONWriter()
         writer.beginObject()
-        writer.name("outcomes")
-        writer.beginArray()
-        for outcome in redemption.outcomes { writer.outcome(outcome) }
-        writer.endArray()
+        writer.outcomes(redemption.outcomes)
         writer.name("repeated")
         writer.bool(redemption.isRepeated)
         writer.name("sequence")
         writer.integer(redemption.sequence)
         writer.endObject()
-        return Response(body: writer.bytes)
+        var response = Response(body: writer.bytes)
+        if log.detail == .all { response.logged = [("transactions", Self.summary(redemption.outcomes))] }
+        return response
+    }
+
+    /// What the log says of outcomes.
+    private static func summary(_ outcomes: [TransactionOutcome]) -> String {
+        let named = outcomes.prefix(Attempt.maximumOutcomeCount).map { "\($0.transactionID) \($0.outcome.rawValue)" }
+        let rest = outcomes.count - named.count
+        return (named + (rest > 0 ? ["and \(rest) more"] : [])).joined(separator: ", ")
+    }
+
+    private func count(_ outcomes: [TransactionOutcome]) {
+        counts.add(outcomes)
+        for outcome in outcomes where outcome.isOwnerConflict {
+            log.write(.warning, "owner-conflict", [("transaction_id", .text(outcome.transactionID))])
+        }
     }
 
     private func record(_ request: Request) throws -> Response {
@@ -162,6 +219,7 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func forget(_ request: Request) throws -> Response {
+        attempts?.forget(request.parameters[0], at: clock())
         let name = try ledger.forget(request.parameters[0])
         return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
     }
@@ -188,7 +246,8 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func sendAgain(_ request: Request) throws -> Response {
-        try ledger.sendAgain(eventID: request.parameters[0], at: clock())
+        let asked = try SendRequest(request.body.span)
+        try ledger.sendAgain(eventID: request.parameters[0], reason: asked.reason, at: clock())
         return Response(status: 202, body: Array(#"{"status":"pending"}"#.utf8))
     }
 }
@@ -256,13 +315,20 @@ private final class OutcomeCounts: Sendable {
 }
 
 extension ServiceLog {
-    func write(_ event: StaticString, _ error: LedgerError) {
+    package func write(_ event: StaticString, _ error: LedgerError) {
         // What a database says can have values of a row. Its first line does not.
         write(.error, event, [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
     }
 }
 
 extension JSONWriter {
+    mutating func outcomes(_ outcomes: [TransactionOutcome]) {
+        name("outcomes")
+        beginArray()
+        for outcome in outcomes { self.outcome(outcome) }
+        endArray()
+    }
+
     fileprivate mutating func outcome(_ outcome: TransactionOutcome) {
         beginObject()
         member("transaction_id", outcome.transactionID)

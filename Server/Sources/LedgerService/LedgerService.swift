@@ -1,29 +1,36 @@
 package import AppStoreReceipt
 package import HTTPService
-import PurchaseLedger
+package import PurchaseLedger
+package import Reconciliation
 import ServerThreads
 
 /// The ledger of a service, if it has one: its routes, its tokens, and the delivery of its events.
 package struct LedgerService: Sendable {
     private let ledgerRoutes: LedgerRoutes
-    private let ledger: PurchaseLedger
-    private let tokens: AccessTokens
+    /// What the support desk shares with the routes.
+    package let ledger: PurchaseLedger
+    package let tokens: AccessTokens
     private let delivery: EventDelivery
     /// The scheme and the host of the webhook; `nil` without one.
     package let webhookOrigin: String?
     private let hasWebhook: Bool
-    private let reading = OutboxReading()
+    private let outboxReading = DatabaseReading<(pending: Int, oldestPending: Instant?, dead: Int)>()
+    private let appleReading = DatabaseReading<AppleMetrics.Stored>()
+    private let askApple: AskApple?
     private let log: ServiceLog
     private let tokenConflicts: TokenConflicts
+    private let attempts: AttemptLog
 
-    package static let options: [OptionTable.Option] = [
+    package static let options = ledgerOptions + AskApple.options
+
+    private static let ledgerOptions: [OptionTable.Option] = [
         .init(
             "--ledger", "FILE|URI",
             "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file."
         ),
         .init(
             "--token-file", "FILE",
-            "The tokens that may use the ledger, one a line: 'TOKEN', for everything but transfer and delete, or 'TOKEN scope,scope', with the scopes redeem, read, events, transfer and delete. SIGHUP reads it again."
+            "The tokens that may use the ledger, one a line: 'TOKEN', for redeem, read and events, or 'TOKEN scope,scope', with the scopes redeem, read, events, transfer, delete, adjust, support and recover. SIGHUP reads it again."
         ),
         .init(
             "--product-id", "ID", isRepeatable: true,
@@ -45,6 +52,12 @@ package struct LedgerService: Sendable {
         .init(
             "--webhook-secret-file", "FILE",
             "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
+        .init(
+            "--keep-attempts", "DAYS",
+            "How long to keep which account sent what, and what it was told; 90 by default, and 0 for not at all."),
+        .init(
+            "--keep-evidence", "",
+            "Keep what was sent, too, compressed: what support reads, and what a thief of the database reads."),
     ]
 
     /// Where the ledger is that options name, without the name of its file or database, which can have a password.
@@ -71,11 +84,8 @@ package struct LedgerService: Sendable {
         tokens = try AccessTokens(file: tokenFile)
         let webhook = try Self.webhook(values)
         webhookOrigin = webhook?.origin
-        var policy = LedgerPolicy()
-        let products = values.all("--product-id")
-        if !products.isEmpty { policy.productIDs = products }
-        policy.productTypes = productTypes
-        policy.orders = try Self.orders(values)
+        let file = try AskApple.file(values, verifier)
+        let policy = try Self.policy(values, productTypes, file)
         tokenConflicts = TokenConflicts(log)
         do throws(LedgerError) {
             ledger = try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
@@ -90,10 +100,41 @@ package struct LedgerService: Sendable {
         delivery = EventDelivery(ledger, to: webhook)
         hasWebhook = webhook != nil
         self.log = log
-        ledgerRoutes = LedgerRoutes(ledger, verifier, tokens, log)
+        let days = try values.number("--keep-attempts", 0...3650) ?? 90
+        attempts = AttemptLog(ledger, keeping: .seconds(days * 86_400), withEvidence: values["--keep-evidence"] != nil)
+        if let file, let path = values["--ask-apple"] {
+            askApple = AskApple(path, file, ledger, verifier, log)
+        } else {
+            askApple = nil
+        }
+        ledgerRoutes = LedgerRoutes(ledger, verifier, tokens, log, attempts, askApple)
     }
 
     package var routes: [Route] { ledgerRoutes.routes }
+
+    /// What asks the App Store; `nil` without `--ask-apple`.
+    package var reconciler: Reconciler? { askApple?.reconciler }
+
+    /// The apps and environments that the App Store is asked about; `nil` for none.
+    package var askedApps: String? {
+        askApple.map { askApple in
+            askApple.askedApps.map { "\($0.bundleID)/\($0.environment.rawValue)" }.sorted()
+                .joined(separator: " ")
+        }
+    }
+
+    /// What the options say that the ledger grants, and asks.
+    static func policy(
+        _ values: OptionTable.Values, _ productTypes: [String: StatedProductType], _ file: AskAppleFile?
+    ) throws(ConfigurationError) -> LedgerPolicy {
+        var policy = LedgerPolicy()
+        let products = values.all("--product-id")
+        if !products.isEmpty { policy.productIDs = products }
+        policy.productTypes = productTypes
+        policy.orders = try orders(values)
+        if let file { policy.questions = try AskApple.policy(values, file) }
+        return policy
+    }
 
     private static func orders(_ values: OptionTable.Values) throws(ConfigurationError) -> OrderPolicy? {
         guard values["--orders"] != nil else {
@@ -141,7 +182,8 @@ package struct LedgerService: Sendable {
     ///
     /// - Returns: What ends it.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
-        let (ledger, delivery, log, reading) = (ledger, delivery, log, reading)
+        let (ledger, delivery, log, askApple) = (ledger, delivery, log, askApple)
+        let (outboxReading, appleReading) = (outboxReading, appleReading)
         let thread = Thread {
             var told: [LedgerError.Code: Instant] = [:]
             delivery.run { error in
@@ -151,18 +193,40 @@ package struct LedgerService: Sendable {
                 log.write("delivery", error)
             }
         }
-        let reader = Thread { reading.run { () throws(LedgerError) in try ledger.outboxCounts() } }
-        guard thread != nil, reader != nil else { throw ConfigurationError("the system has no thread to give") }
-        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start.
+        let readers = [
+            Thread { outboxReading.run { () throws(LedgerError) in try ledger.outboxCounts() } },
+            Thread {
+                appleReading.run { () throws(LedgerError) in
+                    try AppleMetrics.read(ledger, isAsking: askApple != nil)
+                }
+            },
+        ]
+        let attempts = attempts
+        let recorder = Thread {
+            var lastTold: Instant?
+            attempts.run { error in
+                if let lastTold, lastTold + .seconds(60) > .now { return }
+                lastTold = .now
+                log.write("attempts", error)
+            }
+        }
+        let asker = askApple.map { askApple in Thread { askApple.reconciler.run() } }
+        let threads = [thread, recorder] + readers + (asker.map { [$0] } ?? [])
+        guard threads.allSatisfy({ $0 != nil }) else { throw ConfigurationError("the system has no thread to give") }
+        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start. So it is with questions.
         return {
+            askApple?.reconciler.stop()
             delivery.stop()
-            reading.stop()
+            outboxReading.stop()
+            appleReading.stop()
+            do throws(LedgerError) { try attempts.stop() } catch { log.write("attempts", error) }
             do throws(LedgerError) { try ledger.completeFile() } catch { log.write("ledger", error) }
         }
     }
 
-    /// Reads the file of tokens again.
+    /// Reads the file of tokens again, and that of `--ask-apple`.
     package func reload() {
+        askApple?.reload()
         do throws(ConfigurationError) {
             try tokens.reload()
             log.write(.info, "tokens-reloaded")
@@ -172,11 +236,17 @@ package struct LedgerService: Sendable {
     }
 
     package func metrics() -> [MetricFamily] {
-        let (isAnswered, counts) = reading.last
+        let (isAnswered, counts) = outboxReading.last
         let isUp = MetricFamily(
             .gauge, "receipt_server_ledger_up", "1 if the ledger's database answers, and 0 if it does not.",
             value: isAnswered ? 1 : 0)
-        let always = [isUp] + ledgerRoutes.metrics + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
+        let lost = MetricFamily(
+            .counter, "receipt_server_attempts_lost_total",
+            "Requests to redeem that are not in the table of attempts, because the database was too slow for it.",
+            value: attempts.lost)
+        let always =
+            [isUp, lost] + ledgerRoutes.metrics + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
+            + appleMetrics
         guard let counts else { return always }
         var events = MetricFamily(
             .gauge, "receipt_server_ledger_events",
@@ -193,5 +263,15 @@ package struct LedgerService: Sendable {
                 .gauge, "receipt_server_ledger_oldest_event_seconds",
                 "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age)),
         ]
+    }
+
+    private var appleMetrics: [MetricFamily] {
+        var families: [MetricFamily] = []
+        if let stored = appleReading.last.value {
+            families.append(AppleMetrics.notifications(stored))
+            if let askApple { families += AppleMetrics.stored(stored, askApple.reconciler.apps) }
+        }
+        if let askApple { families += AppleMetrics.counted(askApple.reconciler) }
+        return families
     }
 }

@@ -6,12 +6,21 @@ struct BroughtEvidence {
     let renewals: [SubscriptionRenewal]
     /// Whether it is a receipt, of whichever form. Receipts never have a token.
     let isReceipt: Bool
-    private var spent: [PurchaseKeys] = []
+    /// The keys of each purchase.
+    let purchaseKeys: [PurchaseKeys]
+    /// The keys of all purchases, each once.
+    let keys: Set<TransactionKey>
 
-    init(_ purchases: [SignedPurchase], _ renewals: [SubscriptionRenewal] = [], isReceipt: Bool = false) {
+    /// - Parameter spent: Purchases of which nothing is brought but that they were made.
+    init(
+        _ purchases: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [], isReceipt: Bool = false,
+        spent: [PurchaseKeys] = []
+    ) {
         self.isReceipt = isReceipt
         self.purchases = purchases.map { ($0, PurchaseKeys($0.purchase)) }
         self.renewals = renewals
+        purchaseKeys = self.purchases.compactMap(\.keys) + spent
+        keys = Set(purchaseKeys.lazy.flatMap(\.all))
     }
 
     init(_ evidence: VerifiedEvidence) {
@@ -20,20 +29,13 @@ struct BroughtEvidence {
             case .receipt, .transactionReceipt: true
             default: false
             }
-        self.init(
-            evidence.purchases.map(SignedPurchase.init), evidence.renewals.map(SubscriptionRenewal.init),
-            isReceipt: isReceipt)
+        // All purchases of a receipt have one signer.
+        var signer: (fingerprint: Fingerprint, text: String)?
+        let purchases = evidence.purchases.map { purchase in
+            let fingerprint = purchase.verification.signer
+            if signer?.fingerprint != fingerprint { signer = (fingerprint, "\(fingerprint)") }
+            return SignedPurchase(purchase.purchase, signer: signer?.text)
+        }
+        self.init(purchases, evidence.renewals.map(SubscriptionRenewal.init), isReceipt: isReceipt)
     }
-
-    /// Purchases of which nothing is brought but that they were made.
-    init(spent: [PurchaseKeys]) {
-        self.init([])
-        self.spent = spent
-    }
-
-    /// The keys of each purchase.
-    var purchaseKeys: [PurchaseKeys] { purchases.compactMap(\.keys) + spent }
-
-    /// The keys of all purchases, each once.
-    var keys: Set<TransactionKey> { Set(purchaseKeys.flatMap(\.all)) }
 }

@@ -20,8 +20,12 @@ struct Families {
     private(set) var identifiers: [TransactionKey: Int64] = [:]
     /// The original transactions of those that were divided before they were locked.
     private(set) var divided: [Int64: TransactionKey] = [:]
+    /// The rows of what was asked besides.
+    private(set) var answers: [[SQLRow]] = []
     /// How they are divided, if that can change.
     var stored: [Int64: StoredParts] = [:]
+    /// Numbers that no family has.
+    private var freeNumbers: ArraySlice<Int64> = []
     /// Keys that are not in the tables yet.
     private var newKeys: [TransactionKey] = []
     let connection: any SQLConnection
@@ -33,16 +37,17 @@ struct Families {
     /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the accounts that ask, families by their
     /// number, new identifiers by their bytes, tokens by their bytes, then accounts.
     ///
+    /// - Parameter statements: What is asked besides, so that nobody waits for it alone.
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
     init(
         of requests: [BroughtEvidence], _ connection: any SQLConnection, at now: Instant, usingTokens: Bool = false,
-        registering registration: AccountTokens.Registration? = nil
+        asking statements: [SQLStatement] = [], registering registration: AccountTokens.Registration? = nil
     ) throws(LedgerError) {
         self.connection = connection
         var found: Set<TransactionKey> = []
         for request in requests {
             let known = request.keys
-            found.formUnion(known)
+            if requests.count == 1 { found = known } else { found.formUnion(known) }
             for renewal in request.renewals {
                 found.formUnion(try connection.transactions(of: renewal, besides: known))
             }
@@ -52,38 +57,43 @@ struct Families {
         let groups = groups(keys, requests.flatMap(\.purchaseKeys))
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil
-        try lock(Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now))
+        try lock(
+            Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now), statements)
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
         for group in groups { try unite(group, &new, at: now) }
-        guard usesTokens else {
-            try insert(newKeys.sorted())
-            return
-        }
+        try insert(newKeys.sorted())
+        guard usesTokens else { return }
         let brought = requests.flatMap { $0.purchases.compactMap { AccountTokens.token(of: $0.signed.purchase) } }
         let known = contents.values.flatMap { $0.variants.values.joined() }
         let lookup = AccountTokens.Lookup(
             Set(brought + known.compactMap { AccountTokens.token(of: $0.purchase) }), byID.keys.sorted(),
             registering: registration, connection.dialect, at: now)
-        tokens = try lookup.read(insert(newKeys.sorted(), lookup.statements))
+        tokens = try lookup.read(connection.run(lookup.statements))
     }
 
-    /// The families of what one of the requests brings.
-    func of(_ request: BroughtEvidence) -> [(Family, FamilyContents)] {
-        var keys = Array(request.keys)
+    /// The numbers of the families of what one of the requests brings.
+    func numbers(of request: BroughtEvidence) -> [Int64] {
+        var numbers = Set(request.keys.lazy.compactMap { identifiers[$0] })
         for renewal in request.renewals {
             let id = UTF8Bytes(renewal.originalTransactionID)
-            keys += identifiers.keys.filter { $0.environment == renewal.environment && $0.transactionID == id }
+            for (key, number) in identifiers where key.environment == renewal.environment && key.transactionID == id {
+                numbers.insert(number)
+            }
         }
-        return Set(keys.compactMap { identifiers[$0] }).sorted().compactMap { id in
-            byID[id].map { ($0, contents[id] ?? FamilyContents()) }
-        }
+        return numbers.sorted()
+    }
+
+    /// The families with some numbers.
+    func with(_ numbers: [Int64]) -> [(Family, FamilyContents)] {
+        numbers.compactMap { id in byID[id].map { ($0, contents[id] ?? FamilyContents()) } }
     }
 
     subscript(key: TransactionKey) -> Family? { identifiers[key].flatMap { byID[$0] } }
 
     /// Records that the family of a transaction has others, which were not asked for.
     mutating func add(_ keys: some Sequence<TransactionKey>, to family: Int64) {
-        for key in keys { identifiers[key] = family }
+        // Nothing is copied where nothing is new.
+        for key in keys where identifiers[key] != family { identifiers[key] = family }
     }
 
     /// Makes an account the owner of a family.
@@ -110,11 +120,16 @@ struct Families {
                 SELECT identifiers.transaction_id, identifiers.family_id, families.subscription FROM identifiers
                 JOIN families ON families.id = identifiers.family_id
                 WHERE identifiers.environment = $1 AND identifiers.bundle_id = $2
-                    AND identifiers.transaction_id = \(connection.dialect.oneOf("$3"))
+                    AND identifiers.transaction_id \(connection.dialect.oneOf("$3", keys.count))
                 """, [.text(app.environment.rawValue), .text(app.bundleID.string)],
                 oneOf: keys.map { .text($0.transactionID.string) }, connection.dialect)
         }
-        for (app, rows) in zip(apps.keys, try connection.run(questions)) {
+        let reservation = connection.dialect.familyNumbers.map { SQLQuestion($0, [.integer(Int64(keys.count))]) }
+        let answers = try connection.run(questions + (reservation.map { [$0] } ?? []))
+        freeNumbers = try answers.dropFirst(questions.count).joined().map { (row) throws(LedgerError) in
+            try row.integer(0)
+        }[...]
+        for (app, rows) in zip(apps.keys, answers) {
             for row in rows {
                 let key = TransactionKey(
                     environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(0)))
@@ -130,14 +145,19 @@ struct Families {
     }
 
     /// Locks families, and reads what the tables have about them.
-    private mutating func lock(_ ids: [Int64], _ divided: [PartsQuestion]) throws(LedgerError) {
+    private mutating func lock(
+        _ ids: [Int64], _ divided: [PartsQuestion], _ statements: [SQLStatement]
+    ) throws(LedgerError) {
         let dialect = connection.dialect
         let lock = SQLQuestion(
-            "SELECT id, account, claimed_at, subscription FROM families WHERE id = \(dialect.oneOf("$1")) ORDER BY id"
-                + dialect.rowLock, oneOf: ids.map(SQLValue.integer), dialect)
+            "SELECT id, account, claimed_at, subscription FROM families WHERE id \(dialect.oneOf("$1", ids.count))"
+                + " ORDER BY id\(dialect.rowLock)", oneOf: ids.map(SQLValue.integer), dialect)
         let whole = ids.filter { id in !divided.contains { $0.family == id } }
         let questions = [lock] + FamilyContents.questions(whole, dialect)
-        let answers = try connection.run(questions + divided.flatMap { $0.questions(dialect) })
+        let besides = statements.map { SQLQuestion($0.text, $0.parameters) }
+        let all = try connection.run(questions + divided.flatMap { $0.questions(dialect) } + besides)
+        let answers = all.dropLast(besides.count)
+        self.answers = all.suffix(besides.count)
         for row in answers[0] {
             let account = try row.optionalText(1)
             let family = Family(
@@ -191,30 +211,30 @@ struct Families {
     }
 
     private mutating func make(_ count: Int) throws(LedgerError) -> [Family] {
-        let statement = SQLStatement("INSERT INTO families (account) VALUES (NULL) RETURNING id")
         var families: [Family] = []
-        for rows in try connection.run(Array(repeating: statement, count: count)) {
-            guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
-            let family = Family(id: try row.integer(0))
+        for _ in 0..<count {
+            let family: Family
+            if let number = freeNumbers.popFirst() {
+                family = Family(id: number)
+                try connection.write("INSERT INTO families (id) VALUES ($1)", [.integer(number)])
+            } else {
+                let rows = try connection.run("INSERT INTO families (account) VALUES (NULL) RETURNING id")
+                guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
+                family = Family(id: try row.integer(0))
+            }
             byID[family.id] = family
             families.append(family)
         }
         return families
     }
 
-    /// Inserts keys, runs what comes after them, and returns the rows of that.
-    @discardableResult
-    private func insert(
-        _ keys: [TransactionKey], _ statements: [SQLStatement] = []
-    ) throws(LedgerError) -> some Collection<[SQLRow]> {
-        let rows = try connection.run(
-            keys.map { key in
-                SQLStatement(
-                    "INSERT INTO identifiers VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING family_id",
-                    key.columns + [identifiers[key].map(SQLValue.integer) ?? .null])
-            } + statements)
-        guard rows.prefix(keys.count).allSatisfy({ !$0.isEmpty }) else { throw .conflict }
-        return rows.dropFirst(keys.count)
+    /// Inserts keys. If another transaction made one of them, that is a conflict when they are written.
+    private func insert(_ keys: [TransactionKey]) throws(LedgerError) {
+        for key in keys {
+            try connection.write(
+                "INSERT INTO identifiers VALUES ($1, $2, $3, $4)",
+                key.columns + [identifiers[key].map(SQLValue.integer) ?? .null])
+        }
     }
 
     /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.

@@ -26,7 +26,7 @@ struct FamilyContents {
             grants(of: "identifiers"),
         ].map { text in
             SQLQuestion(
-                text + " WHERE identifiers.family_id = \(dialect.oneOf("$1"))",
+                text + " WHERE identifiers.family_id \(dialect.oneOf("$1", families.count))",
                 oneOf: families.map(SQLValue.integer), dialect)
         }
     }
@@ -35,7 +35,8 @@ struct FamilyContents {
     static func questions(_ family: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
         [evidence(of: "periods"), grants(of: "periods")].map { text in
             SQLQuestion(
-                text + " WHERE periods.family_id = $1 AND periods.part = \(dialect.oneOf("$2"))", [.integer(family)],
+                text + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
+                [.integer(family)],
                 oneOf: parts.map(SQLValue.integer), dialect)
         }
     }
@@ -61,7 +62,8 @@ struct FamilyContents {
     private static func grants(of table: String) -> String {
         """
         SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, grants.account,
-            grants.product_id, grants.quantity, grants.until, grants.voided_at
+            grants.product_id, grants.quantity, grants.until, grants.voided_at,
+            grants.adjusted_quantity, grants.adjusted_from
         FROM \(table) JOIN grants ON grants.environment = \(table).environment
             AND grants.bundle_id = \(table).bundle_id AND grants.transaction_id = \(table).transaction_id
         """
@@ -74,13 +76,13 @@ struct FamilyContents {
         for (question, rows) in answers.enumerated() {
             for row in rows {
                 let family = try row.integer(0)
-                var changed = contents.removeValue(forKey: family) ?? FamilyContents()
                 switch question {
-                case 0: try changed.addEvidence(row)
-                case 1: changed.renewals.append(try StoredJSON.decode(row.text(1)))
-                default: try changed.addGrant(row)
+                case 0: try contents[family, default: FamilyContents()].addEvidence(row)
+                case 1:
+                    let renewal: SubscriptionRenewal = try StoredJSON.decode(row.text(1))
+                    contents[family, default: FamilyContents()].renewals.append(renewal)
+                default: try contents[family, default: FamilyContents()].addGrant(row)
                 }
-                contents[family] = changed
             }
         }
         return contents
@@ -97,10 +99,13 @@ struct FamilyContents {
         guard let environment = AppStoreEnvironment(rawValue: try row.text(1)) else { return }
         let key = TransactionKey(
             environment: environment, bundleID: try row.text(2), transactionID: try row.text(3))
-        grants.append(
-            Grant(
-                transaction: key, account: try row.text(4), productID: try row.text(5), quantity: try row.integer(6),
-                until: try row.optionalDate(7), isVoided: try row.optionalDate(8) != nil))
+        var grant = Grant(
+            transaction: key, account: try row.text(4), productID: try row.text(5), quantity: try row.integer(6),
+            until: try row.optionalDate(7), isVoided: try row.optionalDate(8) != nil)
+        if let quantity = try row.optionalInteger(9) {
+            grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer(10))
+        }
+        grants.append(grant)
     }
 
     /// Adds the contents of another family of the same purchase.

@@ -53,7 +53,7 @@ struct FamilyEvidence {
         purchase.statedType = known.lazy.compactMap(\.purchase.statedType).first
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.withLaterDates(of: purchase)
-            guard merged != known[index].purchase else { return }
+            guard merged.hasLaterDates(than: known[index].purchase) else { return }
             known[index].purchase = merged
             try connection.write(
                 """
@@ -144,6 +144,11 @@ extension Purchase {
         var other = other
         (other.signedDate, other.evidenceExpirationDate) = (signedDate, evidenceExpirationDate)
         return self == other
+    }
+
+    /// Whether the dates of ``withLaterDates(of:)`` changed.
+    fileprivate func hasLaterDates(than other: Purchase) -> Bool {
+        (signedDate, evidenceExpirationDate) != (other.signedDate, other.evidenceExpirationDate)
     }
 
     /// Evidence without an expiration date does not expire.

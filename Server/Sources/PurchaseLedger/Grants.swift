@@ -12,6 +12,37 @@ struct Grant {
     var until: Instant?
     /// Whether an operator took it back, which no signature changes.
     let isVoided: Bool
+    /// What an operator set; `nil` if the evidence alone decides.
+    var adjusted: AdjustedQuantity?
+
+    /// Whether no signature gives it back.
+    var isTakenBack: Bool { isVoided || adjusted?.quantity == 0 }
+
+    /// What the backend is told when this follows another state of the same grant; `nil` for nothing.
+    func kind(after old: Grant) -> LedgerEvent.Kind? {
+        switch (old.quantity, quantity) {
+        case (let before, let after) where before == after: old.until == until ? nil : .changed
+        case (_, 0): .revoked
+        case (0, _): .restored
+        default: .adjusted
+        }
+    }
+
+    /// What the account has of it if the evidence says `signed`.
+    func quantity(signed: Int64) -> Int64 { adjusted?.quantity(signed: signed) ?? signed }
+}
+
+/// The quantity that an operator set for a grant.
+struct AdjustedQuantity: Equatable {
+    let quantity: Int64
+    /// What the evidence said then.
+    let signedThen: Int64
+
+    /// What Apple refunds later is taken back from what the operator set: all of it, or a part. What an operator took back stays so.
+    func quantity(signed: Int64) -> Int64 {
+        if quantity == 0 || signed == 0 { return 0 }
+        return max(quantity - signedThen + signed, 0)
+    }
 }
 
 /// The grants of some families.
@@ -26,23 +57,29 @@ struct Grants {
     mutating func insert(_ grant: Grant, _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
         byTransaction[grant.transaction] = grant
         try connection.write(
-            "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, NULL, $8)",
+            """
+            INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
+                granted_quantity, granted_at, changed_at, until)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8)
+            """,
             grant.transaction.columns + [
                 .text(grant.productID), .text(grant.account), .integer(grant.quantity), SQLValue(now),
                 grant.until.map(SQLValue.init) ?? .null,
             ])
     }
 
-    /// Records the quantity and the end of a grant.
+    /// Records the quantity and the end of a grant, and what an operator set.
     mutating func update(_ grant: Grant, _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
         byTransaction[grant.transaction] = grant
         try connection.write(
             """
-            UPDATE grants SET quantity = $4, until = $5, changed_at = $6
+            UPDATE grants SET quantity = $4, until = $5, changed_at = $6, adjusted_quantity = $7, adjusted_from = $8
             WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
             """,
             grant.transaction.columns + [
                 .integer(grant.quantity), grant.until.map(SQLValue.init) ?? .null, SQLValue(now),
+                grant.adjusted.map { .integer($0.quantity) } ?? .null,
+                grant.adjusted.map { .integer($0.signedThen) } ?? .null,
             ])
     }
 }

@@ -27,6 +27,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case deliveryFailed = "delivery-failed"
         /// An event could not be delivered, and is a dead letter.
         case deadLetter = "dead-letter"
+        /// An operator cannot set the quantity of the grant: Apple took it back, or another operator did in the database.
+        case notAdjustable = "not-adjustable"
         /// There is no such account, purchase or event.
         case notFound = "not-found"
     }

@@ -3,15 +3,15 @@ import StrictText
 import SpanASN1
 
 /// What the backend is told: an account has more or less than before.
-struct LedgerEvent: Encodable, Sendable {
-    enum Kind: String, Codable, Sendable {
+struct LedgerEvent: Sendable {
+    enum Kind: String, Sendable {
         /// The purchase was granted, for the first time to this account.
         case granted
         /// Apple refunded or revoked it, or it went to another account: the quantity is 0.
         case revoked
         /// A refund was reversed.
         case restored
-        /// A part was refunded, or a part of a refund reversed.
+        /// A part was refunded, a part of a refund was reversed, or an operator set the quantity.
         case adjusted
         /// Access ends at another date, and the quantity is the same: a grace period, an extension or an upgrade.
         case changed
@@ -20,8 +20,12 @@ struct LedgerEvent: Encodable, Sendable {
     }
 
     /// What led to it.
-    enum Cause: String, Codable, Sendable {
+    enum Cause: String, Sendable {
         case redeem, notification, transfer
+        /// An operator set the quantity, or granted a product.
+        case support
+        /// The App Store was asked, and said what it had signed.
+        case reconciliation
         /// The token of the purchase became the account's.
         case token
         /// A renewal that Apple had signed before has begun.
@@ -49,33 +53,35 @@ struct LedgerEvent: Encodable, Sendable {
     let until: Instant?
     let at: Instant
 
-    enum CodingKeys: String, CodingKey {
-        case id, account, sequence, kind, cause, environment, quantity, until, at
-        case bundleID = "bundle_id"
-        case productID = "product_id"
-        case transactionID = "transaction_id"
-        case originalTransactionID = "original_transaction_id"
-        case previousQuantity = "previous_quantity"
-    }
-
-    /// Writes every member, also one without a value.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(id, forKey: .id)
-        try container.encode(account, forKey: .account)
-        try container.encode(sequence, forKey: .sequence)
-        try container.encode(kind, forKey: .kind)
-        try container.encode(cause, forKey: .cause)
-        try container.encode(environment, forKey: .environment)
-        try container.encode(bundleID, forKey: .bundleID)
-        try container.encode(productID, forKey: .productID)
-        try container.encode(transactionID, forKey: .transactionID)
-        try container.encode(originalTransactionID, forKey: .originalTransactionID)
-        try container.encode(quantity, forKey: .quantity)
-        try container.encode(previousQuantity, forKey: .previousQuantity)
+    /// The event as one line of JSON, with every member, also one without a value.
+    var json: String {
+        var writer = JSONWriter(capacity: 512)
+        func write(_ name: StaticString, _ text: String?) {
+            writer.name(name)
+            if let text { writer.string(text) } else { writer.null() }
+        }
+        func write(_ name: StaticString, _ number: Int64) {
+            writer.name(name)
+            writer.integer(number)
+        }
+        writer.beginObject()
+        write("account", account)
         // Dates are written as in answers.
-        try container.encode(until?.description, forKey: .until)
-        try container.encode(at.description, forKey: .at)
+        write("at", at.description)
+        write("bundle_id", bundleID)
+        write("cause", cause.rawValue)
+        write("environment", environment.rawValue)
+        write("id", id)
+        write("kind", kind.rawValue)
+        write("original_transaction_id", originalTransactionID)
+        write("previous_quantity", previousQuantity)
+        write("product_id", productID)
+        write("quantity", quantity)
+        write("sequence", sequence)
+        write("transaction_id", transactionID)
+        write("until", until?.description)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     /// 128 random bits: an id stays unique after a restored back-up.
@@ -111,28 +117,31 @@ extension SQLConnection {
         _ events: [LedgerEvent], answering accounts: [String] = [], at now: Instant
     ) throws(LedgerError) -> [Int64] {
         // Accounts are locked in one order, after all families.
-        let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.map { ($0.string, $1) }
-            .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
+        let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
+        // The last event of an account that is told has the number of its answer.
+        var numbers: [UTF8Bytes: Int64] = [:]
+        for (account, _) in told { numbers[account] = 0 }
+        let others = accounts.filter { numbers[UTF8Bytes($0)] == nil }
         let rows = try run(
-            told.map { SQLStatement.takingSequences(Int64($1.count), of: $0, at: now) }
-                + accounts.map(SQLStatement.sequence))
+            told.map { SQLStatement.takingSequences(Int64($1.count), of: $0.string, at: now) }
+                + others.map(SQLStatement.sequence))
         for ((account, events), row) in zip(told, rows) {
-            let first = try SQLStatement.firstSequence(row, count: Int64(events.count))
+            let last = try SQLStatement.lastSequence(row)
+            numbers[account] = last
             for (offset, event) in events.enumerated() {
                 var event = event
-                event.sequence = first + Int64(offset)
+                event.sequence = last - Int64(events.count - 1 - offset)
                 try write(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",
                     [
-                        .text(event.id), .text(event.account), .integer(event.sequence),
-                        .text(StoredJSON.encode(event)), SQLValue(now),
+                        .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json),
+                        SQLValue(now),
                     ])
             }
-            // What is pending already comes first.
-            try write(
-                "UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NULL",
-                [.text(account), SQLValue(now)])
         }
-        return try rows.dropFirst(told.count).map { (rows) throws(LedgerError) in try SQLStatement.sequence(rows) }
+        for (account, row) in zip(others, rows.dropFirst(told.count)) {
+            numbers[UTF8Bytes(account)] = try SQLStatement.sequence(row)
+        }
+        return accounts.map { numbers[UTF8Bytes($0)] ?? 0 }
     }
 }

@@ -18,6 +18,8 @@ public struct LedgerPolicy: Sendable {
 
     /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it first.
     public var orders: OrderPolicy?
+    /// What the App Store is asked about, by whoever does so; `nil` for nothing.
+    package var questions: QuestionPolicy?
     /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.
     var wholeFamilyLimit = 24
 

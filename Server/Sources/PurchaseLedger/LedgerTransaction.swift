@@ -11,6 +11,8 @@ struct LedgerTransaction {
     let cause: LedgerEvent.Cause
     private let connection: any SQLConnection
     private var families: Families
+    /// The numbers of the families of what is brought.
+    private let numbers: [Int64]
     private var evidence = FamilyEvidence()
     private var grants = Grants()
     private let brought: BroughtEvidence
@@ -24,6 +26,8 @@ struct LedgerTransaction {
     private(set) var newPurchases: [Grant] = []
     /// What is known since this transaction to have the token of another account than its owner's.
     private(set) var tokenConflicts: [TokenConflict] = []
+    /// What is to be asked of the App Store because of it.
+    private(set) var questions: [NewQuestion] = []
 
     /// The transactions of one purchase or period: a restored transaction has a new id, but grants nothing new.
     private struct Group {
@@ -43,12 +47,15 @@ struct LedgerTransaction {
         _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
         let families = try Families(of: [brought], connection, at: now, usingTokens: policy.orders != nil)
-        try self.init(recording: brought, families, policy, connection, cause, at: now)
+        try self.init(
+            recording: brought, families, families.numbers(of: brought), policy, connection, cause, at: now)
     }
 
     /// Records evidence about families.
+    ///
+    /// - Parameter numbers: The numbers of the families of what is brought.
     init(
-        recording brought: BroughtEvidence, _ families: Families, _ policy: LedgerPolicy,
+        recording brought: BroughtEvidence, _ families: Families, _ numbers: [Int64], _ policy: LedgerPolicy,
         _ connection: any SQLConnection, _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
         self.policy = policy
@@ -57,7 +64,8 @@ struct LedgerTransaction {
         self.connection = connection
         self.brought = brought
         self.families = families
-        for (family, contents) in families.of(brought) {
+        self.numbers = numbers
+        for (family, contents) in families.with(numbers) {
             self.families.add(contents.variants.keys, to: family.id)
             evidence.add(contents)
             grants.add(contents)
@@ -75,7 +83,8 @@ struct LedgerTransaction {
         for item in policy.entitlements(evidence, at: now).items {
             guard let key = PurchaseKeys(item.purchase)?.transaction else { continue }
             let first = TransactionKey(
-                environment: key.environment, bundleID: key.bundleID.string, transactionID: item.firstTransactionID)
+                environment: key.environment, bundleID: key.bundleID,
+                transactionID: UTF8Bytes(item.firstTransactionID))
             let index = byFirst[first] ?? groups.count
             if index == groups.count {
                 byFirst[first] = index
@@ -145,6 +154,7 @@ struct LedgerTransaction {
                 isVoided: false)
         events.append(grant.event(.conflict, cause, item.originalTransactionID, before: grant.quantity, at: now))
         tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
+        dispute(key)
     }
 
     /// The reason a purchase is nobody's where a token is required (R4); `nil` if it becomes the account's that brings it first.
@@ -163,9 +173,12 @@ struct LedgerTransaction {
 
     /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes. The caller posts ``events``.
     mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
-        let familiesForOthers = Set(
-            groups.flatMap(\.items).filter { isForAnother($0.item.purchase, claim) }.compactMap { families[$0.key]?.id }
-        )
+        var familiesForOthers: Set<Int64> = []
+        for group in groups {
+            for (key, item) in group.items where isForAnother(item.purchase, claim) {
+                if let family = families[key] { familiesForOthers.insert(family.id) }
+            }
+        }
         for (_, keys) in brought.purchases {
             // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says whose it is. What is claimed too easily here is lost to its buyer:
             // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
@@ -178,10 +191,16 @@ struct LedgerTransaction {
         }
         try decide()
         var seen: Set<TransactionKey> = []
-        return brought.purchases.compactMap { purchase, keys in
-            if let keys, !seen.insert(keys.transaction).inserted { return nil }
-            return outcome(of: purchase.purchase, keys, claim)
+        var outcomes: [TransactionOutcome] = []
+        for (purchase, keys) in brought.purchases {
+            if let keys, !seen.insert(keys.transaction).inserted { continue }
+            let outcome = outcome(of: purchase.purchase, keys, claim)
+            if let keys, [.undetermined, .notYours, .belongsToAnother].contains(outcome.outcome) {
+                dispute(keys.transaction)
+            }
+            outcomes.append(outcome)
         }
+        return outcomes
     }
 
     private func isForAnother(_ purchase: Purchase, _ claim: Claim) -> Bool {
@@ -201,12 +220,15 @@ struct LedgerTransaction {
 
     /// The grants of a purchase. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
     private func existingGrants(of group: Group) -> [Grant] {
+        if group.items.count == 1, group.items[0].item.productType != .nonConsumable {
+            return grants[group.items[0].key].map { [$0] } ?? []
+        }
         var keys = Set(group.items.map(\.key))
         for (key, item) in group.items where item.productType == .nonConsumable {
             keys.insert(
                 TransactionKey(
-                    environment: key.environment, bundleID: key.bundleID.string,
-                    transactionID: item.originalTransactionID))
+                    environment: key.environment, bundleID: key.bundleID,
+                    transactionID: UTF8Bytes(item.originalTransactionID)))
         }
         return keys.sorted().compactMap { grants[$0] }
     }
@@ -256,6 +278,7 @@ struct LedgerTransaction {
         try decide()
         _ = try connection.post(events, at: now)
         try closeOrders()
+        try connection.ask(questions, at: now)
     }
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.
@@ -288,7 +311,7 @@ struct LedgerTransaction {
 
     /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
     private func keepParts() throws(LedgerError) {
-        for (family, contents) in families.of(brought) where family.account != nil {
+        for (family, contents) in families.with(numbers) where family.account != nil {
             let isLarge = contents.variants.count > policy.wholeFamilyLimit
             guard connection.isSnapshot ? isLarge && family.subscription == nil : isLarge || family.subscription != nil
             else { continue }
@@ -331,27 +354,75 @@ struct LedgerTransaction {
             newPurchases.append(grant)
         }
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
+        questions += policy.questions?.confirmations(of: key, cause, at: now) ?? []
+        askAtEnd(of: grant, item)
+    }
+
+    // MARK: Questions
+
+    /// Asks what became of a subscription when its period ends.
+    private mutating func askAtEnd(of grant: Grant, _ item: Entitlements.Item) {
+        guard let policy = policy.questions, item.productType == .autoRenewableSubscription, grant.quantity > 0,
+            let end = grant.until
+        else { return }
+        let key = TransactionKey(
+            environment: grant.transaction.environment, bundleID: grant.transaction.bundleID,
+            transactionID: UTF8Bytes(item.originalTransactionID))
+        if let question = policy.ending(of: key, at: end, now: now) { questions.append(question) }
+    }
+
+    /// Asks what Apple says of a transaction that somebody brought and was not granted.
+    private mutating func dispute(_ key: TransactionKey) {
+        guard let question = policy.questions?.dispute(of: key, at: now),
+            questions.count(where: { $0.reason == .disputed }) < QuestionPolicy.maximumDisputedCount
+        else { return }
+        questions.append(question)
     }
 
     private mutating func change(_ grant: Grant, _ item: Entitlements.Item) throws(LedgerError) {
         guard !grant.isVoided else { return }
         var changed = grant
-        changed.quantity = item.ownedQuantity.map(Int64.init) ?? grant.quantity
+        changed.quantity = item.ownedQuantity.map { grant.quantity(signed: Int64($0)) } ?? grant.quantity
         changed.until = item.until
-        let kind: LedgerEvent.Kind
-        switch (grant.quantity, changed.quantity) {
         // The end of what the account does not have is of no interest.
-        case (0, 0): return
-        case (_, 0): kind = .revoked
-        case (0, _): kind = .restored
-        case (let before, let after) where before == after:
-            guard grant.until != changed.until else { return }
-            kind = .changed
-        default: kind = .adjusted
-        }
+        guard (grant.quantity, changed.quantity) != (0, 0), let kind = changed.kind(after: grant) else { return }
         try grants.update(changed, connection, at: now)
+        askAtEnd(of: changed, item)
         // What was granted before cannot begin.
         let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
         events.append(changed.event(kind, cause, item.originalTransactionID, before: grant.quantity, at: now))
+    }
+
+    // MARK: Support
+
+    func grant(of key: TransactionKey) -> Grant? { grants[key] }
+
+    /// Sets the quantity of a grant, or has it follow the evidence again. The caller posts ``events``.
+    ///
+    /// - Parameter quantity: `nil` for what the evidence says.
+    /// - Returns: What the account has of it now.
+    mutating func adjust(_ key: TransactionKey, to quantity: Int64?) throws(LedgerError) -> Grant {
+        guard let grant = grants[key] else { throw LedgerError(.notFound, "grant of the account") }
+        guard !grant.isVoided else { throw LedgerError(.notAdjustable, "an operator took it back in the database") }
+        // A restored non-consumable can have been granted by its first transaction, without evidence of that.
+        let item =
+            item(of: key)
+            ?? groups.first { existingGrants(of: $0).contains { $0.transaction == key } }?.items.first?.item
+        let signed = item?.ownedQuantity.map(Int64.init) ?? grant.adjusted?.signedThen ?? grant.quantity
+        var changed = grant
+        changed.adjusted = quantity.map { AdjustedQuantity(quantity: $0, signedThen: signed) }
+        if let quantity, quantity > 0 {
+            guard signed > 0 else { throw LedgerError(.notAdjustable, "Apple took it back") }
+            guard quantity == 1 || item?.productType ?? .consumable == .consumable else {
+                throw LedgerError(.invalidText, "quantity: 0 or 1 of what is no consumable")
+            }
+        }
+        changed.quantity = changed.quantity(signed: signed)
+        if let item { changed.until = item.until }
+        try grants.update(changed, connection, at: now)
+        if let kind = changed.kind(after: grant) {
+            events.append(changed.event(kind, cause, item?.originalTransactionID, before: grant.quantity, at: now))
+        }
+        return changed
     }
 }

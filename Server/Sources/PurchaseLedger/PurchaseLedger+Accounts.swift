@@ -9,8 +9,15 @@ extension SQLConnection {
     /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it everywhere wait for each other. A name is written without this lock
     /// only where it stands already, in a family that is locked.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
-        for statement in lock == .shared ? dialect.sharedAccountLock : dialect.accountLock {
-            try write(statement, [.text(account)])
+        guard lock == .exclusive else { return try lockAccounts([account]) }
+        for statement in dialect.accountLock { try write(statement, [.text(account)]) }
+    }
+
+    /// Locks the names of accounts in one order, shared with others.
+    func lockAccounts(_ accounts: some Sequence<String>) throws(LedgerError) {
+        let names = Set(accounts.map(UTF8Bytes.init)).sorted()
+        for statement in dialect.sharedAccountLocks {
+            try write(statement, [.array(names.map { .text($0.string) })])
         }
     }
 }
@@ -111,7 +118,7 @@ extension PurchaseLedger {
 
     /// Forgets an account. What it bought stays spent: no other account can redeem it.
     ///
-    /// Its name is replaced by a random one wherever it stands, and its events, answers and orders are removed. Its tokens stay, with the random name: what is bought with them is nobody else's.
+    /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with them is nobody else's.
     ///
     /// - Parameter account: The account.
     /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:reason:at:)`` can give the purchases to another account.
@@ -149,6 +156,7 @@ extension PurchaseLedger {
                 "UPDATE grants SET account = $2 WHERE account = $1 RETURNING 1",
                 "UPDATE transfers SET from_account = $2 WHERE from_account = $1 RETURNING 1",
                 "UPDATE transfers SET to_account = $2 WHERE to_account = $1 RETURNING 1",
+                "UPDATE acts SET account = $2, idempotency_key = NULL, request = NULL WHERE account = $1 RETURNING 1",
             ] {
                 if try !connection.run(statement, [.text(account), .text(name)]).isEmpty { isKnown = true }
             }
@@ -159,6 +167,8 @@ extension PurchaseLedger {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }
+            // What it sent, too.
+            if try connection.eraseAttempts(of: account, through: .distantFuture) { isKnown = true }
             guard isKnown else { throw LedgerError(.notFound, "account") }
             return name
         }

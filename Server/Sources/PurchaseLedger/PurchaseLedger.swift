@@ -84,10 +84,11 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+        let brought = BroughtEvidence(evidence)
         let request = RedemptionRequest(
-            brought: BroughtEvidence(evidence), claim: LedgerTransaction.Claim(account: account, token: accountToken),
+            brought: brought, claim: LedgerTransaction.Claim(account: account, token: accountToken),
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
-                try AnsweredRequest(key, account, accountToken, evidence.purchases.map(\.purchase))
+                try AnsweredRequest(key, account, accountToken, brought.purchases.map(\.signed.purchase))
             }, policy: policy, now: now, isImported: isImported)
         let answer = try store.decide(
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
@@ -105,8 +106,7 @@ public final class PurchaseLedger: Sendable {
     ///   - notification: The verified notification.
     ///   - now: The date it arrived.
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
-        let evidence = VerifiedEvidence.notification(notification)
-        let brought = BroughtEvidence(evidence)
+        let brought = BroughtEvidence(.notification(notification))
         let conflicts = try store.decide { [policy] (connection) throws(LedgerError) -> [TokenConflict] in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
                 return []
@@ -114,6 +114,11 @@ public final class PurchaseLedger: Sendable {
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
             try transaction.settle()
+            if let questions = policy.questions {
+                for key in brought.purchases.compactMap(\.keys?.transaction) {
+                    try connection.heard(key, questions, at: now)
+                }
+            }
             return transaction.tokenConflicts
         }
         report(conflicts)
@@ -140,7 +145,7 @@ public final class PurchaseLedger: Sendable {
             let families = try rows.map { (row) throws(LedgerError) in try row.integer(0) }
             for contents in try FamilyContents.load(families, connection).values {
                 evidence.add(contents)
-                voided.formUnion(contents.grants.filter(\.isVoided).map(\.transaction))
+                voided.formUnion(contents.grants.filter(\.isTakenBack).map(\.transaction))
             }
             evidence.keep { key, purchase in
                 key.environment == environment && !voided.contains(key) && policy.isForSale(purchase.productID)

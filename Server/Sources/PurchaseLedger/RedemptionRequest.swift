@@ -23,24 +23,25 @@ struct RedemptionRequest: Sendable {
         _ requests: [RedemptionRequest], _ connection: any SQLConnection
     ) throws(LedgerError) -> [Redemption?] {
         guard let now = requests.map(\.now).max() else { return [] }
-        let accounts = Set(requests.map { UTF8Bytes($0.claim.account) }).map(\.string)
-        for account in accounts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            try connection.lockAccount(account, .shared)
-        }
+        try connection.lockAccounts(requests.map(\.claim.account))
+        let questions = requests.compactMap { $0.answered?.question }
+        // A snapshot says the same at any time.
+        let early =
+            connection.isSnapshot ? questions + requests.map { SQLStatement.sequence(of: $0.claim.account) } : []
         let families = try Families(
-            of: requests.map(\.brought), connection, at: now, usingTokens: requests.contains { $0.policy.orders != nil }
-        )
-        let numbers = requests.flatMap { families.of($0.brought).map(\.0.id) }
-        guard Set(numbers).count == numbers.count else { throw .conflict }
-        var records = try connection.run(requests.compactMap { $0.answered?.question })[...]
+            of: requests.map(\.brought), connection, at: now,
+            usingTokens: requests.contains { $0.policy.orders != nil }, asking: early)
+        let numbers = requests.map { families.numbers(of: $0.brought) }
+        guard Set(numbers.joined()).count == numbers.reduce(0, { $0 + $1.count }) else { throw .conflict }
+        var records = try connection.isSnapshot ? families.answers[...] : connection.run(questions)[...]
         var answers: [[TransactionOutcome]?] = []
         var repeated: [Redemption?] = []
         var events: [LedgerEvent] = []
         var transactions: [LedgerTransaction] = []
-        for request in requests {
+        for (request, numbers) in zip(requests, numbers) {
             // What the evidence says counts, whatever the answer is.
             var transaction = try LedgerTransaction(
-                recording: request.brought, families, request.policy, connection, .redeem, at: request.now)
+                recording: request.brought, families, numbers, request.policy, connection, .redeem, at: request.now)
             let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
             if case .none = record {
                 answers.append(try transaction.redeem(request.claim))
@@ -55,7 +56,10 @@ struct RedemptionRequest: Sendable {
             transactions.append(transaction)
             GroupPoint.member.pass()
         }
-        let sequences = try connection.post(events, answering: requests.map(\.claim.account), at: now)
+        let sequences =
+            try connection.isSnapshot && events.isEmpty
+            ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
+            : connection.post(events, answering: requests.map(\.claim.account), at: now)
         for (request, transaction) in zip(requests, transactions) where !request.isImported {
             try transaction.closeOrders()
         }
@@ -73,6 +77,11 @@ struct RedemptionRequest: Sendable {
         for case (let request, let answered, let redemption?) in recorded.sorted(by: { $0.1 < $1.1 })
         where !redemption.isRepeated {
             try answered.record(redemption, connection, at: request.now)
+        }
+        for (request, transaction) in zip(requests, transactions) {
+            // What is imported was granted long ago.
+            let questions = transaction.questions.filter { !request.isImported || $0.reason == .ending }
+            try connection.ask(questions, at: request.now)
         }
         return redemptions
     }

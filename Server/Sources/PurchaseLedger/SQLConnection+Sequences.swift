@@ -34,21 +34,23 @@ extension SQLStatement {
         return max(floor, try row.integer(1))
     }
 
-    /// Takes numbers that follow each other for events of an account, of which ``firstSequence(_:count:)`` reads the first. The account stays locked until the end of the transaction.
+    /// Takes numbers that follow each other for events of an account, of which ``lastSequence(_:)`` reads the last, and has them sent: what is pending already comes first. The account stays
+    /// locked until the end of the transaction.
     static func takingSequences(_ count: Int64, of account: String, at now: Instant) -> SQLStatement {
         SQLStatement(
             """
-            INSERT INTO accounts (account, last_sequence) VALUES (
-                $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1)
+            INSERT INTO accounts (account, last_sequence, due_at) VALUES (
+                $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $2)
             ON CONFLICT (account) DO UPDATE SET last_sequence =
                 CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence
-                THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END
+                THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END,
+                due_at = COALESCE(accounts.due_at, excluded.due_at)
             RETURNING last_sequence
             """, [.text(account), SQLValue(now), .integer(count)])
     }
 
-    static func firstSequence(_ rows: [SQLRow], count: Int64) throws(LedgerError) -> Int64 {
+    static func lastSequence(_ rows: [SQLRow]) throws(LedgerError) -> Int64 {
         guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
-        return try row.integer(0) - count + 1
+        return try row.integer(0)
     }
 }

@@ -28,11 +28,16 @@ struct TransactionKey: Hashable, Comparable {
         if left.environment != right.environment {
             return left.environment.rawValue.utf8.lexicographicallyPrecedes(right.environment.rawValue.utf8)
         }
-        let (mine, other) =
-            left.bundleID == right.bundleID
-            ? (left.transactionID, right.transactionID) : (left.bundleID, right.bundleID)
-        return mine.string.utf8.lexicographicallyPrecedes(other.string.utf8)
+        return (left.bundleID, left.transactionID) < (right.bundleID, right.transactionID)
     }
+
+    static func == (left: TransactionKey, right: TransactionKey) -> Bool {
+        left.transactionID == right.transactionID && left.bundleID == right.bundleID
+            && left.environment == right.environment
+    }
+
+    /// Few keys have a transaction id in common.
+    func hash(into hasher: inout Hasher) { hasher.combine(transactionID) }
 }
 
 /// The keys of a purchase.
@@ -41,20 +46,27 @@ struct PurchaseKeys {
     /// The original transaction, and the one before a migration. All belong to one family.
     let relatives: [TransactionKey]
 
-    /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold. Apple signs none.
+    /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that is support's. Apple signs none.
     init?(_ purchase: Purchase) {
         guard let environment = purchase.environment, let bundleID = purchase.bundleID,
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
         else { return nil }
         func key(_ id: String) -> TransactionKey? {
-            guard LedgerText.isStorable(id) else { return nil }
+            guard LedgerText.isStorable(id), !SupportID.isOne(id) else { return nil }
             return TransactionKey(environment: environment, bundleID: bundleID, transactionID: id)
         }
-        guard let transaction = key(purchase.transactionID), let original = key(purchase.originalTransactionID) else {
-            return nil
-        }
+        guard let transaction = key(purchase.transactionID),
+            let original = purchase.originalTransactionID.hasSameBytes(as: purchase.transactionID)
+                ? transaction : key(purchase.originalTransactionID)
+        else { return nil }
         self.transaction = transaction
         relatives = [original, purchase.previousOriginalTransactionID.flatMap(key)].compactMap(\.self)
+    }
+
+    /// The keys of something that was granted, of which nothing else is known here.
+    init(granted transaction: TransactionKey) {
+        self.transaction = transaction
+        relatives = []
     }
 
     var all: [TransactionKey] { [transaction] + relatives }

@@ -1,12 +1,16 @@
 import HTTPService
 import LedgerService
+import SupportDesk
 
 /// The command `receipt-server`.
 package enum ReceiptServer {
     package static let version = "0.2.0"
 
-    static let options = OptionTable(ReceiptConfiguration.options + LedgerService.options + Service.options)
+    static let options = OptionTable(
+        ReceiptConfiguration.options + LedgerService.options + SupportConfiguration.options + Service.options)
     static let importOptions = OptionTable(ReceiptConfiguration.options + LedgerImport.options)
+    static let checkOptions = OptionTable(ReceiptConfiguration.options + AskAppleCommand.checkOptions)
+    static let reconcileOptions = OptionTable(ReceiptConfiguration.options + AskAppleCommand.reconcileOptions)
 
     static var help: String {
         """
@@ -15,6 +19,9 @@ package enum ReceiptServer {
 
         usage: receipt-server [OPTION]...
                receipt-server import FILE --ledger FILE|URI [--dry-run] [OPTION]...
+               receipt-server check-apple --ask-apple FILE --ledger FILE|URI [OPTION]...
+               receipt-server reconcile --ask-apple FILE --ledger FILE|URI [--since DATE] [--account ID]
+                                        [--dry-run] [OPTION]...
 
         POST /verifyReceipt             as Apple's server, for the environments of --environment
         POST /production/verifyReceipt  as buy.itunes.apple.com
@@ -27,11 +34,17 @@ package enum ReceiptServer {
 
         POST /v1/redeem                     {"account":"…","evidence":"…"}; grants each purchase once
         GET  /v1/accounts/{id}/entitlements what an account owns
+        GET  /v1/accounts/{id}/history      what happened to an account
+        GET  /v1/transactions/{environment}/{bundle_id}/{id}
+                                            what Apple signed, who has it, what was told, who tried
         POST /v1/accounts/{id}/transfer     {"to":"…","reason":"…"}
+        POST /v1/accounts/{id}/adjust       {"transaction_id":"…","quantity":3,"reason":"…"}
         DELETE /v1/accounts/{id}            forgets the account; its purchases stay spent
         GET  /v1/events/dead                what the webhook did not take
         POST /v1/events/{id}/send           sends an event again
         POST /v1/notifications              for Apple: App Store Server Notifications, without a token
+
+        With --support, for staff: a page on a listener of its own. See SUPPORT.md.
 
         With --orders:
 
@@ -40,9 +53,18 @@ package enum ReceiptServer {
         GET  /v1/orders/{id}                what came of it
         GET  /v1/orders?without=order       new purchases that no order announced
 
+        With --ask-apple:
+
+        POST /v1/recover                    {"transaction_id":"…"} or {"order_id":"MX…"}, and {"account":"…"} to
+                                            redeem it; asks Apple about one purchase
+
         import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
         CSV: see LEDGER.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
         if a line is faulty or contradicts the ledger, or if the database does not answer.
+
+        check-apple says whether Apple accepts the keys, and whether its notifications arrive. reconcile asks
+        Apple for what the ledger does not know, once: see RECONCILE.md. Exit status of both: 0, 1 if something
+        is missing or left over, 2 if Apple refuses a key or the configuration cannot work.
 
         Options, each with the environment variable that has the same effect. A variable separates several
         values by commas. An option on the command line counts instead of its variable.
@@ -78,16 +100,34 @@ package enum ReceiptServer {
             if arguments.first == "import" {
                 return try importFile(Array(arguments.dropFirst()), environment: environment, print: print)
             }
+            if let options = ["check-apple": checkOptions, "reconcile": reconcileOptions][arguments.first ?? ""] {
+                let values = try options.read(Array(arguments.dropFirst()), environment: environment)
+                let configuration = try ReceiptConfiguration(values)
+                let receipts = try ReceiptRoutes(configuration)
+                let command = try AskAppleCommand(
+                    values, receipts.verifier, configuration.productTypes, print: print)
+                return try arguments.first == "reconcile" ? command.reconcile() : command.check()
+            }
             let values = try options.read(arguments, environment: environment)
             let configuration = try ReceiptConfiguration(values)
             let log = ServiceLog(detail: try detail(values))
+            let support = try SupportConfiguration(values)
             let state = ServiceState()
             // Before the ledger: a server that does not start makes no tables.
             var service = try Service(values, RouteTable(healthRoutes(state)), log, state)
             let receipts = try ReceiptRoutes(configuration)
             let ledger = try LedgerService(values, receipts.verifier, configuration.productTypes, log)
             service.routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))
-            service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) }
+            let desk = ledger.flatMap { ledger in
+                support.map { support in
+                    var desk = SupportDesk(
+                        support, ledger.ledger, ledger.tokens, receipts.verifier, configuration.productTypes, log)
+                    desk.askApple = ledger.reconciler?.inquiry
+                    return desk
+                }
+            }
+            if let desk { service.others.append(desk.listener(service.limits)) }
+            service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) + (desk?.metrics ?? []) }
             if let ledger {
                 service.reload = { ledger.reload() }
                 service.start = { () throws(ConfigurationError) in try ledger.start() }
@@ -96,8 +136,14 @@ package enum ReceiptServer {
                 configuration.summary + [
                     ("ledger", .text(LedgerService.kind(values))),
                     ("webhook", .text(ledger?.webhookOrigin ?? "none")),
+                    ("asks_apple", .text(ledger?.askedApps ?? "no")),
                 ]
             warn(configuration, log)
+            if support?.isExposed ?? false {
+                let message =
+                    "the support desk is reached in clear text: put TLS in front, and name it: --support-origin https://…"
+                log.write(.warning, "support-without-tls", [("message", .text(message))])
+            }
             try service.run()
             return 0
         } catch {

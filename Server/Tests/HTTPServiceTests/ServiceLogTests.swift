@@ -19,7 +19,8 @@ struct ServiceLogTests {
 
     private func record(_ status: Int, _ code: String) -> AnswerRecord {
         AnswerRecord(
-            method: AnswerRecord.known("POST"), status: status, code: code, bodyByteCount: 12, nanoseconds: 34567)
+            method: AnswerRecord.known("POST"), status: status, code: code, bodyByteCount: 12, nanoseconds: 34567,
+            requestID: "0197a5b1")
     }
 
     @Test(arguments: [
@@ -39,8 +40,21 @@ struct ServiceLogTests {
         #expect(line.hasPrefix(#"{"time":"20"#))
         #expect(
             line.hasSuffix(
-                #""level":"warning","event":"answer","route":"/v1/verify","method":"POST","status":403,"code":"untrusted-chain","bytes":12,"microseconds":34}"#
+                #""level":"warning","event":"answer","route":"/v1/verify","method":"POST","status":403,"code":"untrusted-chain","bytes":12,"microseconds":34,"request":"0197a5b1"}"#
                     + "\n"))
+    }
+
+    @Test func `a line has what the route adds`() {
+        var record = record(200, "ok")
+        record.logged = [("transactions", "1 granted")]
+        let line = lines(.all) { $0.write(record, route: "/v1/redeem") }[0]
+        #expect(line.hasSuffix(#""request":"0197a5b1","transactions":"1 granted"}"# + "\n"))
+    }
+
+    @Test func `the names of requests are in the order of time`() {
+        let names = (0..<100).map { _ in RequestID.make() }
+        #expect(Set(names).count == 100 && names.allSatisfy { $0.utf8.count == 28 })
+        #expect(names.map { $0.prefix(12) } == names.map { $0.prefix(12) }.sorted())
     }
 
     @Test(arguments: [("GET", "GET"), ("get", "other"), ("POST\nx", "other"), ("", "other"), ("BREW", "other")])

@@ -21,6 +21,7 @@ struct LedgerRoutesTests {
     private let routes: LedgerRoutes
     private let log = Guarded<[String]>([])
     private let ledger: PurchaseLedger
+    private let attempts: AttemptLog
     private let document: OpenAPIDocument
 
     init() throws {
@@ -29,18 +30,21 @@ struct LedgerRoutesTests {
         folder = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let file = folder.appending(path: "tokens").path
-        try "# the backend\n\(Self.key)\n\(Self.supportKey) read,transfer,delete\n".write(
+        try "# the backend\n\(Self.key)\n\(Self.supportKey) read,transfer,delete,adjust\n".write(
             toFile: file, atomically: true, encoding: .utf8)
         tokens = try AccessTokens(file: file)
         var policy = LedgerPolicy()
         policy.orders = OrderPolicy()
         ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path, policy: policy)
+        attempts = AttemptLog(ledger, keeping: .seconds(90 * 86_400), withEvidence: true)
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
         let log = log
-        var routes = LedgerRoutes(
-            ledger, verifier, tokens,
-            ServiceLog(detail: .none) { line in log.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
+        let serviceLog = ServiceLog(detail: .none) { line in
+            log.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let apple = try AskApple(asking: folder, ledger, verifier, serviceLog)
+        var routes = LedgerRoutes(ledger, verifier, tokens, serviceLog, attempts, apple)
         routes.clock = { Instant(millisecondsSince1970: 1_750_000_000_000) }
         self.routes = routes
         table = RouteTable(routes.routes)
@@ -359,7 +363,10 @@ struct LedgerRoutesTests {
         let scopes: [(method: String, path: String, scope: TokenScope)] = [
             ("POST", "/v1/redeem", .redeem), ("GET", "/v1/accounts/a/entitlements", .read),
             ("POST", "/v1/accounts/a/transfer", .transfer), ("DELETE", "/v1/accounts/a", .delete),
+            ("GET", "/v1/accounts/a/history", .read), ("GET", "/v1/transactions/production/a/1", .read),
+            ("POST", "/v1/accounts/a/adjust", .adjust),
             ("GET", "/v1/events/dead", .events), ("POST", "/v1/events/a/send", .events),
+            ("POST", "/v1/recover", .recover),
         ]
         let file = folder.appending(path: "tokens").path
         try TokenScope.allCases.map { "token-with-scope-\($0.rawValue) \($0.rawValue)" }.joined(separator: "\n").write(
@@ -503,7 +510,9 @@ extension LedgerRoutesTests {
     }
 
     private func contents() throws -> [String] {
-        let tables = ["account_tokens", "waiting_tokens", "orders", "unordered_purchases", "families", "outbox"]
+        let tables = [
+            "account_tokens", "waiting_tokens", "orders", "unordered_purchases", "families", "outbox", "grants", "acts",
+        ]
         return try ledger.store.read { (connection) throws(LedgerError) in
             var all: [String] = []
             for table in tables {
@@ -511,5 +520,187 @@ extension LedgerRoutesTests {
             }
             return all
         }
+    }
+}
+
+/// The support desk.
+extension LedgerRoutesTests {
+    private func array(_ response: Response, _ name: String) throws -> [[String: Any]] {
+        try #require(object(response)[name] as? [[String: Any]])
+    }
+
+    private static let story = "/v1/transactions/production/\(MintedEvidence.bundleID)/1"
+
+    @Test func `support sees who has a purchase, who sent what, and why not, and sets what an account has`() throws {
+        let coins = try transaction("1")
+        #expect(try redeem(coins, "anna") == ["granted"])
+        #expect(try redeem(coins, "ben") == ["belongs-to-another"])
+        let stranger = try TestCertificateAuthority(.ellipticCurve)
+        let forged = try JWSBuilder.transaction(
+            bundleID: MintedEvidence.bundleID, productID: "pro", transactionID: "1"
+        ).signed(by: stranger)
+        let refused = send("POST", "/v1/redeem", #"{"account":"ben","evidence":"\#(forged)"}"#)
+        let requestID = try #require(refused.headers.first { $0.name == "Request-Id" }?.value)
+        try attempts.write()
+        let story = try object(send("GET", Self.story))
+        #expect(story["owner"] as? String == "anna" && story["access"] as? String == "consumable")
+        let tried = try #require(story["attempts"] as? [[String: Any]])
+        #expect(tried.map { $0["account"] as? String } == ["ben", "anna"])
+        for name in ["grants", "evidence", "events"] {
+            #expect((story[name] as? [Any])?.count == 1, "\(name)")
+        }
+        let entries = try array(send("GET", "/v1/accounts/ben/history"), "entries")
+        #expect(entries.map { $0["code"] as? String } == [refused.code, "ok"])
+        #expect(entries[0]["request_id"] as? String == requestID && entries[0]["evidence_kept"] as? Bool == true)
+        let digest = try #require(entries[0]["digest"] as? String)
+        #expect(try ledger.keptEvidence(digest) == Array(forged.utf8))
+
+        let body = #"{"transaction_id":"1","quantity":9,"reason":"ticket 7","idempotency_key":"k"}"#
+        #expect(send("POST", "/v1/accounts/anna/adjust", body).status == 403)
+        for isRepeated in [false, true] {
+            let answer = try object(send("POST", "/v1/accounts/anna/adjust", body, token: Self.supportKey))
+            #expect(answer["previous_quantity"] as? Int == 1 && answer["quantity"] as? Int == 9)
+            #expect(answer["repeated"] as? Bool == isRepeated)
+        }
+        let gift = #"{"product_id":"gift","quantity":2,"reason":"ticket 7","idempotency_key":"g"}"#
+        let granted = try object(send("POST", "/v1/accounts/anna/adjust", gift, token: Self.supportKey))
+        #expect((granted["transaction_id"] as? String)?.hasPrefix("support-") == true)
+        let back = #"{"transaction_id":"1","as_signed":true,"reason":"ticket 8"}"#
+        let signed = send("POST", "/v1/accounts/anna/adjust", back, token: Self.supportKey)
+        #expect(try object(signed)["quantity"] as? Int == 1)
+        let event = try #require(array(send("GET", Self.story), "events").first?["id"] as? String)
+        #expect(send("POST", "/v1/events/\(event)/send", #"{"reason":"ticket 9"}"#).status == 202)
+        let acts = try array(send("GET", Self.story), "acts")
+        #expect(acts.map { $0["act"] as? String } == ["send", "adjust", "adjust"])
+        let kinds = try array(send("GET", "/v1/accounts/anna/history"), "entries").map { $0["kind"] as? String }
+        #expect(kinds.filter { $0 == "act" }.count == 4 && kinds.filter { $0 == "event" }.count == 4)
+
+        #expect(send("DELETE", "/v1/accounts/ben", token: Self.supportKey).status == 200)
+        #expect(send("GET", "/v1/accounts/ben/history").status == 404)
+        #expect(try ledger.keptEvidence(digest) == nil)
+        #expect(try array(send("GET", Self.story), "attempts").map { $0["account"] as? String } == ["anna"])
+    }
+
+    @Test func `a history is paged`() throws {
+        for number in 1...3 { #expect(try redeem(transaction("\(number)"), "anna") == ["granted"]) }
+        try attempts.write()
+        var found = 0
+        var query = ["limit": "2"]
+        while true {
+            let response = send("GET", "/v1/accounts/anna/history", query: query)
+            found += try array(response, "entries").count
+            guard let next = try object(response)["next"] as? String else { break }
+            query["after"] = next
+        }
+        #expect(found == 9)
+    }
+
+    @Test(arguments: [
+        ("GET", "/v1/accounts/anna/history", "", ["limit": "0"], 400, "invalid-request"),
+        ("GET", "/v1/accounts/anna/history", "", ["limit": "501"], 400, "invalid-request"),
+        ("GET", "/v1/accounts/anna/history", "", ["limit": "many"], 400, "invalid-request"),
+        ("GET", "/v1/accounts/anna/history", "", ["after": "many"], 400, "invalid-text"),
+        ("GET", "/v1/accounts/nobody/history", "", [:], 404, "not-found"),
+        ("GET", "/v1/transactions/moon/com.example.app/1", "", [:], 400, "invalid-request"),
+        ("GET", "/v1/transactions/sandbox/com.example.app/1", "", [:], 404, "not-found"),
+        ("GET", "/v1/transactions/production/com.example.app/%25", "", [:], 404, "not-found"),
+        ("POST", "/v1/accounts/anna/adjust", "{}", [:], 400, "invalid-request"),
+        ("POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","reason":"r"}"#, [:], 400, "invalid-request"),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","quantity":"3","reason":"r"}"#, [:], 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","quantity":1.5,"reason":"r"}"#, [:], 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","quantity":-1,"reason":"r"}"#, [:], 400,
+            "invalid-text"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","quantity":1,"as_signed":true,"reason":"r"}"#,
+            [:], 400, "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","product_id":"p","quantity":1,"reason":"r"}"#,
+            [:], 400, "invalid-request"
+        ),
+        ("POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"1","quantity":1}"#, [:], 400, "invalid-request"),
+        (
+            "POST", "/v1/accounts/anna/adjust",
+            #"{"transaction_id":"1","quantity":1,"reason":"r","environment":"sandbox"}"#, [:], 400, "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust",
+            #"{"transaction_id":"1","quantity":1,"reason":"r","bundle_id":"com.example.other"}"#, [:], 400,
+            "invalid-request"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"product_id":"p","quantity":1,"reason":"r"}"#, [:], 400,
+            "invalid-text"
+        ),
+        (
+            "POST", "/v1/accounts/ben/adjust", #"{"transaction_id":"1","quantity":1,"reason":"r"}"#, [:], 404,
+            "not-found"
+        ),
+        (
+            "POST", "/v1/accounts/anna/adjust", #"{"transaction_id":"2","quantity":1,"reason":"r"}"#, [:], 409,
+            "not-adjustable"
+        ),
+    ])
+    func `a request of support's that cannot be answered changes nothing`(
+        method: String, path: String, body: String, query: [String: String], status: Int, code: String
+    ) throws {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        #expect(try redeem(transaction("2"), "anna") == ["granted"])
+        let refunded = try transaction("2") {
+            $0.revocationDate = Instant(millisecondsSince1970: 1_749_998_000_000)
+            $0.signedDate = Instant(millisecondsSince1970: 1_749_999_000_000)
+        }
+        #expect(try redeem(refunded, "anna") == ["revoked"])
+        let before = try contents()
+        let response = send(method, path, body, token: Self.supportKey, query: query)
+        let error = try #require(object(response)["error"] as? [String: Any])
+        #expect(response.status == status && error["code"] as? String == code)
+        #expect(try contents() == before)
+    }
+
+    @Test func `the log says request, transactions and outcomes, and neither an account nor evidence`() throws {
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
+        let receipt = Data(try evidence.receipt(purchaseCount: 25)).base64EncodedString()
+        let fields = [Request.Field(.header, "Authorization", "Bearer \(Self.key)")]
+        let body = Array(#"{"account":"anna","evidence":"\#(receipt)"}"#.utf8)
+        for (detail, isSaid) in [(ServiceLog.Detail.all, true), (.problems, false)] {
+            let table = RouteTable(LedgerRoutes(ledger, verifier, tokens, ServiceLog(detail: detail) { _ in }).routes)
+            let logged = table.answer(Request(method: "POST", path: "/v1/redeem", fields: fields, body: body)).logged
+            #expect(logged.count == (isSaid ? 1 : 0))
+            for (name, text) in logged {
+                #expect("\(name)" == "transactions" && text.hasSuffix(", and 5 more"))
+                #expect(!text.contains("anna") && !text.contains(receipt.prefix(20)))
+            }
+        }
+    }
+}
+
+extension AskApple {
+    /// What would ask a port on which nothing listens.
+    convenience init(
+        asking folder: URL, _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ log: ServiceLog
+    ) throws {
+        let path = folder.appending(path: "ask-apple.json").path
+        let entry = """
+            [{"bundle_id":"\(MintedEvidence.bundleID)","issuer_id":"1","key_id":"2","key_file":"key.p8",\
+            "url":"http://127.0.0.1:9"}]
+            """
+        for (name, bytes) in [
+            ("key.p8", try SigningKey(generating: .p256).pem()), ("ask-apple.json", Array(entry.utf8)),
+        ] {
+            let file = folder.appending(path: name)
+            try Data(bytes).write(to: file)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+        }
+        self.init(path, try AskAppleFile(path, verifier), ledger, verifier, log)
     }
 }

@@ -43,7 +43,9 @@ package final class PostgreSQLServer: Sendable {
     private var control: [String] { Self.user + [(Self.binaries ?? "") + "/pg_ctl", "-D", folder + "/data"] }
 
     package func start() throws {
-        let options = "-k \(folder) -c listen_addresses= -c max_connections=150 -c log_min_messages=fatal"
+        // All suites make their schemas at the same time.
+        let limits = "-c max_connections=150 -c max_locks_per_transaction=512"
+        let options = "-k \(folder) -c listen_addresses= \(limits) -c log_min_messages=fatal"
         try ChildProcess.run(control + ["start", "-w", "-s", "-l", folder + "/log", "-o", options])
         let stop = control.joined(separator: " ") + " stop -s -m"
         let script =

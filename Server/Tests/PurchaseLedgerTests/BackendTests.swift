@@ -80,7 +80,7 @@ extension BackendTests {
             try ledger.record(#require(history.verifiedNotifications(through: day(2)).last), at: day(2))
             try ledger.transfer(from: name, to: "anna", reason: "support", at: day(3))
             for event in try ledger.events() {
-                let text = try StoredJSON.encode(event)
+                let text = event.json
                 backend.receive(try StoredJSON.decode(text) as Backend.Event)
             }
             #expect(backend.grants.isEmpty)
@@ -163,7 +163,11 @@ struct World {
 
     private enum Action {
         case transfer(from: String, to: String, transactionID: String?)
-        case deletion(String)
+        /// With the name that the account was given, once it was.
+        case deletion(String, as: String? = nil)
+        /// What support sets, or grants; `nil` to follow the evidence again.
+        case adjustment(account: String, transactionID: String, quantity: Int64?)
+        case product(account: String, key: String)
     }
 
     private struct Request {
@@ -177,6 +181,9 @@ struct World {
         self.customers = customers
         self.generator = generator
     }
+
+    /// What an operator is told who asks for what cannot be done.
+    private static let expected: Set<LedgerError.Code> = [.notFound, .notAdjustable, .invalidText]
 
     private var now: Instant { day(date) }
 
@@ -197,7 +204,8 @@ struct World {
             case 580..<650: try deliver()
             case 650..<760: receiveLate()
             case 760..<800: try restorable.ledger.settleDue(at: now)
-            case 800..<900: try transfer(customer)
+            case 800..<860: try transfer(customer)
+            case 860..<900: try adjust(customer)
             case 900..<960: try act(.deletion(customer.accounts.randomElement(using: &generator) ?? ""), customer)
             case 960..<980:
                 log(nil, "back-up")
@@ -302,23 +310,55 @@ struct World {
         try act(action, customer)
     }
 
+    private mutating func adjust(_ customer: Customer) throws {
+        let account = customer.accounts.randomElement(using: &generator) ?? ""
+        if chance(20) { return try act(.product(account: account, key: "support \(date)"), customer) }
+        let quantities: [Int64?] = [0, 1, 2, 7, nil]
+        let action = Action.adjustment(
+            account: account, transactionID: customer.transactionIDs.randomElement(using: &generator) ?? "",
+            quantity: quantities.randomElement(using: &generator) ?? nil)
+        try act(action, customer)
+    }
+
+    private mutating func adjust(_ change: Adjustment.Change, of account: String, key: String?) throws {
+        let answer = try restorable.ledger.adjust(
+            Adjustment(change, reason: "support", idempotencyKey: key), of: account, at: now)
+        // Operators repeat what was lost, as clients do.
+        log(nil, "\(account) \(answer.sequence): \(answer.name.transactionID) has \(answer.quantity)")
+    }
+
     /// What an operator asks for. The ledger may know no such purchase or account.
     private mutating func act(_ action: Action, _ customer: Customer?) throws {
         log(customer, "\(action)")
+        var done = action
         do {
             switch action {
             case .transfer(let from, let to, let transactionID):
                 try restorable.ledger.transfer(
                     from: from, to: to, transactionID: transactionID, reason: "support", at: now)
-            case .deletion(let account):
+            case .deletion(let account, _):
                 let name = try restorable.ledger.forget(account)
+                done = .deletion(account, as: name)
                 if let customer = customers.first(where: { $0.accounts.contains(account) }) {
                     forgotten[customer.number] = name
                 }
                 backend.forget(account)
+                // Nobody asks again about what support granted, as clients do: what is late about a deleted account is dropped.
+                late.removeAll { message in
+                    guard case .event(let event) = message else { return false }
+                    return event.account == account && event.transaction_id.hasPrefix("support-")
+                }
+            case .adjustment(let account, let transactionID, let quantity):
+                let name = TransactionName(
+                    environment: .production, bundleID: Minted.bundleID, transactionID: transactionID)
+                try adjust(quantity.map { .quantity(name, $0) } ?? .asSigned(name), of: account, key: nil)
+            case .product(let account, let key):
+                let change = Adjustment.Change.product(
+                    environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: 5)
+                try adjust(change, of: account, key: key)
             }
-            sinceBackUp?.append(action)
-        } catch let error as LedgerError where error.code == .notFound {}
+            sinceBackUp?.append(done)
+        } catch let error as LedgerError where Self.expected.contains(error.code) {}
     }
 
     private mutating func restore() throws {
@@ -327,8 +367,21 @@ struct World {
         try restorable.restore(at: now)
         // As LEDGER.md says. The clients come when they come.
         for notification in arrived { try restorable.ledger.record(notification, at: now) }
-        for action in lost { try act(action, nil) }
-        sinceBackUp = lost
+        // A deletion gives another name than before: what was moved from that one is moved from this one.
+        var names: [String: String] = [:]
+        var again: [Action] = []
+        for var action in lost {
+            if case .transfer(let from, let to, let transactionID) = action, let name = names[from] {
+                action = .transfer(from: name, to: to, transactionID: transactionID)
+            }
+            sinceBackUp = []
+            try act(action, nil)
+            if case .deletion(_, let old?) = action, case .deletion(_, let new?)? = sinceBackUp?.last {
+                names[old] = new
+            }
+            again.append(sinceBackUp?.last ?? action)
+        }
+        sinceBackUp = again
     }
 
     /// All clients bring their evidence once more, and everything that is pending is delivered.

@@ -53,6 +53,15 @@ extension PurchaseLedger {
 
 /// The tests read events as a backend does.
 extension LedgerEvent: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case id, account, sequence, kind, cause, environment, quantity, until, at
+        case bundleID = "bundle_id"
+        case productID = "product_id"
+        case transactionID = "transaction_id"
+        case originalTransactionID = "original_transaction_id"
+        case previousQuantity = "previous_quantity"
+    }
+
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func date(_ key: CodingKeys) throws -> Instant? {
@@ -66,8 +75,8 @@ extension LedgerEvent: Decodable {
             id: try container.decode(String.self, forKey: .id),
             account: try container.decode(String.self, forKey: .account),
             sequence: try container.decode(Int64.self, forKey: .sequence),
-            kind: try container.decode(Kind.self, forKey: .kind),
-            cause: try container.decode(Cause.self, forKey: .cause),
+            kind: try #require(Kind(rawValue: container.decode(String.self, forKey: .kind))),
+            cause: try #require(Cause(rawValue: container.decode(String.self, forKey: .cause))),
             environment: try container.decode(AppStoreEnvironment.self, forKey: .environment),
             bundleID: try container.decode(String.self, forKey: .bundleID),
             productID: try container.decode(String.self, forKey: .productID),

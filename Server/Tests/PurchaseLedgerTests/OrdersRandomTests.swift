@@ -56,7 +56,7 @@ import Testing
             for index in customers.indices { try compare(index, date) }
             if var backend {
                 for event in try restorable.ledger.events() {
-                    backend.receive(try StoredJSON.decode(StoredJSON.encode(event)) as Backend.Event)
+                    backend.receive(try StoredJSON.decode(event.json) as Backend.Event)
                 }
                 #expect(try restorable.ledger.grantedQuantities() == backend.grants)
             }

@@ -249,13 +249,11 @@ import Testing
         init(_ connection: any SQLConnection) { self.connection = connection }
 
         func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
-            for statement in statements where statement.text.hasPrefix("INSERT INTO identifiers") {
-                _ = try connection.run([statement])
-            }
-            return try connection.run(statements)
+            try connection.run(statements)
         }
 
         func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) {
+            if statement.hasPrefix("INSERT INTO identifiers") { try connection.run(statement, parameters) }
             try connection.write(statement, parameters)
         }
     }

@@ -59,6 +59,8 @@ import TrialSupport
         var threads = 16
         /// The folder of another build's executables.
         var other: URL?
+        /// Whether each is measured in turn with and without the table of attempts.
+        var comparesAttempts = false
         var isJSON = false
 
         /// Reads the options of `benchmark --ledger`.
@@ -68,6 +70,10 @@ import TrialSupport
                 rest.removeFirst()
                 if name == "--json" {
                     isJSON = true
+                    continue
+                }
+                if name == "--attempts" {
+                    comparesAttempts = true
                     continue
                 }
                 guard let value = rest.first else { throw Self.fault(name) }
@@ -84,7 +90,7 @@ import TrialSupport
                 default: throw Self.fault("\(name) \(value)")
                 }
             }
-            if other != nil, rounds == 1 { rounds = 3 }
+            if other != nil || comparesAttempts, rounds == 1 { rounds = 3 }
         }
 
         private static func fault(_ argument: String) -> ChildProcess.Failure {
@@ -158,7 +164,9 @@ import TrialSupport
             for round in 0..<options.rounds {
                 // In turn: the machine has other things to do.
                 if round % 2 == 0 { own.append(try measure(test, by: ServerProcess.executable)) }
-                if let folder = options.other, canMeasure(test, folder) {
+                if options.comparesAttempts {
+                    other.append(try measure(test, by: ServerProcess.executable, ["--keep-attempts", "0"]))
+                } else if let folder = options.other, canMeasure(test, folder) {
                     other.append(try measure(test, by: folder.appending(path: "receipt-server")))
                 }
                 if round % 2 == 1 { own.append(try measure(test, by: ServerProcess.executable)) }
@@ -229,7 +237,9 @@ import TrialSupport
 
     // MARK: One measurement
 
-    private func measure(_ test: Case, by executable: URL) throws -> Load.Result {
+    private func measure(
+        _ test: Case, by executable: URL, _ serverOptions: [String] = []
+    ) throws -> Load.Result {
         let location =
             switch test.store {
             case .sqlite: evidence.path("load-\(UUID().uuidString).db")
@@ -250,7 +260,7 @@ import TrialSupport
                 evidence.trustOptions + [
                     "--bundle-id", MintedEvidence.bundleID, "--log", "none", "--ledger", location, "--token-file",
                     tokens, "--threads", "\(options.threads)", "--maximum-body", "4194304",
-                ], executable: executable)
+                ] + serverOptions, executable: executable)
         }
         if case .floor(let isGrouped) = test.work {
             _ = try send([request(purchases.coins(1), "anna")], to: servers)

@@ -6,7 +6,9 @@ import TrialSupport
 //
 //   server-trial [--long]
 //   server-trial --ledger [OPTIONS]     only a ledger: `../../benchmark` has the options
+//   server-trial --attempts [COUNT]     so many attempts, a million by default: bounded, and searched
 //   server-trial --service --json       only the latency under more and more connections
+//   server-trial --reconcile [OPTIONS]  only what asking Apple afterwards costs
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let isLong = arguments.contains("--long")
@@ -81,6 +83,33 @@ if arguments.first == "--killed" {
     defer { evidence.remove() }
     try KilledLedger.run(Array(arguments.dropFirst()), evidence)
     exit(0)
+}
+
+if isLong || arguments.first == "--attempts" {
+    do {
+        let count = isLong ? nil : arguments.dropFirst().first.flatMap { Int($0) }
+        try AttemptsTrial(evidence, count: count ?? 1_000_000).run()
+    } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        failures += 1
+    }
+    if !isLong {
+        evidence.remove()
+        exit(failures == 0 ? 0 : 1)
+    }
+}
+
+if isLong || arguments.first == "--reconcile" {
+    do {
+        try ReconcileTrial(evidence, isLong ? [] : Array(arguments.dropFirst())).run()
+    } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        failures += 1
+    }
+    if !isLong {
+        evidence.remove()
+        exit(failures == 0 ? 0 : 1)
+    }
 }
 
 if isLong || arguments.first == "--ledger" {

@@ -5,6 +5,8 @@ package struct ReceivedAnswer: Sendable {
     package let status: Int
     /// By name in lower case.
     package let headers: [String: String]
+    /// The values of `Set-Cookie`.
+    package let cookies: [String]
     package let body: [UInt8]
 
     package var text: String { String(decoding: body, as: UTF8.self) }
@@ -91,7 +93,12 @@ package final class Client: @unchecked Sendable {
         guard buffer.count >= end.upperBound + count else { return nil }
         let status = lines.first.flatMap { $0.split(separator: " ").dropFirst().first }.flatMap { Int($0) } ?? 0
         let body = Array(buffer[end.upperBound..<end.upperBound + count])
-        return (ReceivedAnswer(status: status, headers: headers, body: body), end.upperBound + count)
+        let cookies = lines.compactMap { line -> String? in
+            let parts = line.split(separator: ": ", maxSplits: 1)
+            return parts.count == 2 && parts[0].lowercased() == "set-cookie" ? String(parts[1]) : nil
+        }
+        let answer = ReceivedAnswer(status: status, headers: headers, cookies: cookies, body: body)
+        return (answer, end.upperBound + count)
     }
 }
 

@@ -52,11 +52,12 @@ extension AppStoreVerifier {
     ///   - concurrency: The maximum number of pieces that are being verified, or are verified and not yet consumed, at most 65,536; by default four
     ///     for each processor.
     ///   - transform: A closure that makes a result of a verdict; by default, the result is the verdict.
-    /// - Returns: The results, in the order of the pieces.
+    /// - Returns: The results, in the order of the pieces. Each iteration reads `pieces` ahead of the consumer, and a result is available as soon as it and all
+    ///   before it are done. The sequence ends when the consumer's task is cancelled, and reads nothing after its iterator is released.
     public func verifyAll<Pieces: AsyncSequence & Sendable, Output: Sendable>(
         _ pieces: Pieces, concurrency: Int? = nil,
         transform: @escaping @Sendable (BatchVerdict) -> Output = { (verdict: BatchVerdict) -> BatchVerdict in verdict }
-    ) -> AsyncBatchSequence<Pieces, Output> where Pieces.Element == [UInt8] {
+    ) -> some AsyncSequence<Output, Pieces.Failure> & Sendable where Pieces.Element == [UInt8] {
         AsyncBatchSequence(pieces, concurrency: concurrency) { transform(self.verdict(on: $0)) }
     }
 

@@ -1,14 +1,10 @@
 /// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verifyAll(_:concurrency:transform:)`` returns.
 ///
-/// Each iteration reads `Base` ahead of the consumer, up to a maximum number of elements that are being worked on, or are done and not yet consumed. The
-/// work runs on the executor's threads. A result is available as soon as it and all results before it are done. The sequence ends when the
-/// consumer's task is cancelled, and reads nothing after its iterator is released.
-public struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
+/// Each iteration reads up to a maximum number of elements that are being worked on, or are done and not yet consumed. The work runs on the executor's threads.
+struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable, Base.Failure: Sendable {
-    /// The error of the underlying sequence.
-    public typealias Failure = Base.Failure
-    /// A result.
-    public typealias Element = Output
+    typealias Failure = Base.Failure
+    typealias Element = Output
     fileprivate typealias Started = Result<Task<Output, Never>, Failure>
 
     private let base: Base
@@ -21,8 +17,7 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         self.transform = transform
     }
 
-    /// Starts the work and returns an iterator over its results.
-    public func makeAsyncIterator() -> Iterator {
+    func makeAsyncIterator() -> Iterator {
         let (permits, permit) = AsyncStream.makeStream(of: Void.self)
         for _ in 0..<window { permit.yield() }
         let (started, start) = AsyncStream.makeStream(of: Started.self)
@@ -44,16 +39,11 @@ where Base.Element: Sendable, Base.Failure: Sendable {
         return Iterator(started: started.makeAsyncIterator(), permit: permit)
     }
 
-    /// The iterator over the results, in order.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         fileprivate var started: AsyncStream<Started>.Iterator
         fileprivate let permit: AsyncStream<Void>.Continuation
 
-        /// Returns the next result; `nil` at the end, and after the task was cancelled.
-        ///
-        /// - Parameter actor: The actor that isolates the caller.
-        /// - Throws: The error of the underlying sequence, after the results before it.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Output? {
+        mutating func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Output? {
             guard !Task.isCancelled, let element = await started.next(isolation: actor) else { return nil }
             let output = await (try element.get()).value
             permit.yield()

@@ -9,9 +9,7 @@ extension BatchVerdict {
     /// - Parameter isBrief: Whether to write only `verified`, `bundle_id`, `environment` (the raw value of ``AppStoreEnvironment``) and
     ///   `transaction_ids`, if the evidence has them.
     public func json(isBrief: Bool = false) -> String {
-        var writer = JSONWriter()
-        writer.verdict(self, isBrief: isBrief)
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { $0.verdict(self, isBrief: isBrief) }
     }
 }
 
@@ -29,17 +27,18 @@ extension JSONWriter {
 
     private mutating func brief(_ evidence: VerifiedEvidence, _ place: EvidencePlace?, _ otherMembers: [UInt8]) {
         beginVerdict(isVerified: true, place, otherMembers)
-        if let bundleID = evidence.bundleID {
-            name("bundle_id")
-            string(bundleID)
-        }
-        if let environment = evidence.environment {
-            name("environment")
-            string(environment.rawValue)
-        }
+        member("bundle_id", ifAny: evidence.bundleID)
+        member("environment", ifAny: evidence.environment?.rawValue)
         name("transaction_ids")
         beginArray()
-        for id in evidence.transactionIDs { string(id) }
+        if case .receipt(let receipt) = evidence {
+            // Their bytes, without a String of each.
+            for purchase in receipt.inAppPurchases {
+                if let id = purchase.octets(.transactionID) { string(utf8: id.span) }
+            }
+        } else {
+            for id in evidence.transactionIDs { string(id) }
+        }
         endArray()
         endObject()
     }

@@ -8,9 +8,7 @@ extension Decision {
 
     /// The same with advice for an audience.
     @_spi(Surfaces) public func json(for audience: Audience) -> String {
-        var writer = JSONWriter()
-        writer.decision(self, for: audience)
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { $0.decision(self, for: audience) }
     }
 }
 
@@ -20,25 +18,14 @@ extension JSONWriter {
     /// - Parameter audience: Whom the advice of the errors is for.
     package mutating func decision(_ decision: Decision, for audience: Audience) {
         beginEntitlements(decision.entitlements)
-        name("refused")
-        beginArray()
-        for piece in decision.pieces {
+        objects("refused", decision.pieces.lazy.filter { $0.evidence == nil }) { writer, piece in
+            writer.place(piece.place)
             switch piece.outcome {
-            case .verified: continue
-            case .refused(let error):
-                beginObject()
-                place(piece.place)
-                name("error")
-                self.error(error, for: audience)
-            case .unreadable(let message):
-                beginObject()
-                place(piece.place)
-                name("error")
-                error(.unreadableFile, message: message)
+            case .verified: break
+            case .refused(let error): writer.error(error, for: audience)
+            case .unreadable(let message): writer.error(.unreadableFile, message: message)
             }
-            endObject()
         }
-        endArray()
         endObject()
     }
 }

@@ -100,7 +100,7 @@ extension AppStoreVerifier {
 }
 
 extension Decision.Piece {
-    fileprivate var evidence: VerifiedEvidence? { if case .verified(let evidence) = outcome { evidence } else { nil } }
+    var evidence: VerifiedEvidence? { if case .verified(let evidence) = outcome { evidence } else { nil } }
 }
 
 extension Decision.Piece.Outcome {

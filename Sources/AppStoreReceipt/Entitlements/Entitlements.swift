@@ -78,6 +78,7 @@ public struct Entitlements: Sendable {
         public let verification: Verification?
 
         /// Accesses a property of the purchase, such as `item.productID`.
+        @inlinable
         public subscript<Value>(dynamicMember field: KeyPath<Purchase, Value>) -> Value { purchase[keyPath: field] }
     }
 

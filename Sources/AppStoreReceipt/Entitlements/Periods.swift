@@ -58,6 +58,12 @@ private struct AppKey: Hashable {
             return nil
         }
     }
+
+    /// Few keys have both in common.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(productID)
+    }
 }
 
 /// All purchases, merged from their evidence, as periods and subscriptions.

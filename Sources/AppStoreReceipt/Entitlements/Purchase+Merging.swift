@@ -6,22 +6,18 @@ import StrictText
 /// It is made once for each purchase, and compared often.
 struct PurchaseOrder {
     private let dates: (Instant, Instant)
-    private let transactionID: String
-    private let bundleID: String?
-    private let environment: AppStoreEnvironment?
+    private let identifiers: (UTF8Bytes, UTF8Bytes, UTF8Bytes)
 
     init(_ purchase: Purchase) {
         dates = (purchase.purchaseDate, purchase.expiresDate ?? .distantFuture)
-        (transactionID, bundleID, environment) = (purchase.transactionID, purchase.bundleID, purchase.environment)
+        identifiers = (
+            UTF8Bytes(purchase.transactionID), UTF8Bytes(purchase.bundleID ?? ""),
+            UTF8Bytes(purchase.environment?.rawValue ?? "")
+        )
     }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
-        guard lhs.dates == rhs.dates else { return lhs.dates < rhs.dates }
-        return lhs.identifiers.lexicographicallyPrecedes(rhs.identifiers)
-    }
-
-    private var identifiers: [UInt8] {
-        [transactionID, bundleID ?? "", environment?.rawValue ?? ""].flatMap { Array($0.utf8) + [0] }
+        lhs.dates == rhs.dates ? lhs.identifiers < rhs.identifiers : lhs.dates < rhs.dates
     }
 }
 

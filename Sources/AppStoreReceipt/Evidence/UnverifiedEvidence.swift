@@ -1,12 +1,14 @@
 /// Evidence that was decoded and not verified: anyone can have written it.
-@nonexhaustive
-public enum UnverifiedEvidence: Sendable {
-    /// A receipt.
-    case receipt(UnverifiedReceipt)
-    /// A JWS of any kind.
-    case jws(UnverifiedJWS)
-    /// A transaction receipt of iOS 3 to 6.
-    case transactionReceipt(UnverifiedTransactionReceipt)
+public struct UnverifiedEvidence: Sendable {
+    /// The contents, then their signed parts.
+    package let parts: [EvidencePart]
+    /// The header of a JWS; `nil` for other evidence.
+    package let jws: UnverifiedJWS?
+
+    init(parts: [EvidencePart], jws: UnverifiedJWS? = nil) {
+        self.parts = parts
+        self.jws = jws
+    }
 
     /// Decodes evidence without verifying it: anyone can have written its contents.
     ///
@@ -16,15 +18,9 @@ public enum UnverifiedEvidence: Sendable {
         try self.init(ReceivedEvidence(input, VerificationLimits()), in: input.evidenceBytes)
     }
 
-    /// Decodes what was received.
-    ///
-    /// - Parameter input: The bytes that were received.
-    package init(_ received: ReceivedEvidence, in input: Span<UInt8>) throws(VerificationError) {
-        switch received.kind {
-        case .receipt: self = .receipt(try UnverifiedReceipt(binary: received.binary(), VerificationLimits()))
-        case .jws: self = .jws(try UnverifiedJWS(received.text(in: input)))
-        case .transactionReceipt:
-            self = .transactionReceipt(try UnverifiedTransactionReceipt(list: received.text(in: input)))
-        }
-    }
+    /// The receipt; `nil` for other evidence.
+    public var receipt: UnverifiedReceipt? { parts.first?.receipt.map(UnverifiedReceipt.init) }
+
+    /// The contents of the transaction receipt of iOS 3 to 6, as a plain value; `nil` for other evidence.
+    public var transactionReceipt: TransactionReceipt? { parts.first?.contents as? TransactionReceipt }
 }

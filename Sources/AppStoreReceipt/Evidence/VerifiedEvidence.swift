@@ -89,22 +89,26 @@ extension VerifiedEvidence {
         }
     }
 
-    /// The payload, then its signed parts; empty for a receipt.
-    package var signedParts: [JWSPart] {
+    /// The contents, then their signed parts.
+    package var parts: [EvidencePart] {
         switch self {
-        case .receipt: return []
-        case .transaction(let info): return [JWSPart(.transaction, info)]
-        case .renewalInfo(let info): return [JWSPart(.renewalInfo, info)]
-        case .appTransaction(let info): return [JWSPart(.appTransaction, info)]
-        case .realtimeRequest(let request): return [JWSPart(.realtimeRequest, request)]
-        case .transactionReceipt(let receipt): return [JWSPart(receipt)]
-        case .notification(let notification):
-            var parts = [JWSPart(.notification, notification.notification)]
-            if let info = notification.transactionInfo { parts.append(JWSPart(.transaction, info)) }
-            if let info = notification.renewalInfo { parts.append(JWSPart(.renewalInfo, info)) }
-            if let info = notification.appTransaction { parts.append(JWSPart(.appTransaction, info)) }
-            return parts
+        case .receipt(let receipt): [EvidencePart(receipt.receipt, receipt.verification)]
+        case .transaction(let info): [EvidencePart(info)]
+        case .renewalInfo(let info): [EvidencePart(info)]
+        case .appTransaction(let info): [EvidencePart(info)]
+        case .realtimeRequest(let request): [EvidencePart(request)]
+        case .transactionReceipt(let receipt): [EvidencePart(receipt.transactionReceipt, receipt.verification)]
+        case .notification(let notification): notification.parts
         }
+    }
+}
+
+extension VerifiedNotification {
+    fileprivate var parts: [EvidencePart] {
+        [
+            EvidencePart(notification), transactionInfo.map { EvidencePart($0) }, renewalInfo.map { EvidencePart($0) },
+            appTransaction.map { EvidencePart($0) },
+        ].compactMap(\.self)
     }
 }
 

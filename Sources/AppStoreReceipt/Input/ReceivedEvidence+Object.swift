@@ -2,12 +2,7 @@ import StrictText
 
 // A JSON object that contains one piece of evidence, and other members of its sender.
 extension ReceivedEvidence {
-    /// Where Apple puts evidence: requests to verifyReceipt, notifications, and answers of the App Store Server API.
-    private enum Member: String, CaseIterable {
-        case receiptData = "receipt-data"
-        case signedPayload, signedTransactionInfo, signedRenewalInfo, signedAppTransactionInfo
-    }
-    private static let members = JSONMembers<Member>()
+    private static let members = JSONMembers<EvidenceMember>()
 
     /// Finds the evidence in an object.
     ///
@@ -63,17 +58,17 @@ extension ReceivedEvidence {
         let bytes = string.hasEscapes ? string.bytes : []
         let text = string.hasEscapes ? bytes.span : string.raw
         let place = string.hasEscapes ? nil : string.offset + 1..<string.offset + 1 + text.count
-        if kind == .jws || Beginning.isJWS(text) {
-            self.init(.jws, .json, at: place, decoded: bytes)
-        } else if TransactionReceiptText.isBeginning(of: text) {
-            do throws(InputError) {
-                let list = try TransactionReceiptText.decode(text, limits)
-                self.init(.transactionReceipt, .json, at: list == nil ? place : nil, decoded: list ?? bytes)
-            } catch {
-                self.init(.transactionReceipt, .json, fault: .input(error))
-            }
-        } else {
+        var kind = kind
+        for other in EvidenceKind.recognizable where kind == nil && other.isBeginning(of: text) { kind = other }
+        guard let kind else {
             self.init(receipt: ReceiptText.decode(string, limits.maximumReceiptByteCount))
+            return
+        }
+        do throws(InputError) {
+            let decoded = try kind.content(of: text, limits).decoded
+            self.init(kind, .json, at: decoded == nil ? place : nil, decoded: decoded ?? bytes)
+        } catch {
+            self.init(kind, .json, fault: .input(error))
         }
     }
 

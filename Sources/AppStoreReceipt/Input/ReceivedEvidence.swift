@@ -67,14 +67,9 @@ extension ReceivedEvidence {
         do throws(InputError) {
             switch try Beginning(input, as: kind, limits) {
             case .binary: self.init(.receipt, .binary, at: input.indices)
-            case .receiptText:
-                let text = ReceiptText(input)
-                self.init(.receipt, text.armor, decoded: try text.decoded(limits.maximumReceiptByteCount))
-            case .jws: self.init(compactJWS: input)
-            case .transactionReceipt:
-                let list = try TransactionReceiptText.decode(input, limits)
-                let armor = list == nil ? Armor.propertyList : .base64
-                self.init(.transactionReceipt, armor, at: list == nil ? input.indices : nil, decoded: list ?? [])
+            case .text(let kind):
+                let (armor, decoded) = try kind.content(of: input, limits)
+                self.init(kind, armor, at: decoded == nil ? input.indices : nil, decoded: decoded ?? [])
             case .object(let start):
                 try self.init(object: input, from: start, as: kind, limits, keepsOtherMembers: keepsOtherMembers)
             }

@@ -43,7 +43,7 @@ public struct AppStoreNotification: JWSPayload {
     /// The token for a purchase outside the App Store.
     public var externalPurchaseToken: ExternalPurchaseToken? { members.object(.externalPurchaseToken) }
 
-    static let kind = JWSPart.Kind.notification
+    static let kind = JWSKind.notification
     static let required: [Member] = [.notificationType, .notificationUUID]
     static let dateMember = Member.signedDate
 }

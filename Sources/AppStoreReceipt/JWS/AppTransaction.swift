@@ -48,7 +48,7 @@ public struct AppTransaction: JWSPayload {
     /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
 
-    static let kind = JWSPart.Kind.appTransaction
+    static let kind = JWSKind.appTransaction
     static let required: [Member] = [.receiptType, .bundleId]
     static let dateMember = Member.receiptCreationDate
 }

@@ -97,3 +97,38 @@ package enum CompactJWSFault: String, Sendable, CaseIterable {
     /// A part is not base64url without padding (RFC 7515, 2) in its canonical spelling.
     case invalidBase64URL = "invalid-base64url"
 }
+
+extension CompactJWS {
+    /// Returns whether a text begins like a JWS: three parts of base64url, separated by dots.
+    ///
+    /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with `M`, and PEM with `-`; these are not searched for dots.
+    static func isBeginning(of input: Span<UInt8>) -> Bool {
+        let trimmed = input.trimmedRange
+        guard !trimmed.isEmpty else { return false }
+        return switch input[trimmed.lowerBound] {
+        case UInt8(ascii: "e"): !TransactionReceiptText.isBase64(input)
+        case UInt8(ascii: "M"), UInt8(ascii: "-"): false
+        default: hasTwoDots(input.extracting(trimmed))
+        }
+    }
+
+    private static func hasTwoDots(_ text: Span<UInt8>) -> Bool {
+        var dotCount = 0
+        for index in text.indices {
+            if text[index] == UInt8(ascii: ".") {
+                dotCount += 1
+                if dotCount == 2 { return true }
+            } else if !text[index].isBase64URL {
+                return false
+            }
+        }
+        return false
+    }
+}
+
+extension UInt8 {
+    fileprivate var isBase64URL: Bool {
+        self &- UInt8(ascii: "0") < 10 || (self | 0x20) &- UInt8(ascii: "a") < 26 || self == UInt8(ascii: "-")
+            || self == UInt8(ascii: "_")
+    }
+}

@@ -1,19 +1,16 @@
 package import StrictText
 
-// The kinds of JWS that Apple signs. A new kind is a line in each of these lists, a case of ``VerifiedEvidence``, and the type of its payload.
-
-extension JWSPart {
-    /// The kinds of JWS. The raw values are the names of the members of a verdict.
-    package enum Kind: String, Sendable, CaseIterable {
-        case transaction
-        case renewalInfo = "renewal_info"
-        case appTransaction = "app_transaction"
-        case notification
-        case realtimeRequest = "realtime_request"
-    }
+/// The kinds of JWS that Apple signs. The raw values are the names of the members of a verdict. A new kind is a line in each list of this file, a case of
+/// ``VerifiedEvidence``, and the type of its payload.
+package enum JWSKind: String, Sendable, CaseIterable {
+    case transaction
+    case renewalInfo = "renewal_info"
+    case appTransaction = "app_transaction"
+    case notification
+    case realtimeRequest = "realtime_request"
 }
 
-extension JWSPart.Kind {
+extension JWSKind {
     /// Reads the members of a payload of this kind. Each must have the type that Apple gives it.
     package func readMembers(
         _ cursor: inout JSONCursor, of text: [UInt8], _ notes: inout JWSSpecificationNotes
@@ -26,11 +23,9 @@ extension JWSPart.Kind {
         case .realtimeRequest: try RealtimeRequest.readMembers(&cursor, of: text, &notes)
         }
     }
-}
 
-extension JWSPart.Kind {
     /// The kind, for people to read.
-    package var text: String {
+    var text: String {
         switch self {
         case .transaction: "transaction"
         case .renewalInfo: "renewal information"
@@ -53,24 +48,35 @@ struct JWSReading {
     private static let members = JSONMembers<Member>()
 
     /// The kind. A payload of no known kind counts as a transaction, and is refused as one.
-    let kind: JWSPart.Kind
-    private(set) var transaction = JWSDraft<TransactionInfo>()
-    private(set) var renewalInfo = JWSDraft<RenewalInfo>()
-    private(set) var appTransaction = JWSDraft<AppTransaction>()
-    private(set) var notification = JWSDraft<AppStoreNotification>()
-    private(set) var realtimeRequest = JWSDraft<RealtimeRequest>()
+    let kind: JWSKind
+    let drafts: Drafts
     /// The properties of the text that do not depend on the kind.
     let object: JWSDraftObject
+
+    /// The members as each kind has them.
+    struct Drafts {
+        private(set) var transaction = JWSDraft<TransactionInfo>()
+        private(set) var renewalInfo = JWSDraft<RenewalInfo>()
+        private(set) var appTransaction = JWSDraft<AppTransaction>()
+        private(set) var notification = JWSDraft<AppStoreNotification>()
+        private(set) var realtimeRequest = JWSDraft<RealtimeRequest>()
+
+        fileprivate mutating func read(_ name: borrowing JSONString, _ cursor: inout JSONCursor) {
+            var value = JWSDraftValue()
+            transaction.read(name, cursor, &value)
+            renewalInfo.read(name, cursor, &value)
+            appTransaction.read(name, cursor, &value)
+            notification.read(name, cursor, &value)
+            realtimeRequest.read(name, cursor, &value)
+            if let end = value.end { cursor.move(to: end) }
+        }
+    }
 
     init(_ text: [UInt8]) {
         // In the order of the kinds, because the order of members in a payload means nothing.
         var found: Set<Member> = []
         var isRepeated = false
-        var transaction = self.transaction
-        var renewalInfo = self.renewalInfo
-        var appTransaction = self.appTransaction
-        var notification = self.notification
-        var realtimeRequest = self.realtimeRequest
+        var drafts = Drafts()
         var start = 0
         var end = 0
         var fault: JSONError?
@@ -84,13 +90,7 @@ struct JWSReading {
                     if !isRepeated, let member = Self.members.member(of: name) {
                         isRepeated = !found.insert(member).inserted
                     }
-                    var value = JWSDraftValue()
-                    transaction.read(name, cursor, &value)
-                    renewalInfo.read(name, cursor, &value)
-                    appTransaction.read(name, cursor, &value)
-                    notification.read(name, cursor, &value)
-                    realtimeRequest.read(name, cursor, &value)
-                    if let end = value.end { cursor.move(to: end) }
+                    drafts.read(name, &cursor)
                 }
                 end = cursor.offset
             }
@@ -98,11 +98,7 @@ struct JWSReading {
             fault = error
         }
         object = JWSDraftObject(text: text, range: start..<max(start, end), fault: fault)
-        self.transaction = transaction
-        self.renewalInfo = renewalInfo
-        self.appTransaction = appTransaction
-        self.notification = notification
-        self.realtimeRequest = realtimeRequest
+        self.drafts = drafts
         kind =
             switch Member.allCases.first(where: found.contains) {
             case .notificationType: .notification
@@ -115,14 +111,15 @@ struct JWSReading {
 }
 
 extension JWSReading {
-    var part: (kind: JWSPart.Kind, payload: any JWSRecord) {
+    /// The payload, which was not verified.
+    var part: EvidencePart {
         get throws(JSONError) {
             switch kind {
-            case .transaction: (.transaction, try transaction.payload(in: object))
-            case .renewalInfo: (.renewalInfo, try renewalInfo.payload(in: object))
-            case .appTransaction: (.appTransaction, try appTransaction.payload(in: object))
-            case .notification: (.notification, try notification.payload(in: object))
-            case .realtimeRequest: (.realtimeRequest, try realtimeRequest.payload(in: object))
+            case .transaction: EvidencePart(try drafts.transaction.payload(in: object))
+            case .renewalInfo: EvidencePart(try drafts.renewalInfo.payload(in: object))
+            case .appTransaction: EvidencePart(try drafts.appTransaction.payload(in: object))
+            case .notification: EvidencePart(try drafts.notification.payload(in: object))
+            case .realtimeRequest: EvidencePart(try drafts.realtimeRequest.payload(in: object))
             }
         }
     }
@@ -140,11 +137,11 @@ extension JWSVerifier {
                 Result { () throws(JSONError) in try draft.payload(in: reading.object) }, of: jws, text)
         }
         return switch reading.kind {
-        case .notification: .notification(try withParts(verified(reading.notification)))
-        case .realtimeRequest: .realtimeRequest(try verified(reading.realtimeRequest))
-        case .appTransaction: .appTransaction(try verified(reading.appTransaction))
-        case .renewalInfo: .renewalInfo(try verified(reading.renewalInfo))
-        case .transaction: .transaction(try verified(reading.transaction))
+        case .notification: .notification(try withParts(verified(reading.drafts.notification)))
+        case .realtimeRequest: .realtimeRequest(try verified(reading.drafts.realtimeRequest))
+        case .appTransaction: .appTransaction(try verified(reading.drafts.appTransaction))
+        case .renewalInfo: .renewalInfo(try verified(reading.drafts.renewalInfo))
+        case .transaction: .transaction(try verified(reading.drafts.transaction))
         }
     }
 }

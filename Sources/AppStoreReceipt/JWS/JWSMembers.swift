@@ -70,7 +70,7 @@ extension JWSMembers {
     }
 
     /// A number that is an identifier.
-    func id(_ member: Member) -> String? { integer(member).map { String($0) } }
+    func id(_ member: Member) -> String? { integer(member).map { String(decimal: $0) } }
 
     func date(_ member: Member) -> Instant? {
         read(member) { (cursor) throws(JSONError) in try cursor.readInstant() }
@@ -159,7 +159,7 @@ extension JWSInformativeMember {
 }
 
 /// A JSON object with known members.
-protocol JWSRecord: Hashable, Sendable {
+protocol JWSRecord: EvidenceContents, Hashable {
     associatedtype Member: JWSMember
     var members: JWSMembers<Member> { get }
     init(members: JWSMembers<Member>)

@@ -27,8 +27,8 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
 }
 
 /// The properties of a payload that a verifier uses.
-protocol JWSClaims: JWSPayload, JWSRecord {
-    static var kind: JWSPart.Kind { get }
+protocol JWSClaims: JWSPayload, JWSRecord, NamedContents {
+    static var kind: JWSKind { get }
     /// The members that every payload of this kind has. No kind has all required members of another, so the members determine the kind.
     static var required: [Member] { get }
     /// The member with the signing date.
@@ -89,30 +89,25 @@ extension AppStoreNotification: JWSClaims {
         return names.lazy.compactMap(\.self).first { AppStoreEnvironment(signedName: $0) == nil }
     }
     var subjects: [JWSSubject] {
-        var subjects: [JWSSubject] = []
-        if let data {
-            subjects.append(
-                JWSSubject(bundleID: data.bundleID, appAppleID: data.appAppleID?.nonZero, environment: data.environment)
-            )
-        }
-        if let appData {
-            subjects.append(
-                JWSSubject(
-                    bundleID: appData.bundleID, appAppleID: appData.appAppleID?.nonZero,
-                    environment: appData.environment))
-        }
-        if let summary {
-            subjects.append(
-                JWSSubject(
-                    bundleID: summary.bundleID, appAppleID: summary.appAppleID?.nonZero,
-                    environment: summary.environment))
-        }
-        if let token = externalPurchaseToken {
-            subjects.append(
-                JWSSubject(
-                    bundleID: token.bundleID, appAppleID: token.appAppleID?.nonZero, environment: token.environment))
+        let contents: [(any NotificationContents)?] = [data, appData, summary, externalPurchaseToken]
+        let subjects = contents.compactMap { contents in
+            contents.map {
+                JWSSubject(bundleID: $0.bundleID, appAppleID: $0.appAppleID?.nonZero, environment: $0.environment)
+            }
         }
         // A notification without contents belongs to no app.
         return subjects.isEmpty ? [JWSSubject()] : subjects
     }
 }
+
+/// An object of a notification that names the app.
+private protocol NotificationContents {
+    var bundleID: String? { get }
+    var appAppleID: String? { get }
+    var environment: AppStoreEnvironment? { get }
+}
+
+extension NotificationData: NotificationContents {}
+extension NotificationAppData: NotificationContents {}
+extension NotificationSummary: NotificationContents {}
+extension ExternalPurchaseToken: NotificationContents {}

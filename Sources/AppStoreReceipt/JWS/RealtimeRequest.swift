@@ -31,7 +31,7 @@ public struct RealtimeRequest: JWSPayload {
     /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
 
-    static let kind = JWSPart.Kind.realtimeRequest
+    static let kind = JWSKind.realtimeRequest
     static let required: [Member] = [.requestIdentifier, .originalTransactionId, .productId, .appAppleId]
     static let dateMember = Member.signedDate
 }

@@ -78,7 +78,7 @@ public struct RenewalInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
     public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 
-    static let kind = JWSPart.Kind.renewalInfo
+    static let kind = JWSKind.renewalInfo
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]
     static let dateMember = Member.signedDate
 }

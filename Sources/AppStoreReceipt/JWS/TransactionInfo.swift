@@ -118,7 +118,7 @@ public struct TransactionInfo: JWSPayload {
     /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
     public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 
-    static let kind = JWSPart.Kind.transaction
+    static let kind = JWSKind.transaction
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
     static let dateMember = Member.signedDate
 }

@@ -1,20 +1,20 @@
 import StrictText
 
-/// A JWS that was decoded and not verified, and the signed parts of a notification. See ``UnverifiedEvidence/json``.
-public struct UnverifiedJWS: Sendable {
+/// A JWS that was decoded and not verified, and the signed parts of a notification.
+package struct UnverifiedJWS: Sendable {
     /// The header, as JSON.
     package let header: [UInt8]
     /// The members of ``header``, read once.
     private let headerRecord: JOSEHeaderRecord
     /// The payload, then its signed parts.
-    package let parts: [UnverifiedJWSPart]
+    let parts: [EvidencePart]
 
     /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
     package init(_ text: Span<UInt8>) throws(VerificationError) {
-        let part: UnverifiedJWSPart
+        let part: EvidencePart
         (header, headerRecord, part) = try Self.decode(text)
         var parts = [part]
-        for (name, text) in part.signedParts {
+        for (name, text) in (part.contents as? AppStoreNotification)?.signedParts ?? [] {
             do throws(VerificationError) {
                 parts.append(try Self.decode(text.span).part)
             } catch {
@@ -26,7 +26,7 @@ public struct UnverifiedJWS: Sendable {
 
     private static func decode(
         _ text: Span<UInt8>
-    ) throws(VerificationError) -> (header: [UInt8], record: JOSEHeaderRecord, part: UnverifiedJWSPart) {
+    ) throws(VerificationError) -> (header: [UInt8], record: JOSEHeaderRecord, part: EvidencePart) {
         let (header, payload) = try CompactJWS.decodeUnverified(
             text, maximumByteCount: VerificationLimits().maximumJWSByteCount)
         let record: JOSEHeaderRecord
@@ -36,20 +36,32 @@ public struct UnverifiedJWS: Sendable {
             throw VerificationError(.headerSyntax(error))
         }
         do throws(JSONError) {
-            return (header, record, try UnverifiedJWSPart(payload))
+            return (header, record, try EvidencePart(unverified: payload))
         } catch {
             throw VerificationError(.members(error))
         }
     }
 
     /// The fields of the header, for people to read, without the certificates.
-    package var headerFields: [JWSField] {
+    package var headerFields: [EvidenceField] {
         headerRecord.fields.filter { !$0.name.hasSameBytes(as: "x5c") }
     }
 
     /// Returns the certificates of the header (`x5c`), in DER. Nothing else of the header is read.
     package func certificates() throws(VerificationError) -> [[UInt8]] {
         try JOSEHeader.allCertificates(in: header, maximumCount: VerificationLimits().maximumCertificateCount)
+    }
+}
+
+extension AppStoreNotification {
+    /// The JWS in it that are there, with the names of their members.
+    fileprivate var signedParts: [(name: VerificationError.Part, text: [UInt8])] {
+        let parts: [(VerificationError.Part, [UInt8]?)] = [
+            (.transactionInfo, data?.members.bytes(.signedTransactionInfo)),
+            (.renewalInfo, data?.members.bytes(.signedRenewalInfo)),
+            (.appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo)),
+        ]
+        return parts.compactMap { part in part.1.map { (part.0, $0) } }
     }
 }
 

@@ -9,16 +9,14 @@ extension JSONWriter {
     /// are `hex:` and the octets of the value. An attribute that is repeated has an array of its values, in the receipt's order.
     package mutating func attributes(of receipt: Receipt, file: String) {
         beginObject()
-        name("file")
-        string(file)
+        member("file", file)
         name("outer")
         attributes(receipt.attributes.lazy.filter { $0.type != .inAppPurchase }, opaque: 4...7)
         name("in_app")
         beginArray()
         for purchase in receipt.inAppPurchases { attributes(purchase.attributes) }
         endArray()
-        name("content_bytes")
-        integer(Int64(receipt.storage.payload.count))
+        member("content_bytes", Int64(receipt.storage.payload.count))
         endObject()
     }
 

@@ -4,22 +4,13 @@ extension JSONWriter {
     /// `{"schema":1,"at":…,"items":[…]}`, where each transaction is one item. The caller ends the object.
     mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
-        name("schema")
-        integer(Self.schema)
-        name("at")
-        date(entitlements.date)
-        name("items")
-        beginArray()
-        for item in entitlements.items { self.item(item) }
-        endArray()
-    }
-
-    private mutating func item(_ item: Entitlements.Item) {
-        beginObject()
-        for field in Purchase.identifiers { field.show(item.purchase, &self) }
-        for (_, write) in Entitlements.Item.decision { write(item, &self) }
-        for field in Purchase.details { field.show(item.purchase, &self) }
-        endObject()
+        member("schema", Self.schema)
+        member("at", entitlements.date)
+        objects("items", entitlements.items) { writer, item in
+            for field in Purchase.identifiers { field.show(item.purchase, &writer) }
+            for (_, write) in Entitlements.Item.decision { write(item, &writer) }
+            for field in Purchase.details { field.show(item.purchase, &writer) }
+        }
     }
 }
 
@@ -88,14 +79,7 @@ extension Entitlements.Item {
         _ name: StaticString, _ kind: OutputMember.Kind, _ meaning: String,
         _ text: @escaping @Sendable (Self) -> String?
     ) -> Member {
-        (
-            OutputMember("\(name)", kind, isOptional: true, meaning),
-            { item, writer in
-                guard let text = text(item) else { return }
-                writer.name(name)
-                writer.string(text)
-            }
-        )
+        (OutputMember("\(name)", kind, isOptional: true, meaning), { $1.member(name, ifAny: text($0)) })
     }
 }
 
@@ -108,9 +92,9 @@ extension Entitlements {
     /// `expires_date`, `web_order_line_item_id`, `subscription_group_id`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they are known. `access`
     /// is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is ``Item/until`` or `null`. Dates are in RFC 3339.
     public var json: String {
-        var writer = JSONWriter()
-        writer.beginEntitlements(self)
-        writer.endObject()
-        return String(decoding: writer.bytes, as: UTF8.self)
+        JSONWriter.text { writer in
+            writer.beginEntitlements(self)
+            writer.endObject()
+        }
     }
 }

@@ -59,10 +59,8 @@ extension JSONWriter {
                 isFirst = false
             }
             beginObject()
-            name("type")
-            integer(attribute.type.rawValue)
-            name("version")
-            integer(attribute.version)
+            member("type", attribute.type.rawValue)
+            member("version", attribute.version)
             name("value")
             hex(attribute.value.content)
             endObject()

@@ -2,6 +2,19 @@ import SpanASN1
 import StrictText
 
 extension JSONWriter {
+    static func text(_ write: (inout JSONWriter) -> Void) -> String { String(decoding: utf8(write), as: UTF8.self) }
+
+    static func utf8(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        write(&writer)
+        return writer.bytes
+    }
+
+    package mutating func member(_ name: StaticString, _ value: Instant) {
+        self.name(name)
+        date(value)
+    }
+
     /// A string in RFC 3339, as ``Instant/description``: with milliseconds only if there are any.
     package mutating func date(_ value: Instant) {
         let parts = value.components

@@ -22,29 +22,17 @@ extension JSONWriter {
         switch result {
         case .success(let evidence):
             beginVerdict(isVerified: true, place, otherMembers)
-            write(evidence)
+            write(evidence.parts)
         case .failure(let error):
             beginVerdict(isVerified: false, place, otherMembers)
-            name("error")
             self.error(error, for: audience)
         }
         endObject()
     }
 
-    /// The members that describe the verification.
-    private mutating func write(_ evidence: VerifiedEvidence) {
-        if case .receipt(let receipt) = evidence {
-            name("trust")
-            verification(receipt.verification)
-            name("receipt")
-            self.receipt(receipt.receipt)
-            return
-        }
-        for (index, part) in evidence.signedParts.enumerated() {
-            if index == 0 {
-                name("trust")
-                verification(part.verification)
-            }
+    private mutating func write(_ parts: [EvidencePart]) {
+        trust(parts)
+        for part in parts {
             name(utf8: part.name.utf8Span.span)
             part.write(to: &self)
         }
@@ -52,17 +40,10 @@ extension JSONWriter {
 
     /// `{"verified":true,"schema":1,"kind":…,"trust":{…}}`
     mutating func verdictWithoutContents(_ evidence: VerifiedEvidence) {
+        let parts = evidence.parts
         beginVerdict(isVerified: true)
-        name("kind")
-        if case .receipt(let receipt) = evidence {
-            string("receipt")
-            name("trust")
-            verification(receipt.verification)
-        } else if let part = evidence.signedParts.first {
-            string(part.name)
-            name("trust")
-            verification(part.verification)
-        }
+        member("kind", parts.first?.name ?? "")
+        trust(parts)
         endObject()
     }
 
@@ -74,21 +55,13 @@ extension JSONWriter {
     ) {
         beginVerdict(isVerified: false, place)
         switch result {
-        case .success(.receipt(let receipt)):
-            name("receipt")
-            self.receipt(receipt.receipt)
-        case .success(.jws(let jws)):
-            name("header")
-            compact(jws.header.span)
-            for part in jws.parts {
-                name(utf8: (part.kind?.rawValue ?? "payload").utf8Span.span)
-                part.write(to: &self)
+        case .success(let evidence):
+            if let jws = evidence.jws {
+                name("header")
+                compact(jws.header.span)
             }
-        case .success(.transactionReceipt(let receipt)):
-            name("transaction_receipt")
-            receipt.transactionReceipt.write(to: &self)
+            write(evidence.parts)
         case .failure(let error):
-            name("error")
             self.error(error, for: audience)
         }
         endObject()
@@ -97,19 +70,16 @@ extension JSONWriter {
     /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at all.
     package mutating func failure(_ fault: SurfaceFault, message: String, from place: EvidencePlace) {
         beginVerdict(isVerified: false, place)
-        name("error")
         error(fault, message: message)
         endObject()
     }
 
-    /// `{"code":…,"message":…}`
+    /// `"error":{"code":…,"message":…}`
     mutating func error(_ fault: SurfaceFault, message: String) {
-        beginObject()
-        name("code")
-        string(fault.rawValue)
-        name("message")
-        string(message)
-        endObject()
+        object("error") { writer in
+            writer.member("code", fault.rawValue)
+            writer.member("message", message)
+        }
     }
 
     mutating func beginVerdict(
@@ -122,91 +92,58 @@ extension JSONWriter {
             raw(otherMembers.span)
         }
         if let place { self.place(place) }
-        name("verified")
-        bool(isVerified)
-        name("schema")
-        integer(Self.schema)
+        member("verified", isVerified)
+        member("schema", Self.schema)
     }
 
     /// A member that says where a piece of evidence came from.
     mutating func place(_ place: EvidencePlace) {
         switch place {
-        case .index(let index):
-            name("index")
-            integer(Int64(index))
-        case .file(let file):
-            name("file")
-            string(file)
-        case .line(let number):
-            name("line")
-            integer(Int64(number))
+        case .index(let index): member("index", index)
+        case .file(let file): member("file", file)
+        case .line(let number): member("line", number)
         }
     }
 
-    /// `{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
+    /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
     /// what is not known is left out.
-    package mutating func error(_ error: VerificationError, for audience: Audience = .swift) {
+    mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
-        beginObject()
-        name("code")
-        string(fault.code)
-        name("stage")
-        string(fault.stage.rawValue)
-        name("category")
-        string(fault.party.category.rawValue)
-        name("at_fault")
-        string(fault.party.rawValue)
-        name("message")
-        string(fault.explanation)
-        name("advice")
-        string(fault.advice(for: audience))
-        if let found = error.found {
-            name("found")
-            string(found)
+        object("error") { writer in
+            writer.member("code", fault.code)
+            writer.member("stage", fault.stage.rawValue)
+            writer.member("category", fault.party.category.rawValue)
+            writer.member("at_fault", fault.party.rawValue)
+            writer.member("message", fault.explanation)
+            writer.member("advice", fault.advice(for: audience))
+            writer.member("found", ifAny: error.found)
+            writer.member("expected", ifAny: error.expected)
+            writer.member("part", ifAny: error.part?.rawValue)
+            if let offset = error.offset, let base = error.offsetBase {
+                writer.member("offset", offset)
+                writer.member("offset_in", base.rawValue)
+            }
+            writer.member("form", ifAny: error.armor?.rawValue)
+            writer.member("path", ifAny: error.path)
         }
-        if let expected = error.expected {
-            name("expected")
-            string(expected)
-        }
-        if let part = error.part {
-            name("part")
-            string(part.rawValue)
-        }
-        if let offset = error.offset, let base = error.offsetBase {
-            name("offset")
-            integer(Int64(offset))
-            name("offset_in")
-            string(base.rawValue)
-        }
-        if let armor = error.armor {
-            name("form")
-            string(armor.rawValue)
-        }
-        if let path = error.path {
-            name("path")
-            string(path)
-        }
-        endObject()
     }
 
-    mutating func verification(_ verification: Verification) {
-        beginObject()
-        name("authority")
-        string(verification.authority.rawValue)
-        name("anchor")
-        hex(verification.anchor.bytes.span)
-        name("signer")
-        hex(verification.signer.bytes.span)
-        name("signer_expires")
-        date(verification.signerExpirationDate)
-        name("digest")
-        string(verification.digest.rawValue)
-        name("validated_at")
-        date(verification.validationDate)
-        if verification.authority == .storeKitTesting {
-            name("note")
-            string("StoreKit Testing: everyone who has Xcode can sign this, so it authenticates nobody")
+    /// `"trust":{…}`, for the verification of the first part.
+    private mutating func trust(_ parts: [EvidencePart]) {
+        guard let verification = parts.first?.verification else { return }
+        object("trust") { writer in
+            writer.member("authority", verification.authority.rawValue)
+            writer.name("anchor")
+            writer.hex(verification.anchor.bytes.span)
+            writer.name("signer")
+            writer.hex(verification.signer.bytes.span)
+            writer.member("signer_expires", verification.signerExpirationDate)
+            writer.member("digest", verification.digest.rawValue)
+            writer.member("validated_at", verification.validationDate)
+            if verification.authority == .storeKitTesting {
+                writer.member(
+                    "note", "StoreKit Testing: everyone who has Xcode can sign this, so it authenticates nobody")
+            }
         }
-        endObject()
     }
 }

@@ -21,7 +21,7 @@ extension VerifiedReceipt {
 
 extension UnverifiedReceipt {
     /// The unverified receipt as one line of JSON: `{"verified":false,"schema":1,"receipt":{…}}`, with the object of ``Receipt/json``.
-    public var json: String { JSONWriter.text { $0.decoding(.success(.receipt(self))) } }
+    public var json: String { UnverifiedEvidence(parts: [EvidencePart(receipt)]).json }
 }
 
 extension VerificationError {
@@ -59,16 +59,4 @@ extension UnverifiedEvidence {
     ///
     /// A JWS has the member `header`, as received, and then those of ``VerifiedEvidence/json``. A payload of no known kind is the member `payload`.
     public var json: String { JSONWriter.text { $0.decoding(.success(self)) } }
-}
-
-extension JSONWriter {
-    fileprivate static func text(_ write: (inout JSONWriter) -> Void) -> String {
-        String(decoding: utf8(write), as: UTF8.self)
-    }
-
-    fileprivate static func utf8(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
-        var writer = JSONWriter()
-        write(&writer)
-        return writer.bytes
-    }
 }

@@ -1,16 +1,12 @@
 import SpanASN1
-package import StrictText
+import StrictText
 
 extension TransactionReceipt {
     /// The transaction receipt as a JSON object.
     ///
     /// The keys are those of ``Receipt/json`` where it has them. Dates are in RFC 3339, ids are strings. `environment` is inferred, which
     /// `environment_is_inferred` says; both are missing if it is unknown. Keys of `purchase-info` without a property are in `unknown_keys`.
-    public var json: String {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
+    public var json: String { JSONWriter.text(write) }
 
     /// A value of the JSON.
     private enum Value {
@@ -48,7 +44,7 @@ extension TransactionReceipt {
         return fields
     }
 
-    package func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter) {
         writer.beginObject()
         for (name, value) in known {
             writer.name(name)
@@ -73,18 +69,18 @@ extension TransactionReceipt {
     }
 
     /// All fields, for people to read.
-    package var fields: [JWSField] {
+    var fields: [EvidenceField] {
         let known = known.map { name, value in
-            let shown: JWSField.Value =
+            let shown: EvidenceField.Value =
                 switch value {
                 case .string(let value): .string(value)
                 case .date(let value): .date(value)
                 case .integer(let value): .json(String(value))
                 case .flag(let value): .json(String(value))
                 }
-            return JWSField(name: name.description, value: shown)
+            return EvidenceField(name: name.description, value: shown)
         }
-        return known + unknownValues.map { JWSField(name: $0.key, value: .string($0.value)) }
+        return known + unknownValues.map { EvidenceField(name: $0.key, value: .string($0.value)) }
     }
 }
 
@@ -92,14 +88,4 @@ extension VerifiedTransactionReceipt {
     /// The verified transaction receipt as one line of JSON: `{"verified":true,"schema":1,"trust":{…},"transaction_receipt":{…}}`, with the object of
     /// ``TransactionReceipt/json``.
     public var json: String { VerifiedEvidence.transactionReceipt(self).json }
-}
-
-extension UnverifiedTransactionReceipt {
-    /// The unverified transaction receipt as one line of JSON: `{"verified":false,"schema":1,"transaction_receipt":{…}}`, with the object of
-    /// ``TransactionReceipt/json``.
-    public var json: String {
-        var writer = JSONWriter()
-        writer.decoding(.success(.transactionReceipt(self)))
-        return String(decoding: writer.bytes, as: UTF8.self)
-    }
 }

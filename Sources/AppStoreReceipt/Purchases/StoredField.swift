@@ -25,67 +25,71 @@ struct StoredField<Record>: Sendable {
     /// The value of a field after merging two records, of which the second was signed later.
     typealias Merge = @Sendable (inout Record, _ later: Record) -> Void
 
+    // The compiler makes a direct access of a key path that stands where it is used, as an autoclosure does; each use of a stored one takes 500 instructions.
+
     /// A field that every record has.
     ///
     /// - Parameter merge: The rule for merging; by default, the later value counts.
     static func required<Value: StoredValue>(
-        _ name: StaticString, _ path: any WritableKeyPath<Record, Value> & Sendable, merge: Merge? = nil
+        _ name: StaticString, _ path: @escaping @autoclosure @Sendable () -> WritableKeyPath<Record, Value>,
+        merge: Merge? = nil
     ) -> Self {
         let key = StoredKey(name)
         return Self(
             key: key, isRequired: true, kind: Value.kind,
-            read: { (cursor, record) throws(JSONError) in record[keyPath: path] = try Value.read(&cursor) },
+            read: { (cursor, record) throws(JSONError) in record[keyPath: path()] = try Value.read(&cursor) },
             write: { record, writer in
                 writer.name(name)
-                record[keyPath: path].write(to: &writer)
+                record[keyPath: path()].write(to: &writer)
             },
             show: { record, writer in
                 writer.name(name)
-                record[keyPath: path].show(in: &writer)
+                record[keyPath: path()].show(in: &writer)
             },
-            decode: { values, record in record[keyPath: path] = try values.decode(Value.self, forKey: key) },
-            encode: { record, values in try values.encode(record[keyPath: path], forKey: key) },
-            isSame: { Value.isSame($0[keyPath: path], $1[keyPath: path]) },
-            hash: { record, hasher in record[keyPath: path].combine(into: &hasher) },
-            merge: merge ?? { record, later in record[keyPath: path] = later[keyPath: path] })
+            decode: { values, record in record[keyPath: path()] = try values.decode(Value.self, forKey: key) },
+            encode: { record, values in try values.encode(record[keyPath: path()], forKey: key) },
+            isSame: { Value.isSame($0[keyPath: path()], $1[keyPath: path()]) },
+            hash: { record, hasher in record[keyPath: path()].combine(into: &hasher) },
+            merge: merge ?? { record, later in record[keyPath: path()] = later[keyPath: path()] })
     }
 
     /// A field that is `nil` if the evidence cannot say it.
     ///
     /// - Parameter merge: The rule for merging; by default, the later value counts, unless it is `nil`.
     static func optional<Value: StoredValue>(
-        _ name: StaticString, _ path: any WritableKeyPath<Record, Value?> & Sendable, merge: Merge? = nil
+        _ name: StaticString, _ path: @escaping @autoclosure @Sendable () -> WritableKeyPath<Record, Value?>,
+        merge: Merge? = nil
     ) -> Self {
         let key = StoredKey(name)
         return Self(
             key: key, isRequired: false, kind: Value.kind,
-            read: { (cursor, record) throws(JSONError) in record[keyPath: path] = try Value.read(&cursor) },
+            read: { (cursor, record) throws(JSONError) in record[keyPath: path()] = try Value.read(&cursor) },
             write: { record, writer in
-                guard let value = record[keyPath: path] else { return }
+                guard let value = record[keyPath: path()] else { return }
                 writer.name(name)
                 value.write(to: &writer)
             },
             show: { record, writer in
-                guard let value = record[keyPath: path] else { return }
+                guard let value = record[keyPath: path()] else { return }
                 writer.name(name)
                 value.show(in: &writer)
             },
-            decode: { values, record in record[keyPath: path] = try values.decodeIfPresent(Value.self, forKey: key) },
-            encode: { record, values in try values.encodeIfPresent(record[keyPath: path], forKey: key) },
+            decode: { values, record in record[keyPath: path()] = try values.decodeIfPresent(Value.self, forKey: key) },
+            encode: { record, values in try values.encodeIfPresent(record[keyPath: path()], forKey: key) },
             isSame: { left, right in
-                switch (left[keyPath: path], right[keyPath: path]) {
+                switch (left[keyPath: path()], right[keyPath: path()]) {
                 case (let left?, let right?): Value.isSame(left, right)
                 case (nil, nil): true
                 default: false
                 }
             },
             hash: { record, hasher in
-                let value = record[keyPath: path]
+                let value = record[keyPath: path()]
                 hasher.combine(value == nil)
                 value?.combine(into: &hasher)
             },
             merge: merge ?? { record, later in
-                if let value = later[keyPath: path] { record[keyPath: path] = value }
+                if let value = later[keyPath: path()] { record[keyPath: path()] = value }
             })
     }
 
@@ -101,8 +105,7 @@ struct StoredField<Record>: Sendable {
                 }
             },
             write: { _, writer in
-                writer.name("schema")
-                writer.integer(Int64(storedSchema))
+                writer.member("schema", Int64(storedSchema))
             },
             show: { _, _ in },
             decode: { values, _ in

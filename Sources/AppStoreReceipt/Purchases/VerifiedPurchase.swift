@@ -16,6 +16,7 @@ public struct VerifiedPurchase: Hashable, Sendable {
     public let verification: Verification
 
     /// Accesses a property of the purchase, such as `verified.productID`.
+    @inlinable
     public subscript<Value>(dynamicMember field: KeyPath<Purchase, Value>) -> Value { purchase[keyPath: field] }
 }
 

@@ -198,7 +198,7 @@ extension AttributeType {
     }
 
     /// The type of the value of an attribute with a field; `nil` for one without.
-    var valueType: ValueType? { row?.valueType }
+    package var valueType: ValueType? { row?.valueType }
 }
 
 extension AttributeType {

@@ -46,7 +46,7 @@ public struct InAppPurchase: Sendable {
     public var promotionalOfferID: String? { string(.promotionalOfferID) }
 
     /// All attributes of the purchase, undecoded, in its order.
-    public var attributes: ReceiptAttributes {
+    public var attributes: some Sequence<ReceiptAttribute> & Sendable {
         ReceiptAttributes(storage: storage, range: entry.record.range.shifted(by: storage.payload.lowerBound))
     }
 
@@ -69,12 +69,15 @@ public struct InAppPurchase: Sendable {
         )
     }
 
-    private func id(_ type: AttributeType) -> String? { entry.number(type).map { String($0) } }
+    private func id(_ type: AttributeType) -> String? { entry.number(type).map { String(decimal: $0) } }
 
     private func string(_ type: AttributeType) -> String? { entry.bytes(type).map(storage.string) }
 
     /// A string of the purchase, for comparisons.
-    func key(_ type: AttributeType) -> UTF8Bytes? { entry.bytes(type).map { UTF8Bytes(storage.octets($0)) } }
+    func key(_ type: AttributeType) -> UTF8Bytes? { octets(type).map { UTF8Bytes($0) } }
+
+    /// The UTF-8 of a string of the purchase.
+    func octets(_ type: AttributeType) -> ArraySlice<UInt8>? { entry.bytes(type).map(storage.octets) }
 
     private func date(_ type: AttributeType) -> Instant? { entry.date(type) }
 

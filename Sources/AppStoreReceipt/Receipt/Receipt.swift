@@ -70,7 +70,7 @@ extension ReceiptContents {
     private func octets(_ type: AttributeType) -> [UInt8]? {
         table.bytes(type).map { Array(receipt.storage.octets($0)) }
     }
-    private func id(_ type: AttributeType) -> String? { table.number(type).map { String($0) } }
+    private func id(_ type: AttributeType) -> String? { table.number(type).map { String(decimal: $0) } }
 
     /// The receipt's type: `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode` [0].
     public var receiptType: String? { string(.receiptType) }
@@ -120,7 +120,7 @@ extension ReceiptContents {
     public var preorderDate: Instant? { table.date(.preorderDate) }
 
     /// All attributes of the receipt, undecoded, in its order. Those of type 17 are its purchases.
-    public var attributes: ReceiptAttributes {
+    public var attributes: some Sequence<ReceiptAttribute> & Sendable {
         let storage = receipt.storage
         return ReceiptAttributes(storage: storage, range: storage.payloadContent)
     }

@@ -1,28 +1,36 @@
 import SpanASN1
 
-/// An undecoded attribute of a receipt.
+/// An undecoded attribute of a receipt, with any value.
+///
+/// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
 public struct ReceiptAttribute: Hashable, Sendable {
     /// The type of the attribute.
-    public let type: AttributeType
-    /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others.
-    public let version: Int64
-    /// The contents of the OCTET STRING, usually the DER of one element.
-    public let value: [UInt8]
+    public var type: AttributeType
+    /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others. A verifier ignores it.
+    public var version: Int64
+    /// The content of the OCTET STRING, usually the DER of one element.
+    public var value: [UInt8]
+
+    /// Creates an attribute with any value.
+    public init(_ type: AttributeType, version: Int64 = 1, value: [UInt8]) {
+        self.type = type
+        self.version = version
+        self.value = value
+    }
 }
 
 /// The undecoded attributes of a receipt or of a purchase, in its order. Each is read on access.
-public struct ReceiptAttributes: Sequence, Sendable {
+struct ReceiptAttributes: Sequence, Sendable {
     let storage: Receipt.Storage
     /// The contents of the SET, as a range of the storage's bytes.
     let range: Range<Int>
 
-    /// The iterator over the attributes.
-    public struct Iterator: IteratorProtocol {
+    struct Iterator: IteratorProtocol {
         let bytes: [UInt8]
         var position: Int
         let end: Int
 
-        public mutating func next() -> ReceiptAttribute? {
+        mutating func next() -> ReceiptAttribute? {
             guard position < end else { return nil }
             let rest = bytes[position..<end]
             var cursor = ASN1Cursor(rest.span)
@@ -33,11 +41,11 @@ public struct ReceiptAttributes: Sequence, Sendable {
             }
             position = end - cursor.remainingCount
             return ReceiptAttribute(
-                type: attribute.type, version: attribute.version, value: [UInt8](copying: attribute.value.content))
+                attribute.type, version: attribute.version, value: [UInt8](copying: attribute.value.content))
         }
     }
 
-    public func makeIterator() -> Iterator {
+    func makeIterator() -> Iterator {
         Iterator(bytes: storage.bytes, position: range.lowerBound, end: range.upperBound)
     }
 }

@@ -35,6 +35,15 @@ enum ReceiptContainer {
         }
     }
 
+    /// The certificates in a binary receipt (DER); empty if they cannot be read.
+    static func certificates(in binary: [UInt8]) throws(VerificationError) -> [[UInt8]] {
+        let limits = VerificationLimits()
+        return try readingDER(of: binary, limits) { (der) throws(VerificationError) in
+            let message = try message(in: der.span, limits)
+            do throws(SignatureTrustError) { return try message.embeddedCertificates().map(\.der) } catch { return [] }
+        }
+    }
+
     /// The message in the container.
     @_lifetime(copy der)
     static func message(in der: Span<UInt8>, _ limits: VerificationLimits) throws(VerificationError) -> SignedData {

@@ -28,7 +28,7 @@ extension Surface {
         }
     }
 
-    private static let initialisms = ["id": "ID", "rsa": "RSA", "storekit": "StoreKit"]
+    private static let initialisms = ["id": "ID", "json": "JSON", "rsa": "RSA", "storekit": "StoreKit"]
 }
 
 /// A value of a setting that cannot be read.

@@ -3,8 +3,7 @@ import StrictText
 
 /// The contents of a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6, as a plain value.
 ///
-/// A transaction receipt is one purchase. Its type does not show whether it was verified: see ``VerifiedTransactionReceipt`` and
-/// ``UnverifiedTransactionReceipt``.
+/// A transaction receipt is one purchase. Its type does not show whether it was verified: see ``VerifiedTransactionReceipt``.
 public struct TransactionReceipt: Sendable {
     /// The version of the signature.
     public let version: Version

@@ -94,7 +94,7 @@ public struct VerifyReceiptResponder: Sendable {
         let beginning = Result { () throws(InputError) in try ReceivedEvidence.Beginning(input.span, limits) }
         if case .success(.object) = beginning { return answer(to: input) }
         let kind: EvidenceKind =
-            if case .success(.transactionReceipt) = beginning { .transactionReceipt } else { .receipt }
+            if case .success(.text(.transactionReceipt)) = beginning { .transactionReceipt } else { .receipt }
         let received = ReceivedEvidence(input, as: kind, limits)
         return answer(
             for: Result { () throws(VerificationError) in try verifier.verify(received, in: input.span) })
@@ -140,11 +140,9 @@ public struct VerifyReceiptResponder: Sendable {
         } else if fillsLatestReceiptInfo, receipt.expiresDate != nil {
             writer.name("latest_receipt_info")
             writer.verifyReceipt(receipt.transactionReceipt)
-            writer.name("latest_receipt_info_source")
-            writer.string("receipt")
+            writer.member("latest_receipt_info_source", "receipt")
         }
-        writer.name("status")
-        writer.integer(Int64(status.rawValue))
+        writer.member("status", status.rawValue)
         writer.endObject()
         return VerifyReceiptAnswer(status: status, body: writer.bytes, result: .success(.transactionReceipt(receipt)))
     }
@@ -152,8 +150,7 @@ public struct VerifyReceiptResponder: Sendable {
     private func refusal(_ status: VerifyReceiptStatus, _ error: VerificationError) -> VerifyReceiptAnswer {
         var writer = JSONWriter(capacity: 16)
         writer.beginObject()
-        writer.name("status")
-        writer.integer(Int64(status.rawValue))
+        writer.member("status", status.rawValue)
         writer.endObject()
         return VerifyReceiptAnswer(status: status, body: writer.bytes, result: .failure(error))
     }
@@ -164,18 +161,15 @@ public struct VerifyReceiptResponder: Sendable {
         let payloadCount = receipt.receipt.storage.payload.count
         var writer = JSONWriter(capacity: 2048 + 3 * payloadCount, likelyCount: payloadCount / 2 * 3)
         writer.beginObject()
-        writer.name("status")
-        writer.integer(Int64(VerifyReceiptStatus.valid.rawValue))
-        writer.name("environment")
-        writer.string(environment.verifyReceiptName)
+        writer.member("status", VerifyReceiptStatus.valid.rawValue)
+        writer.member("environment", environment.verifyReceiptName)
         writer.name("receipt")
         writer.verifyReceipt(receipt.receipt, of: environment, requestDate: clock())
         if fillsLatestReceiptInfo {
             writer.name("latest_receipt_info")
             writer.verifyReceiptPurchases(
                 of: receipt.receipt, excludesOldTransactions ? receipt.latestTransactions : nil)
-            writer.name("latest_receipt_info_source")
-            writer.string("in_app")
+            writer.member("latest_receipt_info_source", "in_app")
         }
         writer.endObject()
         return VerifyReceiptAnswer(status: .valid, body: writer.bytes, result: .success(.receipt(receipt)))

@@ -179,7 +179,7 @@ private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
 
 private func compareMessage(_ input: [UInt8], _ theirs: OpaquePointer) {
     do throws(CMSVerificationError) {
-        let message = try cmsVerifier.verify(input, at: .date(date))
+        let message = try cmsVerifier.verify(input, at: date)
         let content = Array(message.content)
         let isValid = unsafe oracle_verify(theirs, store, date.secondsSince1970, content, content.count) == 1
         if isValid { return Statistics.shared.count(.bothVerifyCMS) }

@@ -19,11 +19,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 #if !FUZZ
 @main enum Replay {
-    static func main() {
-        let arguments = CommandLine.arguments
-        if arguments.count == 3, arguments[1] == "--mint" { return save(Seeds.all, in: arguments[2]) }
-        unsafe replay(testOneInput)
-    }
+    static func main() { unsafe replay(testOneInput, orMint: Seeds.all) }
 }
 #endif
 

@@ -27,9 +27,13 @@ func fail(_ message: String) -> Never {
 }
 
 #if !FUZZ
-/// Runs a target over the files named on the command line, and over those in the folders named there.
-public func replay(_ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt) {
+/// Runs a target over the files named on the command line, and over those in the folders named there. With `--mint FOLDER`, writes the target's own inputs.
+public func replay(
+    _ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt,
+    orMint inputs: @autoclosure () -> [(name: String, bytes: [UInt8])] = []
+) {
     let paths = CommandLine.arguments.dropFirst()
+    if paths.count == 2, paths[1] == "--mint" { return save(inputs(), in: paths[2]) }
     guard !paths.isEmpty else {
         print("Usage: \(CommandLine.arguments.first ?? "") FILE|FOLDER…\nWith libFuzzer: see CONTRIBUTING.md.")
         exit(2)
@@ -49,7 +53,7 @@ public func replay(_ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt) {
 }
 
 /// Writes each input into a file of a folder, which must exist.
-public func save(_ inputs: [(name: String, bytes: [UInt8])], in folder: String) {
+private func save(_ inputs: [(name: String, bytes: [UInt8])], in folder: String) {
     for input in inputs {
         guard let file = unsafe fopen(folder + "/" + input.name, "wb") else { fail("\(folder) cannot be written") }
         _ = unsafe fwrite(input.bytes, 1, input.bytes.count, file)

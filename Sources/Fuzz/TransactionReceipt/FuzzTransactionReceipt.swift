@@ -17,11 +17,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 #if !FUZZ
 @main enum Replay {
-    static func main() {
-        let arguments = CommandLine.arguments
-        if arguments.count == 3, arguments[1] == "--mint" { return save(seeds, in: arguments[2]) }
-        unsafe replay(testOneInput)
-    }
+    static func main() { unsafe replay(testOneInput, orMint: seeds) }
 }
 
 /// Contents to be signed.
@@ -74,7 +70,7 @@ private func verifyReceived(_ input: [UInt8]) {
     }
     if case .failure(let error) =
         (Result { () throws(VerificationError) in
-            try UnverifiedTransactionReceipt(decoding: input)
+            try TransactionReceipt(unverified: input)
         })
     {
         checkError(error, input)

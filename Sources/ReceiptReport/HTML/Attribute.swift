@@ -1,9 +1,11 @@
-package import SpanASN1
+public import SpanASN1
 
 /// The attributes that an element may have. Only names of this package, numbers, dates and texts that people read are values; an address is always a place in the page.
-package enum Attribute: Sendable {
+@_spi(Surfaces) public enum Attribute: Sendable {
     case style(Style)
     case styles([Style])
+    /// A class of a sheet that a page has beside the report's.
+    case styled(StaticString)
     case id(PageAnchor)
     case to(PageAnchor)
     /// The name of an element for assistive technology.
@@ -22,15 +24,15 @@ package enum Attribute: Sendable {
     case shape(StaticString)
     case textAnchor(TextAnchor)
 
-    package enum Role: String, Sendable {
-        case table, rowgroup, row, cell, columnheader, img
+    public enum Role: String, Sendable {
+        case table, rowgroup, row, cell, columnheader, img, search, status
     }
-    package enum Scope: String, Sendable { case column = "col", row }
-    package enum TextAnchor: String, Sendable { case start, middle, end }
+    public enum Scope: String, Sendable { case column = "col", row }
+    public enum TextAnchor: String, Sendable { case start, middle, end }
 
     var name: StaticString {
         switch self {
-        case .style, .styles: "class"
+        case .style, .styles, .styled: "class"
         case .id: "id"
         case .to: "href"
         case .label: "aria-label"
@@ -61,6 +63,7 @@ package enum Attribute: Sendable {
         switch self {
         case .style(let style): style.rawValue
         case .styles(let styles): styles.map(\.rawValue).joined(separator: " ")
+        case .styled(let name): "\(name)"
         case .id(let anchor): anchor.name
         case .to(let anchor): "#" + anchor.name
         case .label(let text), .column(let text): text
@@ -80,7 +83,7 @@ package enum Attribute: Sendable {
 }
 
 /// A length of a drawing: pixels, or a part of its width in hundredths of a percent, so that it fits every screen.
-package enum Length: Sendable {
+@_spi(Surfaces) public enum Length: Sendable {
     case pixels(Int)
     case part(Int)
 
@@ -94,8 +97,10 @@ package enum Length: Sendable {
 }
 
 /// A place in the page that something refers to.
-package enum PageAnchor: Sendable {
+@_spi(Surfaces) public enum PageAnchor: Sendable {
     case contents, purchases, timeline
+    /// A place of a page that has more than the report.
+    case place(StaticString)
     case piece(Int)
 
     var name: String {
@@ -103,6 +108,7 @@ package enum PageAnchor: Sendable {
         case .contents: "contents"
         case .purchases: "purchases"
         case .timeline: "timeline"
+        case .place(let name): "\(name)"
         case .piece(let index): "piece-\(index + 1)"
         }
     }

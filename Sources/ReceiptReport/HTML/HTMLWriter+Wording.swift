@@ -1,21 +1,27 @@
-import SpanASN1
+public import SpanASN1
 
 /// A value in a phrase.
-enum Slot {
+@_spi(Surfaces) public enum Slot {
     /// A text from outside.
     case text(String)
+    /// A text of which more is shown: a sentence, that the ledger keeps short.
+    case sentence(String)
     case number(Int)
     case date(Instant)
-    case phrase(Phrase)
+    /// A date in the zone of the page first.
+    case localDate(Instant)
+    case words(any Words)
     /// A name that is the same in all languages, such as an option.
     case code(String)
+
+    static func phrase(_ phrase: Phrase) -> Slot { .words(phrase) }
 }
 
-extension HTMLWriter {
+@_spi(Surfaces) extension HTMLWriter {
     /// Writes a phrase in the language of the page, with its values.
-    mutating func phrase(_ phrase: Phrase, _ slots: Slot...) { self.phrase(phrase, slots) }
+    public mutating func phrase(_ phrase: some Words, _ slots: Slot...) { self.phrase(phrase, slots) }
 
-    mutating func phrase(_ phrase: Phrase, _ slots: [Slot]) {
+    public mutating func phrase(_ phrase: some Words, _ slots: [Slot]) {
         for piece in phrase.pieces(in: language) {
             switch piece {
             case .words(let words): text(words)
@@ -25,21 +31,32 @@ extension HTMLWriter {
         }
     }
 
-    mutating func element(_ tag: Tag, _ attributes: Attribute..., phrase words: Phrase, _ slots: Slot...) {
+    public mutating func element(
+        _ tag: Tag, _ attributes: Attribute..., phrase words: some Words, _ slots: Slot...
+    ) {
         element(tag, with: attributes) { $0.phrase(words, slots) }
     }
 
     private mutating func slot(_ slot: Slot) {
         switch slot {
         case .text(let value): inline(value)
+        case .sentence(let value): inline(value, limit: 512)
         case .number(let number): text(grouped(number))
         case .date(let date): self.date(date)
-        case .phrase(let phrase): self.phrase(phrase)
+        case .localDate(let date): localDate(date)
+        case .words(let words): phrase(words, [])
         case .code(let name): element(.code, text: name)
         }
     }
 
+    mutating func phrase(_ phrase: Phrase, _ slots: Slot...) { self.phrase(phrase, slots) }
+
+    mutating func element(_ tag: Tag, _ attributes: Attribute..., phrase words: Phrase, _ slots: Slot...) {
+        element(tag, with: attributes) { $0.phrase(words, slots) }
+    }
+
     /// Returns the plain words of a phrase without values, for an attribute.
+    public func plain(_ phrase: some Words) -> String { "\(phrase.text(in: language))" }
     func plain(_ phrase: Phrase) -> String { "\(phrase.text(in: language))" }
 
     // MARK: Values from outside
@@ -57,7 +74,7 @@ extension HTMLWriter {
     }
 
     /// Writes a value: all of it, or its beginning, which opens.
-    mutating func value(_ value: String, limit: Int = 240) {
+    public mutating func value(_ value: String, limit: Int = 240) {
         let (beginning, isWhole) = value.beginning(limit)
         guard !isWhole else { return element(.bdi, text: value) }
         let full = value.beginning(min(Self.longCount, remainingFullCount))
@@ -86,11 +103,19 @@ extension HTMLWriter {
     // MARK: Dates
 
     /// Writes a date in UTC, and in the zone of the page.
-    mutating func date(_ date: Instant) {
+    public mutating func date(_ date: Instant) {
         element(.time, .moment(date), text: date.text)
         guard let timeZone else { return }
         text(" ")
         element(.span, .style(.zone), text: "(\(timeZone.text(of: date)))")
+    }
+
+    /// Writes a date in the zone of the page, and behind it in UTC.
+    public mutating func localDate(_ date: Instant) {
+        guard let timeZone else { return self.date(date) }
+        element(.time, .moment(date), text: timeZone.text(of: date))
+        text(" ")
+        element(.span, .style(.zone), text: "(\(date.text))")
     }
 
     private func grouped(_ number: Int) -> String {
@@ -120,12 +145,14 @@ extension String {
     }
 }
 
-extension Phrase {
-    enum Piece { case words(String), slot(Int) }
+/// A part of a text.
+enum PhrasePiece { case words(String), slot(Int) }
+
+extension Words {
 
     /// The words and the places of the values.
-    func pieces(in language: Language) -> [Piece] {
-        var pieces: [Piece] = []
+    func pieces(in language: Language) -> [PhrasePiece] {
+        var pieces: [PhrasePiece] = []
         var words: [UInt8] = []
         let bytes = Array("\(text(in: language))".utf8)
         var index = 0

@@ -3,22 +3,22 @@ import StrictText
 /// The one writer of HTML. It writes elements, attributes and escaped text, and nothing else: no input becomes markup, a style, a script or an address.
 ///
 /// Tags and attributes are cases of ``Tag`` and ``Attribute``, among which are none that run, load or send anything.
-package struct HTMLWriter {
-    package private(set) var bytes: [UInt8] = []
-    let language: Language
-    let timeZone: ReportTimeZone?
+@_spi(Surfaces) public struct HTMLWriter {
+    public private(set) var bytes: [UInt8] = []
+    public let language: Language
+    public let timeZone: ReportTimeZone?
     /// The number of bytes that long values may still take where they are shown in full.
     var remainingFullCount = 256 << 10
     /// The number of bytes of evidence that the page may still show beside their structure.
     var remainingStructureCount = Report.maximumStructureByteCount
 
-    package init(_ language: Language = .english, _ timeZone: ReportTimeZone? = nil) {
+    public init(_ language: Language = .english, _ timeZone: ReportTimeZone? = nil) {
         self.language = language
         self.timeZone = timeZone
     }
 
     /// Writes an element. The content is written by `content`.
-    package mutating func element(
+    public mutating func element(
         _ tag: Tag, _ attributes: Attribute..., content: (inout HTMLWriter) -> Void
     ) {
         open(tag, attributes)
@@ -33,31 +33,48 @@ package struct HTMLWriter {
     }
 
     /// Writes an element without content.
-    package mutating func element(_ tag: Tag, _ attributes: Attribute...) {
+    public mutating func element(_ tag: Tag, _ attributes: Attribute...) {
         open(tag, attributes)
         close(tag)
     }
 
-    package mutating func element(_ tag: Tag, _ attributes: Attribute..., text string: String) {
+    public mutating func element(_ tag: Tag, _ attributes: Attribute..., text string: String) {
         open(tag, attributes)
         text(string)
         close(tag)
     }
 
-    /// Writes the beginning of the document: the type, the policy and the one style sheet.
-    mutating func document(title: Phrase, _ sheet: StyleSheet, body: (inout HTMLWriter) -> Void) {
+    /// Writes a document with the one style sheet, and the policy that allows it and nothing else.
+    mutating func document(title: some Words, _ sheet: StyleSheet, body: (inout HTMLWriter) -> Void) {
+        document(title: title, [sheet], policy: sheet.policy, body: body)
+    }
+
+    /// Writes a document that an HTTP header allows what it needs: the sources of its sheets.
+    public mutating func document(title: some Words, _ sheets: [StyleSheet], body: (inout HTMLWriter) -> Void) {
+        document(title: title, sheets, policy: nil, body: body)
+    }
+
+    private mutating func document(
+        title: some Words, _ sheets: [StyleSheet], policy: String?, body: (inout HTMLWriter) -> Void
+    ) {
         raw("<!DOCTYPE html>\n<html lang=\"")
         raw(language.tag)
-        raw("\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"")
-        raw(ascii: sheet.policy)
-        raw("\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
-        raw(
-            "<meta name=\"referrer\" content=\"no-referrer\"><meta name=\"color-scheme\" content=\"light dark\"><title>"
-        )
+        raw("\"><head><meta charset=\"utf-8\">")
+        if let policy {
+            raw("<meta http-equiv=\"Content-Security-Policy\" content=\"")
+            raw(ascii: policy)
+            raw("\"><meta name=\"referrer\" content=\"no-referrer\">")
+        }
+        raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+        raw("<meta name=\"color-scheme\" content=\"light dark\"><title>")
         raw(title.text(in: language))
-        raw("</title><style>")
-        raw(sheet.text)
-        raw("</style></head>")
+        raw("</title>")
+        for sheet in sheets {
+            raw("<style>")
+            raw(sheet.text)
+            raw("</style>")
+        }
+        raw("</head>")
         element(.body, content: body)
         raw("</html>\n")
     }
@@ -65,10 +82,12 @@ package struct HTMLWriter {
     // MARK: Text
 
     /// Where a text stands, and so how a character that nobody would see is shown.
-    package enum Place { case element, attribute }
+    enum Place { case element, attribute }
 
     /// Writes text. Characters that are invisible, that reorder text, or that pile marks on a letter are shown by their code points.
-    package mutating func text(_ string: String, _ place: Place = .element) {
+    public mutating func text(_ string: String) { text(string, .element) }
+
+    mutating func text(_ string: String, _ place: Place) {
         // Apple's own texts are ASCII, which needs no look at scalars.
         if string.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) {
             for byte in string.utf8 { escaped(byte) }
@@ -90,7 +109,7 @@ package struct HTMLWriter {
     /// Letters of living languages carry at most this many marks.
     private static let maximumMarkCount = 3
 
-    private mutating func escaped(_ byte: UInt8) {
+    mutating func escaped(_ byte: UInt8) {
         switch byte {
         case UInt8(ascii: "<"): raw("&lt;")
         case UInt8(ascii: ">"): raw("&gt;")
@@ -118,14 +137,16 @@ package struct HTMLWriter {
     private mutating func open(_ tag: Tag, _ attributes: [Attribute]) {
         raw("<")
         raw(ascii: tag.rawValue)
-        for attribute in attributes {
-            raw(" ")
-            raw(attribute.name)
-            raw("=\"")
-            text(attribute.value, .attribute)
-            raw("\"")
-        }
+        for attribute in attributes { self.attribute(attribute) }
         raw(">")
+    }
+
+    mutating func attribute(_ attribute: Attribute) {
+        raw(" ")
+        raw(attribute.name)
+        raw("=\"")
+        text(attribute.value, .attribute)
+        raw("\"")
     }
 
     private mutating func close(_ tag: Tag) {
@@ -134,8 +155,8 @@ package struct HTMLWriter {
         raw(">")
     }
 
-    private mutating func raw(_ markup: StaticString) { raw(ascii: "\(markup)") }
-    private mutating func raw(ascii markup: String) { bytes += markup.utf8 }
+    mutating func raw(_ markup: StaticString) { raw(ascii: "\(markup)") }
+    mutating func raw(ascii markup: String) { bytes += markup.utf8 }
 }
 
 extension Unicode.Scalar {

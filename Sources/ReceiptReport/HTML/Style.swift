@@ -1,5 +1,5 @@
 /// The classes of the style sheet.
-package enum Style: String, CaseIterable, Sendable {
+@_spi(Surfaces) public enum Style: String, CaseIterable, Sendable {
     case skip, top, kicker, good, warn, bad, unknown
     case cards, card, answer, note, list, zone, cut
     case panel, piece, name, badge, checks, check, mark, passed, failed, waiting, fault, facts

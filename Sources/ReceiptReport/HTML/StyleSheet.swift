@@ -1,22 +1,23 @@
 import SignatureTrust
 import StrictText
 
-/// The one style sheet of the page, and the policy that allows it and nothing else.
-struct StyleSheet: Sendable {
+/// A style sheet that stands in a page, and the source by which a policy allows it.
+@_spi(Surfaces) public struct StyleSheet: Sendable {
     let text: StaticString
-    /// `sha256-…`, by which the policy names the sheet.
-    let source: String
+    /// `'sha256-…'`, which a policy's `style-src` names.
+    public let source: String
 
-    static let page = StyleSheet(sheet)
+    /// The report's.
+    public static let page = StyleSheet(sheet)
 
-    private init(_ text: StaticString) {
+    public init(_ text: StaticString) {
         self.text = text
         // A host without SHA-256 has made no verifier. The page is then shown without styles.
         let digest = try? Fingerprint(of: Array("\(text)".utf8).span)
         source = digest.map { "'sha256-\(Base64.encode($0.bytes.span))'" } ?? "'none'"
     }
 
-    /// The content security policy: no script, no request, no form, and no style but this sheet.
+    /// The content security policy of a page with this sheet alone: no script, no request, no form.
     var policy: String { "default-src 'none'; style-src \(source); base-uri 'none'; form-action 'none'" }
 }
 
@@ -45,7 +46,7 @@ private let sheet: StaticString = """
     .top{padding-top:2rem;padding-bottom:1.25rem}
     .kicker{color:var(--soft);font-size:.875rem;margin-bottom:.35rem}
     .top .note{margin-top:.4rem}
-    .top h1{display:flex;gap:.6rem;align-items:flex-start}
+    .top h1,.top h2{display:flex;gap:.6rem;align-items:flex-start}
     .mark{flex:none;width:1.5em;height:1.5em;border-radius:50%;display:inline-grid;place-items:center;margin-top:-.08em}
     .mark svg{width:60%;height:60%;fill:none;stroke:currentColor;stroke-width:3;stroke-linecap:round;stroke-linejoin:round}
     .good>.mark,.mark.good{background:var(--goodbg);color:var(--good)}

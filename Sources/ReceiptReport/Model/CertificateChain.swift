@@ -36,33 +36,7 @@ struct CertificateFacts: Sendable {
 extension ReportPiece {
     /// The certificates that came with the evidence, in its order; empty if they cannot be read.
     func embeddedCertificates() -> [[UInt8]] {
-        let received = ReceivedEvidence(bytes, VerificationLimits())
-        switch received.kind {
-        case .receipt:
-            guard let binary = try? received.binary(), let der = Self.der(binary) else { return [] }
-            return Self.certificates(in: der)
-        case .jws:
-            guard let text = try? received.text(in: bytes.span), let jws = try? UnverifiedJWS(text) else { return [] }
-            return (try? jws.certificates()) ?? []
-        case .transactionReceipt:
-            guard let text = try? received.text(in: bytes.span),
-                let certificate = try? UnverifiedTransactionReceipt.certificate(in: text)
-            else { return [] }
-            return [certificate]
-        }
-    }
-
-    /// The container as DER; `nil` if it is malformed.
-    private static func der(_ binary: [UInt8]) -> [UInt8]? {
-        if (try? ContentInfo(binary.span)) != nil { return binary }
-        return try? BERGate.pkcs7.normalize(binary.span)
-    }
-
-    private static func certificates(in der: [UInt8]) -> [[UInt8]] {
-        guard let info = try? ContentInfo(der.span),
-            let message = try? SignedData(info, maximumCertificateCount: VerificationLimits().maximumCertificateCount)
-        else { return [] }
-        return ((try? message.embeddedCertificates()) ?? []).map(\.der)
+        UnverifiedEvidence.certificates(in: ReceivedEvidence(bytes, VerificationLimits()), bytes.span)
     }
 
     /// The certificates from the root to the signer that the verifier found; `nil` if one of them is not at hand.

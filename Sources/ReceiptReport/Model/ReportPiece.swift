@@ -30,54 +30,33 @@ struct ReportPiece: Sendable {
 
     var bundleID: String? {
         if let verified { return verified.bundleID }
-        switch decoded {
-        case .receipt(let receipt): return receipt.bundleID
-        case .transactionReceipt(let receipt): return receipt.transactionReceipt.bundleID
-        case .jws(let jws):
-            return jws.parts.lazy.flatMap(\.fields).first {
-                $0.name.hasSameBytes(as: "bundleId") || $0.name.hasSameBytes(as: "data.bundleId")
-            }.flatMap { if case .string(let id) = $0.value { id } else { nil } }
-        default: return nil
-        }
+        if let id = decoded?.receipt?.bundleID ?? decoded?.transactionReceipt?.bundleID { return id }
+        return decoded?.parts.lazy.flatMap(\.fields).first {
+            $0.name.hasSameBytes(as: "bundleId") || $0.name.hasSameBytes(as: "data.bundleId")
+        }.flatMap { if case .string(let id) = $0.value { id } else { nil } }
     }
 
-    var kind: Phrase {
-        switch verified {
-        case .receipt: return .receipt
-        case .transaction: return .transaction
-        case .renewalInfo: return .renewalInfo
-        case .appTransaction: return .appTransaction
-        case .notification: return .notification
-        case .realtimeRequest: return .realtimeRequest
-        case .transactionReceipt: return .transactionReceipt
-        default: break
-        }
-        switch decoded {
-        case .receipt: return .receipt
-        case .transactionReceipt: return .transactionReceipt
-        case .jws(let jws): return jws.parts.first?.kind?.phrase ?? .storeKitJWS
-        default: return .unknownKind
-        }
-    }
+    /// The contents, then their signed parts; empty if they cannot be read.
+    var parts: [EvidencePart] { verified?.parts ?? decoded?.parts ?? [] }
+
+    var kind: Phrase { parts.first.map { $0.phrase ?? .storeKitJWS } ?? .unknownKind }
 
     /// The verification of a piece that was verified.
-    var verification: Verification? {
-        switch verified {
-        case .receipt(let receipt): receipt.verification
-        case .some(let evidence): evidence.signedParts.first?.verification
-        case nil: nil
-        }
-    }
+    var verification: Verification? { parts.first?.verification }
 }
 
-extension JWSPart.Kind {
-    var phrase: Phrase {
-        switch self {
-        case .transaction: .transaction
-        case .renewalInfo: .renewalInfo
-        case .appTransaction: .appTransaction
-        case .notification: .notification
-        case .realtimeRequest: .realtimeRequest
+extension EvidencePart {
+    /// What it is; `nil` for a kind that has no words in both languages.
+    var phrase: Phrase? {
+        switch name {
+        case "receipt": .receipt
+        case "transaction": .transaction
+        case "renewal_info": .renewalInfo
+        case "app_transaction": .appTransaction
+        case "notification": .notification
+        case "realtime_request": .realtimeRequest
+        case "transaction_receipt": .transactionReceipt
+        default: nil
         }
     }
 }

@@ -16,28 +16,22 @@ extension Report {
                 .p, .style(isSigned ? .note : .claim),
                 phrase: piece.verified != nil ? .contentsVerified : isSigned ? .contentsUnaccepted : .contentsUnverified
             )
-            switch (piece.verified, piece.decoded) {
-            case (.receipt(let receipt)?, _): self.receipt(receipt.receipt, &html)
-            case (let evidence?, _):
-                for part in evidence.signedParts {
-                    html.element(.h4, phrase: part.kind?.phrase ?? .transactionReceipt)
-                    fields(part.fields, &html)
-                }
-            case (nil, .receipt(let receipt)?): self.receipt(receipt.receipt, &html)
-            case (nil, .transactionReceipt(let receipt)?): fields(receipt.transactionReceipt.fields, &html)
-            case (nil, .jws(let jws)?):
+            if let jws = piece.decoded?.jws {
                 html.element(.h4, phrase: .header)
                 fields(jws.headerFields, &html)
-                for part in jws.parts {
-                    html.element(.h4, phrase: part.kind?.phrase ?? .payload)
+            }
+            for part in piece.parts {
+                if let receipt = part.receipt {
+                    self.receipt(receipt, &html)
+                } else {
+                    html.element(.h4, phrase: part.phrase ?? .payload)
                     fields(part.fields, &html)
                 }
-            default: break
             }
         }
     }
 
-    func fields(_ fields: [JWSField], _ html: inout HTMLWriter) {
+    func fields(_ fields: [EvidenceField], _ html: inout HTMLWriter) {
         html.element(.dl, .style(.facts)) { html in
             for field in fields.prefix(Self.maximumValueCount) {
                 html.element(.dt) { $0.value(field.name, limit: HTMLWriter.shortCount) }

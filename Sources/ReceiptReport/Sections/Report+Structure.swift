@@ -16,9 +16,10 @@ extension Report {
                 return html.element(.p, .style(.note), phrase: .structureShared, .code("receipt asn1"))
             }
             html.element(.p, .style(.note), phrase: .structureAbout)
-            switch received.kind {
-            case .receipt: tree(of: (try? received.binary()) ?? piece.bytes, &html)
-            case .jws, .transactionReceipt: text(of: received, in: piece, &html)
+            if received.kind == .receipt {
+                tree(of: (try? received.binary()) ?? piece.bytes, &html)
+            } else {
+                text(of: received, in: piece, &html)
             }
         }
     }
@@ -52,18 +53,17 @@ extension Report {
         }
         html.element(.ol, .style(.tree)) { html in
             if received.kind == .jws {
-                let jws: UnverifiedJWS? =
-                    if case .jws(let jws)? = try? UnverifiedEvidence(decoding: text) { jws } else { nil }
+                let evidence = try? UnverifiedEvidence(decoding: text)
                 let parts = text.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
                 for (part, name) in zip(parts, [Phrase.header, .payload, .signature]) {
                     let part = Array(part)
                     section(name, part, &html) { html in
                         let decoded = try? Base64.decode(part.span, as: .jws)
-                        switch (name, jws, decoded) {
+                        switch (name, evidence?.jws, decoded) {
                         case (.header, let jws?, _):
                             fields(jws.headerFields, &html)
                             certificates(of: jws, &html)
-                        case (.payload, let jws?, _): fields(jws.parts.first?.fields ?? [], &html)
+                        case (.payload, _, _): fields(evidence?.parts.first?.fields ?? [], &html)
                         case (.signature, _, let bytes?):
                             html.element(.code) { $0.value(Hexadecimal.text(bytes.span.extracting(first: 4096))) }
                         default: break
@@ -72,7 +72,7 @@ extension Report {
                 }
             } else {
                 section(.propertyList, text, &html) { html in
-                    if let receipt = piece.transactionReceipt { fields(receipt.fields, &html) }
+                    fields(piece.parts.first?.fields ?? [], &html)
                 }
             }
         }
@@ -111,14 +111,6 @@ extension Report {
                 html.value(String(decoding: bytes.prefix(shown), as: UTF8.self), limit: 800)
             }
         }
-    }
-}
-
-extension ReportPiece {
-    fileprivate var transactionReceipt: TransactionReceipt? {
-        if case .transactionReceipt(let receipt)? = verified { return receipt.transactionReceipt }
-        if case .transactionReceipt(let receipt)? = decoded { return receipt.transactionReceipt }
-        return nil
     }
 }
 

@@ -4,7 +4,7 @@ import StrictText
 
 // The verdict in one sentence, and the four questions that support asks.
 extension Report {
-    func headline(_ html: inout HTMLWriter) {
+    func headline(_ heading: Tag, _ html: inout HTMLWriter) {
         let style: Style
         if pieces.count == 1, let piece = pieces.first {
             style = piece.verdict == .accepted && trust.base != .apple ? .warn : piece.verdict.style
@@ -13,7 +13,7 @@ extension Report {
             style =
                 accepted == pieces.count && accepted > 0 && trust.base == .apple ? .good : accepted == 0 ? .bad : .warn
         }
-        html.element(.h1, .style(style)) { html in
+        html.element(heading, .style(style)) { html in
             html.mark(style)
             html.element(.span) { html in
                 if pieces.count == 1, let piece = pieces.first {

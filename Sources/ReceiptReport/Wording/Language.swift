@@ -10,4 +10,12 @@ public enum Language: String, CaseIterable, Sendable {
         case .simplifiedChinese: "zh-Hans"
         }
     }
+
+    /// The one of two texts that is in this language.
+    @_spi(Surfaces) public func choose(_ english: StaticString, _ chinese: StaticString) -> StaticString {
+        switch self {
+        case .english: english
+        case .simplifiedChinese: chinese
+        }
+    }
 }

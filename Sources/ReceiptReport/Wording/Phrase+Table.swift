@@ -1,10 +1,7 @@
 extension Phrase {
     func text(in language: Language) -> StaticString {
         let (english, chinese) = texts
-        return switch language {
-        case .english: english
-        case .simplifiedChinese: chinese
-        }
+        return language.choose(english, chinese)
     }
 
     /// The text in English and in Simplified Chinese.

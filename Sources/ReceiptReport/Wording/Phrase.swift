@@ -1,7 +1,12 @@
-/// The texts of the page. `{0}`, `{1}` are the places of values.
+/// A text in every language. `{0}`, `{1}` are the places of values.
+@_spi(Surfaces) public protocol Words: Sendable {
+    func text(in language: Language) -> StaticString
+}
+
+/// The texts of the report. `{0}`, `{1}` are the places of values.
 ///
 /// A new text is a case here, with its words in both languages in `Phrase+Table.swift`.
-enum Phrase: CaseIterable {
+enum Phrase: Words, CaseIterable {
     // The frame
     case title, skipToContents, navigation, purchases, timeline, footer, timesInUTC, timesInZone
     case pieceNumber, characters, showAll

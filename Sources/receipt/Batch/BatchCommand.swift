@@ -9,37 +9,32 @@ struct BatchCommand: Command {
         operands: "[FILE|-]",
         maximumOperandCount: 1,
         options: VerifierOptions.options + [
-            .init(name: "--jobs", value: "N", help: "The number of threads; by default one for each processor."),
+            .init("--jobs", "N", "The number of threads; by default one for each processor."),
             .init(
-                name: "--brief", value: "",
-                help:
-                    "Print only the verdict, the bundle id, the environment and the transaction ids, including those of expired and revoked purchases."
+                "--brief",
+                "Print only the verdict, the bundle id, the environment and the transaction ids, including those of expired and revoked purchases."
             ),
             .init(
-                name: "--only", value: "refused|verified",
-                help: "Print only the verdicts on these lines. Each has the number of its line as \"line\"."),
+                "--only", "refused|verified",
+                "Print only the verdicts on these lines. Each has the number of its line as \"line\"."),
             .init(
-                name: "--from-line", value: "N",
-                help: "Skip the lines before line N, for example those that an interrupted run has answered."),
+                "--from-line", "N",
+                "Skip the lines before line N, for example those that an interrupted run has answered."),
             .init(
-                name: "--continue", value: "FILE",
-                help:
-                    "Append the verdicts to FILE instead of printing them, from the first line that has none. FILE is created if it does not exist."
+                "--continue", "FILE",
+                "Append the verdicts to FILE instead of printing them, from the first line that has none. FILE is created if it does not exist."
             ),
             .init(
-                name: "--max-line", value: "BYTES",
-                help:
-                    "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
+                "--max-line", "BYTES",
+                "The length of the longest accepted line; \(defaultMaximumLineByteCount) by default. It and --jobs limit the memory, whatever the length of the input."
             ),
             .init(
-                name: "--allow-refused", value: "",
-                help: "Exit with 0 even if lines were refused. Other failures still have another status."),
+                "--allow-refused", "Exit with 0 even if lines were refused. Other failures still have another status."),
             .init(
-                name: "--summary", value: "",
-                help:
-                    "At the end, print the number of verified lines and of refused lines by code to standard error, and after an interruption the line to go on from. Lines whose verdicts were not written do not count."
+                "--summary",
+                "At the end, print the number of verified lines and of refused lines by code to standard error, and after an interruption the line to go on from. Lines whose verdicts were not written do not count."
             ),
-            .init(name: "--quiet", value: "", help: "Do not show the progress."),
+            .init("--quiet", "Do not show the progress."),
         ],
         notes: """
             A line is a receipt or a transaction receipt in base64, a JWS, or a JSON object with 'receipt-data',

@@ -14,41 +14,36 @@ struct CMSCommand: Command {
         maximumOperandCount: 1,
         options: [
             .init(
-                name: "--content", value: "FILE",
-                help: "The content of a detached message, exactly as it was signed."),
+                "--content", "FILE", "The content of a detached message, exactly as it was signed."),
             .init(
-                name: "--root", value: "FILE",
-                help:
-                    "Trust the self-signed certificates in FILE (PEM or DER); may be repeated. Without it, nothing is verified.",
+                "--root", "FILE",
+                "Trust the self-signed certificates in FILE (PEM or DER); may be repeated. Without it, nothing is verified.",
                 isRepeatable: true),
             .init(
-                name: "--intermediate", value: "FILE",
-                help: "Certificates that the message may not contain: of issuers, or of the signer; may be repeated.",
+                "--intermediate", "FILE",
+                "Certificates that the message may not contain: of issuers, or of the signer; may be repeated.",
                 isRepeatable: true),
             .init(
-                name: "--at", value: "now|signing|DATE",
-                help:
-                    "Validate the certificates 'now' (the default), at the time that each signer states ('signing'), or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
+                "--at", "now|signing|DATE",
+                "Validate the certificates 'now' (the default), at the time that each signer states ('signing'), or at a date such as 2025-01-31T12:00:00Z. 2025-01-31 is its first moment in UTC."
             ),
             .init(
-                name: "--purpose", value: "email|code|time|OID",
-                help: "Require this purpose in the signer's certificate; may be repeated.", isRepeatable: true),
+                "--purpose", "email|code|time|OID",
+                "Require this purpose in the signer's certificate; may be repeated.", isRepeatable: true),
             .init(
-                name: "--policy", value: "OID",
-                help:
-                    "Require this certificate policy in the chain, or another that is given; may be repeated. Without it, any is accepted.",
+                "--policy", "OID",
+                "Require this certificate policy in the chain, or another that is given; may be repeated. Without it, any is accepted.",
                 isRepeatable: true),
             .init(
-                name: "--crl", value: "FILE",
-                help:
-                    "Check the signer's certificate with the revocation lists in FILE (PEM or DER); may be repeated.",
+                "--crl", "FILE",
+                "Check the signer's certificate with the revocation lists in FILE (PEM or DER); may be repeated.",
                 isRepeatable: true),
             .init(
-                name: "--revocation", value: "signer|chain",
-                help: "The certificates that the lists must cover: the signer's (the default), or the whole chain."),
-            .init(name: "--allow-sha1", value: "", help: "Accept SHA-1 signatures."),
-            .init(name: "--out", value: "FILE", help: "Write the content to FILE if it is verified."),
-            .init(name: "--format", value: "text|json", help: "'json' prints one line."),
+                "--revocation", "signer|chain",
+                "The certificates that the lists must cover: the signer's (the default), or the whole chain."),
+            .init("--allow-sha1", "Accept SHA-1 signatures."),
+            .init("--out", "FILE", "Write the content to FILE if it is verified."),
+            .init("--format", "text|json", "'json' prints one line."),
             Style.quietOption,
         ] + Style.options,
         notes: """
@@ -62,7 +57,8 @@ struct CMSCommand: Command {
     private let content: String?
     private let roots: [String]
     private let intermediates: [String]
-    private let date: CMSVerifier.ValidationDate
+    private let date: Instant
+    private let usesSigningTimes: Bool
     private let purposes: Set<ASN1ObjectIdentifier>
     private let certificatePolicies: Set<ASN1ObjectIdentifier>
     private let lists: [String]
@@ -76,12 +72,12 @@ struct CMSCommand: Command {
         content = arguments["--content"]
         roots = arguments.all("--root")
         intermediates = arguments.all("--intermediate")
-        switch arguments["--at"] ?? "now" {
-        case "now": date = .date(.now)
-        case "signing": date = .signingTime(latest: .now)
-        case let text:
-            date = .date(try Instant(option: "--at", text, orOneOf: ["now", "signing"]))
-        }
+        usesSigningTimes = arguments["--at"] == "signing"
+        date =
+            switch arguments["--at"] ?? "now" {
+            case "now", "signing": .now
+            case let text: try Instant(option: "--at", text, orOneOf: ["now", "signing"])
+            }
         var purposes: Set<ASN1ObjectIdentifier> = []
         for text in arguments.all("--purpose") {
             let names: [String: ASN1ObjectIdentifier] = [
@@ -132,7 +128,13 @@ struct CMSCommand: Command {
             console.report(error.description)
             return .unusable
         }
-        let verdict = CMSReport.Verdict(verifier, message, content, date)
+        let verdict = CMSReport.Verdict(
+            verifier.map { verifier in
+                Result { () throws(CMSVerificationError) in
+                    try verifier.verify(
+                        message, detachedContent: content, at: date, usesSigningTimes: usesSigningTimes)
+                }
+            })
         let report = CMSReport(file: input.name, outline: CMSReport.outline(message), verdict: verdict)
         if !isQuiet || verdict.exitStatus != .passed {
             if isJSON { console.print(utf8: report.json()) } else { report.print(to: &console) }

@@ -13,18 +13,14 @@ struct CMSReport {
         /// No root was given.
         case unverified
 
-        init(
-            _ verifier: CMSVerifier?, _ message: [UInt8], _ content: [UInt8]?, _ date: CMSVerifier.ValidationDate
-        ) {
-            guard let verifier else {
-                self = .unverified
-                return
-            }
-            do throws(CMSVerificationError) {
-                self = .verified(try verifier.verify(message, detachedContent: content, at: date))
-            } catch {
-                self = .refused(error)
-            }
+        /// - Parameter result: `nil` if there was no verifier.
+        init(_ result: Result<VerifiedMessage, CMSVerificationError>?) {
+            self =
+                switch result {
+                case nil: .unverified
+                case .success(let message): .verified(message)
+                case .failure(let error): .refused(error)
+                }
         }
 
         var exitStatus: ExitStatus {
@@ -167,42 +163,33 @@ extension CMSReport {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("file", file)
-        writer.name("verified")
         switch verdict {
         case .verified(let message):
-            writer.bool(true)
-            writer.name("content")
-            writer.beginObject()
-            writer.member("type", message.contentType.text)
-            writer.member("bytes", message.content.count)
-            writer.endObject()
-            writer.name("signers")
-            writer.beginArray()
-            for signer in message.signers { writer.signer(signer) }
-            writer.endArray()
+            writer.member("verified", true)
+            writer.object("content") { writer in
+                writer.member("type", message.contentType.text)
+                writer.member("bytes", message.content.count)
+            }
+            writer.objects("signers", message.signers) { $0.members(of: $1) }
         case .refused(let error):
-            writer.bool(false)
-            writer.name("error")
-            writer.beginObject()
-            writer.member("code", error.code)
-            writer.member("message", error.description)
-            if let offset = error.offset { writer.member("offset", offset) }
-            if let index = error.index { writer.member("signer", index) }
-            writer.endObject()
+            writer.member("verified", false)
+            writer.object("error") { writer in
+                writer.member("code", error.code)
+                writer.member("message", error.description)
+                if let offset = error.offset { writer.member("offset", offset) }
+                if let index = error.index { writer.member("signer", index) }
+            }
         case .unverified:
-            writer.bool(false)
-            if case .failure(let error) = outline {
-                writer.name("error")
-                writer.beginObject()
+            writer.member("verified", false)
+            guard case .failure(let error) = outline else { break }
+            writer.object("error") { writer in
                 writer.member("code", error.kind.rawValue)
                 writer.member("message", error.description)
                 writer.member("offset", error.offset)
-                writer.endObject()
             }
         }
         if case .success(let outline) = outline {
-            writer.name("message")
-            writer.outline(outline)
+            writer.object("message") { $0.members(of: outline) }
         }
         writer.endObject()
         return writer.bytes
@@ -210,80 +197,44 @@ extension CMSReport {
 }
 
 extension JSONWriter {
-    fileprivate mutating func member(_ name: StaticString, _ value: String) {
-        self.name(name)
-        string(value)
-    }
-
-    fileprivate mutating func member(_ name: StaticString, _ value: Int) {
-        self.name(name)
-        integer(Int64(value))
-    }
-
-    fileprivate mutating func member(_ name: StaticString, _ values: [String]) {
-        self.name(name)
-        beginArray()
-        for value in values { string(value) }
-        endArray()
-    }
-
-    fileprivate mutating func signer(_ signer: VerifiedSigner) {
-        beginObject()
+    fileprivate mutating func members(of signer: VerifiedSigner) {
         member("index", signer.index)
         member("fingerprint", signer.fingerprint.description)
         member("anchor", signer.anchorFingerprint.description)
         member("signature", signer.kind.rawValue)
         member("digest", signer.digest.rawValue)
         member("validation_date", signer.validationDate.description)
-        if let time = signer.signingTime { member("signing_time", time.description) }
+        member("signing_time", ifAny: signer.signingTime?.description)
         member("chain", signer.chain.map(CMSReport.name))
-        endObject()
     }
 
-    fileprivate mutating func outline(_ outline: CMSOutline) {
-        beginObject()
+    fileprivate mutating func members(of outline: CMSOutline) {
         member("type", outline.type)
         if let version = outline.version { member("version", version) }
-        if let type = outline.contentType { member("content_type", type) }
+        member("content_type", ifAny: outline.contentType)
         if let count = outline.contentByteCount { member("content_bytes", count) }
-        name("signers")
-        beginArray()
-        for signer in outline.signers {
-            beginObject()
-            member("identifier", signer.identifier)
-            member("digest_algorithm", signer.digestAlgorithm)
-            member("signature_algorithm", signer.signatureAlgorithm)
-            if let time = signer.signingTime { member("signing_time", time.description) }
-            member("signed_attributes", signer.signedAttributes)
-            member("unsigned_attributes", signer.unsignedAttributes)
-            endObject()
+        objects("signers", outline.signers) { writer, signer in
+            writer.member("identifier", signer.identifier)
+            writer.member("digest_algorithm", signer.digestAlgorithm)
+            writer.member("signature_algorithm", signer.signatureAlgorithm)
+            writer.member("signing_time", ifAny: signer.signingTime?.description)
+            writer.member("signed_attributes", signer.signedAttributes)
+            writer.member("unsigned_attributes", signer.unsignedAttributes)
         }
-        endArray()
-        name("certificates")
-        beginArray()
-        for certificate in outline.certificates {
-            beginObject()
-            member("subject", certificate.subject)
-            member("issuer", certificate.issuer)
-            member("serial_number", certificate.serialNumber)
-            member("not_before", certificate.validity.lowerBound.description)
-            member("not_after", certificate.validity.upperBound.description)
-            member("key", certificate.key)
-            member("fingerprint", certificate.fingerprint.description)
-            endObject()
+        objects("certificates", outline.certificates) { writer, certificate in
+            writer.member("subject", certificate.subject)
+            writer.member("issuer", certificate.issuer)
+            writer.member("serial_number", certificate.serialNumber)
+            writer.member("not_before", certificate.validity.lowerBound.description)
+            writer.member("not_after", certificate.validity.upperBound.description)
+            writer.member("key", certificate.key)
+            writer.member("fingerprint", certificate.fingerprint.description)
         }
-        endArray()
         if !outline.otherCertificates.isEmpty { member("other_certificates", outline.otherCertificates) }
-        name("revocation_lists")
-        beginArray()
-        for list in outline.revocationLists {
-            beginObject()
-            member("issuer", list.issuer)
-            member("this_update", list.thisUpdate.description)
-            if let next = list.nextUpdate { member("next_update", next.description) }
-            endObject()
+        objects("revocation_lists", outline.revocationLists) { writer, list in
+            writer.member("issuer", list.issuer)
+            writer.member("this_update", list.thisUpdate.description)
+            writer.member("next_update", ifAny: list.nextUpdate?.description)
         }
-        endArray()
-        endObject()
     }
 }

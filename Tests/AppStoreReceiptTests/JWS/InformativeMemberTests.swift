@@ -10,7 +10,7 @@ import Testing
     private static let unexpected = #"[{"x":[1, 2]},0]"#
 
     /// A payload with what every payload of its kind has, by name.
-    private static let required: [JWSPart.Kind: [(name: String, json: String)]] = [
+    private static let required: [JWSKind: [(name: String, json: String)]] = [
         .transaction: [
             ("transactionId", #""1""#), ("originalTransactionId", #""1""#), ("productId", #""p""#),
             ("bundleId", #""b""#),
@@ -24,7 +24,7 @@ import Testing
         ],
     ]
 
-    private func payload(_ kind: JWSPart.Kind, _ name: String, _ json: String) -> [UInt8] {
+    private func payload(_ kind: JWSKind, _ name: String, _ json: String) -> [UInt8] {
         let members = (Self.required[kind] ?? []).filter { $0.name != name } + [(name, json)]
         return Array("{\(members.map { #""\#($0.name)":\#($0.json)"# }.joined(separator: ","))}".utf8)
     }
@@ -42,7 +42,7 @@ import Testing
             let unknown = payload.object.unknownMembers
             #expect(unknown.map(\.name) == [name] && unknown.map(\.json) == [Self.unexpected])
             var writer = JSONWriter()
-            try UnverifiedJWSPart(text).write(to: &writer)
+            try EvidencePart(unverified: text).write(to: &writer)
             let json = String(decoding: writer.bytes, as: UTF8.self)
             #expect(json.hasSuffix(#","\#(name)":[{"x":[1,2]},0]}"#), "as received: \(json)")
             #expect(payload.fields.last?.name == name)
@@ -105,7 +105,7 @@ import Testing
         #expect(info["period"] == #""P1M""# && info["taxRate"] == "1")
         #expect(info.unknownMembers.map(\.name) == ["taxRate"])
         var writer = JSONWriter()
-        try UnverifiedJWSPart(text).write(to: &writer)
+        try EvidencePart(unverified: text).write(to: &writer)
         let json = String(decoding: writer.bytes, as: UTF8.self)
         #expect(json.contains(#""items":[{"price":"9.99","SKU":"s","revocationDate":"2025","offer":7}]"#))
     }
@@ -128,6 +128,6 @@ import Testing
     /// The form of a member decides how it is read, also where another kind has a member of its name.
     @Test func `an informative member of one kind does not hide that of another`() {
         let reading = JWSReading(payload(.transaction, "currency", "1"))
-        #expect(throws: Never.self) { try reading.transaction.payload(in: reading.object) }
+        #expect(throws: Never.self) { try reading.drafts.transaction.payload(in: reading.object) }
     }
 }

@@ -31,11 +31,11 @@ import Testing
 
     private func check(_ text: [UInt8]) {
         let reading = JWSReading(text)
-        check(reading.transaction, reading, text)
-        check(reading.renewalInfo, reading, text)
-        check(reading.appTransaction, reading, text)
-        check(reading.notification, reading, text)
-        check(reading.realtimeRequest, reading, text)
+        check(reading.drafts.transaction, reading, text)
+        check(reading.drafts.renewalInfo, reading, text)
+        check(reading.drafts.appTransaction, reading, text)
+        check(reading.drafts.notification, reading, text)
+        check(reading.drafts.realtimeRequest, reading, text)
     }
 
     @Test(arguments: payloads)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (payloads[0], JWSPart.Kind.transaction), (payloads[1], .renewalInfo), (payloads[2], .appTransaction),
+        (payloads[0], JWSKind.transaction), (payloads[1], .renewalInfo), (payloads[2], .appTransaction),
         (payloads[3], .notification), (payloads[4], .realtimeRequest), ("{}", .transaction), ("", .transaction),
         (#"{"autoRenewStatus":1,"transactionId":1}"#, .transaction),
         (#"{"transactionId":1,"notificationType":null}"#, .notification),
@@ -65,7 +65,7 @@ import Testing
         (#"{"transactionId":1,"transactionId":1,"notificationType":1}"#, .transaction),
         (#"{"autoRenewStatus":1,,"notificationType":1}"#, .renewalInfo),
     ])
-    func `the kind is told by names, whatever their order`(_ payload: String, _ kind: JWSPart.Kind) {
+    func `the kind is told by names, whatever their order`(_ payload: String, _ kind: JWSKind) {
         #expect(JWSReading(Array(payload.utf8)).kind == kind)
     }
 }

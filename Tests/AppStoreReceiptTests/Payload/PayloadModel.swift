@@ -130,7 +130,7 @@ extension PayloadModel {
             value = try fields.read(.octetString)
             try fields.finish()
             copy = ReceiptAttribute(
-                type: AttributeType(rawValue: type), version: version, value: [UInt8](copying: value.content))
+                AttributeType(rawValue: type), version: version, value: [UInt8](copying: value.content))
         }
 
         @_lifetime(copy self)

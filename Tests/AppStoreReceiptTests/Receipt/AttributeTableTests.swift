@@ -100,12 +100,12 @@ import Testing
                 }
             let text = Array(json.utf8)
             var cursor = JSONCursor(text.span)
-            let attribute = try ReceiptBuilder.Attribute(row, reading: &cursor)
+            let attribute = try ReceiptAttribute(row, reading: &cursor)
             let member = "{\"\(row.jsonKey)\":\(json)}"
             let isOfPurchase = row.type.rawValue > 1700
             let builder = try ReceiptBuilder(json: Array((isOfPurchase ? "{\"in_app\":[\(member)]}" : member).utf8))
             let receipt = try UnverifiedReceipt(decoding: builder.signed(by: Minted.authority))
-            let attributes = isOfPurchase ? receipt.inAppPurchases[0].attributes : receipt.attributes
+            let attributes = isOfPurchase ? Array(receipt.inAppPurchases[0].attributes) : Array(receipt.attributes)
             #expect(attributes.contains { $0.type == row.type && Array($0.value) == attribute.value }, "\(row.jsonKey)")
         }
     }

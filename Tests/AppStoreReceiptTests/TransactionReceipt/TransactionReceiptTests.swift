@@ -397,8 +397,8 @@ struct TransactionReceiptTests {
     @Test func `what is decoded is not verified`() throws {
         let text = try Self.builder().signed(by: Minted.stranger)
         #expect(Self.failure(text, try Self.verifier())?.code == "untrusted-chain")
-        let decoded = try UnverifiedTransactionReceipt(decoding: text)
-        #expect(decoded.transactionReceipt.productID == "pro")
+        let decoded = try UnverifiedEvidence(decoding: text)
+        #expect(decoded.transactionReceipt?.productID == "pro" && decoded.receipt == nil)
         #expect(decoded.json.hasPrefix(#"{"verified":false,"schema":1,"transaction_receipt":{"version":4,"#))
     }
 

@@ -1,6 +1,5 @@
 @_spi(Surfaces) import AppStoreReceipt
-public import CAppStoreReceipt
-import CProcess
+import CAppStoreReceipt
 
 /// What `asr_options` points to.
 final class Options {
@@ -23,22 +22,6 @@ final class Options {
         }
         return Status.verified
     }
-
-    /// Adds a value to a setting, or sets it.
-    static func set(_ pointer: OpaquePointer?, _ setting: VerifierSetting?, to value: [UInt8]?) -> asr_status {
-        unsafe change(pointer) { settings in
-            guard let setting, let value else { return false }
-            if setting.row.kind == .certificates { return settings.add(certificates: value, to: setting) }
-            // A text for C ends at its first NUL. What would follow must not be lost.
-            guard !value.contains(0), let text = String(validating: value, as: UTF8.self) else { return false }
-            do throws(SettingFault) {
-                try settings.add(text, to: setting)
-                return true
-            } catch {
-                return false
-            }
-        }
-    }
 }
 
 extension VerifierSettings {
@@ -56,55 +39,46 @@ extension VerifierSettings {
     }
 }
 
-@c(asr_options_new) @implementation
-public func asr_options_new() -> OpaquePointer? {
-    process_enter()
-    defer { process_leave() }
-    return unsafe OpaquePointer(Unmanaged.passRetained(Options()).toOpaque())
-}
+extension Library {
+    static func optionsNew() -> OpaquePointer? { unsafe OpaquePointer(Unmanaged.passRetained(Options()).toOpaque()) }
 
-@c(asr_options_free) @implementation
-public func asr_options_free(_ options: OpaquePointer?) {
-    process_enter()
-    defer { process_leave() }
-    guard let options = unsafe options else { return }
-    unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(options)).release()
-}
+    static func optionsFree(_ options: OpaquePointer?) {
+        guard let options = unsafe options else { return }
+        unsafe Unmanaged<Options>.fromOpaque(UnsafeRawPointer(options)).release()
+    }
 
-@c(asr_options_set) @implementation
-public func asr_options_set(
-    _ options: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafeRawPointer?, _ length: Int
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe Options.set(
-        options, string(name).flatMap(VerifierSetting.init(rawValue:)), to: bytes(value, length))
-}
-
-@c(asr_options_set_nothing) @implementation
-public func asr_options_set_nothing(_ options: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let setting = unsafe string(name).flatMap(VerifierSetting.init(rawValue:))
-    return unsafe Options.change(options) { settings in
-        do throws(SettingFault) {
-            guard let setting else { return false }
-            try settings.addNothing(to: setting)
-            return true
-        } catch {
-            return false
+    static func optionsSet(
+        _ options: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafeRawPointer?, _ length: Int
+    ) -> asr_status {
+        let setting = unsafe setting(named: name)
+        let value = unsafe bytes(value, length)
+        return unsafe Options.change(options) { settings in
+            guard let setting, let value else { return false }
+            if setting.row.kind == .certificates { return settings.add(certificates: value, to: setting) }
+            // A text for C ends at its first NUL. What would follow must not be lost.
+            guard !value.contains(0), let text = String(validating: value, as: UTF8.self) else { return false }
+            return (try? settings.add(text, to: setting)) != nil
         }
     }
-}
 
-@c(asr_options_set_binding) @implementation
-public func asr_options_set_binding(_ options: OpaquePointer?, _ language: UnsafePointer<CChar>?) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let binding = unsafe string(language).flatMap { name in Surface.bindings.first { $0.rawValue == name } }
-    return unsafe Options.change(options) { settings in
-        guard let binding else { return false }
-        settings.surface = binding
-        return true
+    static func optionsSetNothing(_ options: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> asr_status {
+        let setting = unsafe setting(named: name)
+        return unsafe Options.change(options) { settings in
+            guard let setting else { return false }
+            return (try? settings.addNothing(to: setting)) != nil
+        }
+    }
+
+    static func optionsSetBinding(_ options: OpaquePointer?, _ language: UnsafePointer<CChar>?) -> asr_status {
+        let binding = unsafe string(language).flatMap { name in Surface.bindings.first { $0.rawValue == name } }
+        return unsafe Options.change(options) { settings in
+            guard let binding else { return false }
+            settings.surface = binding
+            return true
+        }
+    }
+
+    private static func setting(named name: UnsafePointer<CChar>?) -> VerifierSetting? {
+        unsafe string(name).flatMap(VerifierSetting.init(rawValue:))
     }
 }

@@ -10,15 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// The values of `asr_status`.
-enum Status {
-    static let verified = asr_status(ASR_VERIFIED)
-    static let refused = asr_status(ASR_REFUSED)
-    static let host = asr_status(ASR_HOST)
-    static let configuration = asr_status(ASR_CONFIGURATION)
-    static let usage = asr_status(ASR_USAGE)
-    static let decoded = asr_status(ASR_DECODED)
-
+extension Status {
     static func of(_ error: VerificationError) -> asr_status {
         switch error.fault.party {
         case .client, .forger: refused
@@ -115,3 +107,10 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
     unsafe LargeMemory.append(UnsafeRawBufferPointer(start: pointer, count: length), to: &bytes)
     return bytes
 }
+
+extension Library {
+    static func free(_ pointer: UnsafeMutableRawPointer?) { unsafe release(pointer) }
+}
+
+/// The function of C, whose name means another one in ``Library``.
+private func release(_ pointer: UnsafeMutableRawPointer?) { unsafe free(pointer) }

@@ -1,132 +1,99 @@
 @_spi(Surfaces) import AppStoreReceipt
-public import CAppStoreReceipt
-import CProcess
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import CAppStoreReceipt
 
 /// The lowest two bits of the flags say which JSON.
 private let jsonFlags: UInt32 = 3
 
-@c(asr_verify) @implementation
-public func asr_verify(
-    _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ flags: UInt32,
-    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
-    _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let outputs = unsafe Outputs(json, json_length, error)
-    guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe bytes(evidence, length),
-        flags <= ASR_JSON_NONE
-    else { return outputs.usage() }
-    let takesJSON = flags != ASR_JSON_NONE && outputs.takesJSON
-    do throws(VerificationError) {
-        let verified = try verifier.verifier.verify(evidence)
-        guard takesJSON else { return Status.verified }
-        return flags == ASR_JSON_BRIEF
-            ? outputs.write(verified.verdictJSON, Status.verified) : outputs.write(verified.jsonUTF8, Status.verified)
-    } catch {
-        return outputs.refusal(error, for: verifier.surface, withJSON: takesJSON)
+extension Library {
+    static func verify(
+        _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ flags: UInt32, _ outputs: Outputs
+    ) -> asr_status {
+        guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe bytes(evidence, length),
+            flags <= ASR_JSON_NONE
+        else { return outputs.usage() }
+        let takesJSON = flags != ASR_JSON_NONE && outputs.takesJSON
+        do throws(VerificationError) {
+            let verified = try verifier.verifier.verify(evidence)
+            guard takesJSON else { return Status.verified }
+            return flags == ASR_JSON_BRIEF
+                ? outputs.write(verified.verdictJSON, Status.verified)
+                : outputs.write(verified.jsonUTF8, Status.verified)
+        } catch {
+            return outputs.refusal(error, for: verifier.surface, withJSON: takesJSON)
+        }
+    }
+
+    static func entitlements(
+        _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ lengths: UnsafePointer<Int>?, _ count: Int,
+        _ date: Int64, _ outputs: Outputs
+    ) -> asr_status {
+        guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
+        else { return outputs.usage() }
+        do throws(TooMuchEvidence) {
+            try TooMuchEvidence.check(pieceCount: count)
+        } catch {
+            let fault = TooMuchEvidence.fault
+            outputs.fail(fault.code, fault.party.category.rawValue)
+            return Status.refused
+        }
+        let lengths = unsafe [Int](UnsafeBufferPointer(start: lengths, count: count))
+        guard let ranges = ranges(of: lengths), unsafe evidence != nil || lengths.allSatisfy({ $0 == 0 }) else {
+            return outputs.usage()
+        }
+        let all = unsafe UnsafeRawBufferPointer(start: evidence, count: ranges.last?.upperBound ?? 0)
+        // Each piece is copied when its turn comes.
+        let decision = verifier.verifier.decision(
+            on: ranges.lazy.map { unsafe [UInt8](all[$0]) },
+            at: date == .max ? nil : Instant(millisecondsSince1970: date), productTypes: verifier.productTypes)
+        // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
+        let refusals = decision.refusals
+        let hostFault = refusals.first { $0.error.isHostFault }
+        if let refusal = hostFault ?? refusals.first {
+            outputs.fail(refusal.error.code, refusal.error.category.rawValue)
+        }
+        let status = hostFault != nil ? Status.host : refusals.isEmpty ? Status.verified : Status.refused
+        return outputs.takesJSON ? outputs.write(decision.json(for: .user(of: verifier.surface)), status) : status
+    }
+
+    /// Where pieces of these lengths are that stand one directly after the other; `nil` if no memory is that large.
+    private static func ranges(of lengths: [Int]) -> [Range<Int>]? {
+        var ranges: [Range<Int>] = []
+        var position = 0
+        for length in lengths {
+            let (end, overflows) = position.addingReportingOverflow(length)
+            // What is over half of the address space is a negative number in Swift.
+            guard length >= 0, !overflows else { return nil }
+            ranges.append(position..<end)
+            position = end
+        }
+        return ranges
+    }
+
+    static func answer(
+        _ verifier: OpaquePointer?, _ body: UnsafeRawPointer?, _ length: Int, _ flags: UInt32, _ outputs: Outputs
+    ) -> asr_status {
+        guard let verifier = unsafe Verifier.at(verifier), let body = unsafe bytes(body, length),
+            flags & ~UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) <= ASR_JSON_NONE
+        else { return outputs.usage() }
+        let answer: VerifyReceiptAnswer
+        do throws(VerificationError) {
+            answer = try verifier.responder(fillsLatestReceiptInfo: flags & UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) != 0)
+                .answer(to: body)
+        } catch {
+            return outputs.refusal(error, for: verifier.surface)
+        }
+        var status = Status.verified
+        if case .failure(let error) = answer.result { status = outputs.refusal(error, withJSON: false) }
+        guard flags & jsonFlags != ASR_JSON_NONE, outputs.takesJSON else { return status }
+        return outputs.write(answer.body, status)
+    }
+
+    static func decodeUnverified(_ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs) -> asr_status {
+        guard let evidence = unsafe bytes(evidence, length) else { return outputs.usage() }
+        do throws(VerificationError) {
+            return outputs.write(try UnverifiedEvidence(decoding: evidence).json, Status.decoded)
+        } catch {
+            return outputs.refusal(error)
+        }
     }
 }
-
-@c(asr_entitlements) @implementation
-public func asr_entitlements(
-    _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ lengths: UnsafePointer<Int>?, _ count: Int,
-    _ date: Int64, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
-    _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let outputs = unsafe Outputs(json, json_length, error)
-    guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
-    else { return outputs.usage() }
-    do throws(TooMuchEvidence) {
-        try TooMuchEvidence.check(pieceCount: count)
-    } catch {
-        let fault = TooMuchEvidence.fault
-        outputs.fail(fault.code, fault.party.category.rawValue)
-        return Status.refused
-    }
-    let lengths = unsafe [Int](UnsafeBufferPointer(start: lengths, count: count))
-    guard let ranges = ranges(of: lengths), unsafe evidence != nil || lengths.allSatisfy({ $0 == 0 }) else {
-        return outputs.usage()
-    }
-    let all = unsafe UnsafeRawBufferPointer(start: evidence, count: ranges.last?.upperBound ?? 0)
-    // Each piece is copied when its turn comes.
-    let decision = verifier.verifier.decision(
-        on: ranges.lazy.map { unsafe [UInt8](all[$0]) },
-        at: date == .max ? nil : Instant(millisecondsSince1970: date), productTypes: verifier.productTypes)
-    // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
-    let refusals = decision.refusals
-    let hostFault = refusals.first { $0.error.isHostFault }
-    if let refusal = hostFault ?? refusals.first {
-        outputs.fail(refusal.error.code, refusal.error.category.rawValue)
-    }
-    let status = hostFault != nil ? Status.host : refusals.isEmpty ? Status.verified : Status.refused
-    return outputs.takesJSON ? outputs.write(decision.json(for: .user(of: verifier.surface)), status) : status
-}
-
-/// Where pieces of these lengths are that stand one directly after the other; `nil` if no memory is that large.
-private func ranges(of lengths: [Int]) -> [Range<Int>]? {
-    var ranges: [Range<Int>] = []
-    var position = 0
-    for length in lengths {
-        let (end, overflows) = position.addingReportingOverflow(length)
-        // What is over half of the address space is a negative number in Swift.
-        guard length >= 0, !overflows else { return nil }
-        ranges.append(position..<end)
-        position = end
-    }
-    return ranges
-}
-
-@c(asr_answer) @implementation
-public func asr_answer(
-    _ verifier: OpaquePointer?, _ body: UnsafeRawPointer?, _ length: Int, _ flags: UInt32,
-    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
-    _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let outputs = unsafe Outputs(json, json_length, error)
-    guard let verifier = unsafe Verifier.at(verifier), let body = unsafe bytes(body, length),
-        flags & ~UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) <= ASR_JSON_NONE
-    else { return outputs.usage() }
-    let answer: VerifyReceiptAnswer
-    do throws(VerificationError) {
-        answer = try verifier.responder(fillsLatestReceiptInfo: flags & UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) != 0)
-            .answer(to: body)
-    } catch {
-        return outputs.refusal(error, for: verifier.surface)
-    }
-    var status = Status.verified
-    if case .failure(let error) = answer.result { status = outputs.refusal(error, withJSON: false) }
-    guard flags & jsonFlags != ASR_JSON_NONE, outputs.takesJSON else { return status }
-    return outputs.write(answer.body, status)
-}
-
-@c(asr_decode_unverified) @implementation
-public func asr_decode_unverified(
-    _ evidence: UnsafeRawPointer?, _ length: Int, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
-    _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let outputs = unsafe Outputs(json, json_length, error)
-    guard let evidence = unsafe bytes(evidence, length) else { return outputs.usage() }
-    do throws(VerificationError) {
-        return outputs.write(try UnverifiedEvidence(decoding: evidence).json, Status.decoded)
-    } catch {
-        return outputs.refusal(error)
-    }
-}
-
-@c(asr_free) @implementation
-public func asr_free(_ pointer: UnsafeMutableRawPointer?) { unsafe free(pointer) }

@@ -1,6 +1,5 @@
 @_spi(Surfaces) import AppStoreReceipt
-public import CAppStoreReceipt
-import CProcess
+import CAppStoreReceipt
 import Synchronization
 
 /// What `asr_verifier` points to.
@@ -99,74 +98,54 @@ private final class SharedVerifier: Sendable {
     }
 }
 
-@c(asr_verifier_new) @implementation
-public func asr_verifier_new(
-    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?,
-    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
-    _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
-        (settings) throws(VerificationError) in
-        unsafe Unmanaged.passRetained(try Verifier(settings, isShared: false))
+extension Library {
+    static func verifierNew(
+        _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs
+    ) -> asr_status {
+        unsafe make(options, verifier, outputs) { (settings) throws(VerificationError) in
+            unsafe Unmanaged.passRetained(try Verifier(settings, isShared: false))
+        }
     }
-}
 
-@c(asr_verifier_shared) @implementation
-public func asr_verifier_shared(
-    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?,
-    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
-    _ error: UnsafeMutablePointer<asr_error>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    return unsafe make(options, verifier, Outputs(json, json_length, error)) {
-        (settings) throws(VerificationError) in
-        // The list keeps it.
-        unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(settings))
+    static func verifierShared(
+        _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs
+    ) -> asr_status {
+        unsafe make(options, verifier, outputs) { (settings) throws(VerificationError) in
+            // The list keeps it.
+            unsafe Unmanaged.passUnretained(try SharedVerifier.verifier(settings))
+        }
     }
-}
 
-private func make(
-    _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs,
-    _ make: (VerifierSettings) throws(VerificationError) -> Unmanaged<Verifier>
-) -> asr_status {
-    unsafe verifier?.pointee = nil
-    guard let options = unsafe Options.at(options), !options.hasUnreadableValue, let verifier = unsafe verifier else {
-        return outputs.usage()
+    private static func make(
+        _ options: OpaquePointer?, _ verifier: UnsafeMutablePointer<OpaquePointer?>?, _ outputs: Outputs,
+        _ make: (VerifierSettings) throws(VerificationError) -> Unmanaged<Verifier>
+    ) -> asr_status {
+        unsafe verifier?.pointee = nil
+        guard let options = unsafe Options.at(options), !options.hasUnreadableValue, let verifier = unsafe verifier
+        else { return outputs.usage() }
+        do throws(VerificationError) {
+            unsafe verifier.pointee = OpaquePointer(try make(options.settings).toOpaque())
+            return Status.verified
+        } catch {
+            return outputs.refusal(error, for: options.settings.surface)
+        }
     }
-    do throws(VerificationError) {
-        unsafe verifier.pointee = OpaquePointer(try make(options.settings).toOpaque())
-        return Status.verified
-    } catch {
-        return outputs.refusal(error, for: options.settings.surface)
+
+    static func verifierFree(_ verifier: OpaquePointer?) {
+        guard let verifier = unsafe verifier else { return }
+        let object = unsafe Unmanaged<Verifier>.fromOpaque(UnsafeRawPointer(verifier))
+        guard unsafe !object._withUnsafeGuaranteedRef({ $0.isShared }) else { return }
+        unsafe object.release()
     }
-}
 
-@c(asr_verifier_free) @implementation
-public func asr_verifier_free(_ verifier: OpaquePointer?) {
-    process_enter()
-    defer { process_leave() }
-    guard let verifier = unsafe verifier else { return }
-    let object = unsafe Unmanaged<Verifier>.fromOpaque(UnsafeRawPointer(verifier))
-    guard unsafe !object._withUnsafeGuaranteedRef({ $0.isShared }) else { return }
-    unsafe object.release()
-}
-
-@c(asr_counts) @implementation
-public func asr_counts(
-    _ verifier: OpaquePointer?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
-    _ json_length: UnsafeMutablePointer<Int>?
-) -> asr_status {
-    process_enter()
-    defer { process_leave() }
-    let outputs = unsafe Outputs(json, json_length)
-    guard let counts = unsafe Verifier.at(verifier)?.counts else { return outputs.usage() }
-    // Codes are words, which need no escapes.
-    let refused = counts.refused.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
-    return outputs.write(
-        "{\"verified\":\(counts.verified),\"refused\":{\(refused)},\"chain_cache\":{\"hits\":\(counts.chainCacheHits),"
-            + "\"misses\":\(counts.chainCacheMisses),\"evictions\":\(counts.chainCacheEvictions)}}", Status.verified)
+    static func counts(_ verifier: OpaquePointer?, _ outputs: Outputs) -> asr_status {
+        guard let counts = unsafe Verifier.at(verifier)?.counts else { return outputs.usage() }
+        // Codes are words, which need no escapes.
+        let refused = counts.refused.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+        return outputs.write(
+            "{\"verified\":\(counts.verified),\"refused\":{\(refused)},\"chain_cache\":{\"hits\":\(counts.chainCacheHits),"
+                + "\"misses\":\(counts.chainCacheMisses),\"evictions\":\(counts.chainCacheEvictions)}}", Status.verified
+        )
+    }
 }

@@ -39,8 +39,4 @@ final class Json {
     record Piece(int index, Details error) {}
 
     record Refused(Details error, List<Piece> refused) {}
-
-    record Trusted(Trust trust) {}
-
-    record Decided(Instant at, List<Entitlement> items, List<Piece> refused) {}
 }

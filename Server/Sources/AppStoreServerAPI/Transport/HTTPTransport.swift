@@ -51,6 +51,12 @@ package final class HTTPTransport: Sendable {
     /// The number of connections that are kept.
     private static let maximumIdleCount = 4
 
+    /// Returns a date of a header; `nil` for what is none.
+    package static func date(_ text: String) -> Instant? {
+        let seconds = unsafe curl_getdate(text, nil)
+        return seconds < 0 ? nil : Instant(millisecondsSince1970: Int64(seconds) * 1000)
+    }
+
     package func send(_ request: Request) throws(TransportFault) -> Answer {
         let handle: Handle
         if let kept = idle.withLock({ $0.popLast() }) { handle = kept } else { handle = try Handle() }
@@ -114,10 +120,7 @@ private final class Handle: @unchecked Sendable {
             status: unsafe ledger_curl_status(handle),
             body: unsafe Array(UnsafeBufferPointer(start: answer.bytes, count: answer.count)),
             retryAfter: header("Retry-After"),
-            date: header("Date").flatMap { text in
-                let seconds = unsafe curl_getdate(text, nil)
-                return seconds < 0 ? nil : Instant(millisecondsSince1970: Int64(seconds) * 1000)
-            })
+            date: header("Date").flatMap(HTTPTransport.date))
     }
 
     /// Returns a header of the last answer; `nil` if it is missing, there twice, or no UTF-8.

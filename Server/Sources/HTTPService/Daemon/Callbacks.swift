@@ -122,7 +122,7 @@ extension HTTPDaemon {
         guard let made = unsafe made else { return http_no }
         defer { unsafe MHD_destroy_response(made) }
         unsafe MHD_add_response_header(made, "Content-Type", response.contentType)
-        for (name, value) in response.headers { unsafe MHD_add_response_header(made, name, value) }
+        for (name, value) in response.headers + routes.headers { unsafe MHD_add_response_header(made, name, value) }
         if ends || state.isStopping { unsafe MHD_add_response_header(made, "Connection", "close") }
         exchange.state = .sent
         exchange.connection.enter(.answer, for: limits.answerTime)

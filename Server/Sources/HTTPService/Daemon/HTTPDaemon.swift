@@ -257,7 +257,8 @@ extension HTTPDaemon {
         let record = AnswerRecord(
             method: AnswerRecord.known(exchange.request.method), status: response.status, code: response.code,
             bodyByteCount: exchange.bodyByteCount,
-            nanoseconds: exchange.start == 0 ? 0 : end - exchange.start)
+            nanoseconds: exchange.start == 0 ? 0 : end - exchange.start, requestID: exchange.request.id,
+            logged: response.logged)
         metrics.count(record, route: exchange.route)
         log.write(record, route: metrics.path(of: exchange.route))
     }

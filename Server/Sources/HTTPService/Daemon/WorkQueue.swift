@@ -96,6 +96,7 @@ final class WorkQueue: @unchecked Sendable {
     func leavePlace(_ share: Share = Share()) { monitor.locked { count(share, \.places, -1) } }
 
     /// Counts what a job has, within the monitor.
+    @inline(__always)
     private func count(_ share: Share, _ what: WritableKeyPath<Usage, Int>, _ change: Int) {
         all[keyPath: what] += change
         if share.isLarge { large[keyPath: what] += change }

@@ -7,11 +7,29 @@ import Darwin
 #endif
 import ServerThreads
 
-/// A listener, the listener of its metrics, and the signals that end both.
+/// A listener, the listener of its metrics, others, and the signals that end all.
 package struct Service {
+    /// A listener beside the service's own, with limits of its own.
+    package struct Listener {
+        /// Its name in the log's line `start`.
+        package let name: StaticString
+        package let address: ListenAddress
+        package let routes: RouteTable
+        package let limits: ServiceLimits
+
+        package init(_ name: StaticString, _ address: ListenAddress, _ routes: RouteTable, _ limits: ServiceLimits) {
+            self.name = name
+            self.address = address
+            self.routes = routes
+            self.limits = limits
+        }
+    }
+
     package var address: ListenAddress
     /// Where the metrics are; `nil` for nowhere.
     package var metricsAddress: ListenAddress?
+    /// Other listeners.
+    package var others: [Listener] = []
     package var limits: ServiceLimits
     /// The time in which requests under way are answered after SIGTERM.
     package var stopTime = Duration.seconds(10)
@@ -82,10 +100,14 @@ package struct Service {
         _ = signal(SIGPIPE, SIG_IGN)
         let daemon: HTTPDaemon
         let metricsDaemon: HTTPDaemon?
+        let otherDaemons: [HTTPDaemon]
         do throws(ListenError) {
             daemon = try HTTPDaemon(address, routes, limits, log, state)
             metricsDaemon = try metricsAddress.map { address throws(ListenError) in
                 try HTTPDaemon(address, metricsRoutes(of: daemon), .forMetrics, log, state)
+            }
+            otherDaemons = try others.map { other throws(ListenError) in
+                try HTTPDaemon(other.address, other.routes, other.limits, log, state)
             }
         } catch {
             throw ConfigurationError(error.description)
@@ -98,21 +120,26 @@ package struct Service {
         }
         var members: [(StaticString, ServiceLog.Value)] = [("listen", .text(daemon.address.description))]
         if let metricsDaemon { members.append(("metrics", .text(metricsDaemon.address.description))) }
+        for (other, daemon) in zip(others, otherDaemons) {
+            members.append((other.name, .text(daemon.address.description)))
+        }
+        let besides = [metricsDaemon].compactMap(\.self) + otherDaemons
         log.write(.info, "start", members + configuration)
         while true {
             let signal = signals.wait(.milliseconds(250))
             daemon.closeLateConnections()
-            metricsDaemon?.closeLateConnections()
+            for daemon in besides { daemon.closeLateConnections() }
             if signal == SIGHUP { reload?() }
             if signal == SIGTERM || signal == SIGINT { break }
         }
-        stop(daemon, metricsDaemon, signals)
+        stop(daemon, besides, signals)
         finish()
     }
 
     /// Raises the number of open files as far as the system allows, and returns the limits that fit.
     private func allowOpenFiles() throws(ConfigurationError) -> ServiceLimits {
-        let count = limits.openFileCount
+        let ofOthers = others.map(\.limits.openFileCount).reduce(0, +)
+        let count = limits.openFileCount + ofOthers
         guard let allowed = System.allowOpenFiles(count) else { return limits }
         guard limits.allowsFewerConnections else {
             throw ConfigurationError(
@@ -120,7 +147,7 @@ package struct Service {
             )
         }
         var limits = limits
-        limits.fit(openFileCount: allowed)
+        limits.fit(openFileCount: allowed - ofOthers)
         _ = System.allowOpenFiles(allowed)
         log.write(
             .warning, "few-open-files",
@@ -128,7 +155,7 @@ package struct Service {
         return limits
     }
 
-    private func stop(_ daemon: HTTPDaemon, _ metricsDaemon: HTTPDaemon?, _ signals: SignalSet) {
+    private func stop(_ daemon: HTTPDaemon, _ besides: [HTTPDaemon], _ signals: SignalSet) {
         state.becomeUnready()
         log.write(.info, "stopping", [("connections", .number(daemon.connectionCount))])
         let end = System.monotonicMilliseconds + unreadyTime.milliseconds
@@ -149,7 +176,7 @@ package struct Service {
         if deadline == nil { log.write(.error, "stop-unbounded") }
         // The rest of the time is for `start`'s end.
         let cut = daemon.stop(within: stopTime - min(stopTime / 4, .seconds(1)))
-        _ = metricsDaemon?.stop(within: .zero)
+        for daemon in besides { _ = daemon.stop(within: .zero) }
         log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])
     }
 

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The log: one JSON object a line, on standard error.
 ///
-/// A line never has a body, a header, a path as it was received, or anything else that a client chose: a receipt, a password or a token cannot be in it.
+/// A line never has a body, a header, a path as it was received, an account, or anything else that a client chose: a receipt, a password or a token cannot be in it. A transaction id is
+/// Apple's, from evidence that was verified.
 package struct ServiceLog: Sendable {
     /// What is written.
     package enum Detail: String, CaseIterable, Sendable {
@@ -64,8 +65,8 @@ package struct ServiceLog: Sendable {
             [
                 ("route", .text(route)), ("method", .text(answer.method)), ("status", .number(answer.status)),
                 ("code", .text(answer.code)), ("bytes", .number(answer.bodyByteCount)),
-                ("microseconds", .number(Int(answer.nanoseconds / 1000))),
-            ])
+                ("microseconds", .number(Int(answer.nanoseconds / 1000))), ("request", .text(answer.requestID)),
+            ] + answer.logged.map { ($0.name, .text($0.value)) })
     }
 }
 
@@ -79,6 +80,9 @@ struct AnswerRecord: Sendable {
     let bodyByteCount: Int
     /// The time from the end of the request until its answer was made.
     let nanoseconds: UInt64
+    let requestID: String
+    /// What the route adds.
+    var logged: [(name: StaticString, value: String)] = []
 
     var isProblem: Bool { status >= 400 || !code.hasSameBytes(as: "ok") }
 

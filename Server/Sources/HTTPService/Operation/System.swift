@@ -71,10 +71,31 @@ package enum System {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
         defer { close(descriptor) }
+        return try read(descriptor, maximumByteCount: maximumByteCount)
+    }
+
+    /// Reads a file that nobody but its owner may read or change.
+    ///
+    /// Credentials that systemd hands over are read as they are: it lets nobody else in, and its access list looks like rights of a group.
+    ///
+    /// - Returns: `nil` if others can read or change it.
+    package static func readSecretFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8]? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw SystemError(code: errno) }
+        defer { close(descriptor) }
+        let credentials = environment("CREDENTIALS_DIRECTORY")
+        let isCredential = credentials.map { !$0.isEmpty && path.utf8.starts(with: ($0 + "/").utf8) } ?? false
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw SystemError(code: errno) }
+        guard isCredential || status.st_mode & 0o077 == 0 else { return nil }
+        return try read(descriptor, maximumByteCount: maximumByteCount)
+    }
+
+    private static func read(_ descriptor: CInt, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 << 10)
         while true {
-            let count = unsafe chunk.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError(code: errno) }
             if count == 0 { break }
@@ -92,7 +113,7 @@ package enum System {
     package static func remove(_ path: String) { _ = unsafe unlink(path) }
 
     /// Waits at least so long, whatever signals come.
-    static func sleep(for time: Duration) {
+    package static func sleep(for time: Duration) {
         let end = monotonicMilliseconds + time.milliseconds
         while case let now = monotonicMilliseconds, now < end { usleep(UInt32(clamping: min(end - now, 1000) * 1000)) }
     }
@@ -158,6 +179,11 @@ package struct SystemError: Error, Hashable, CustomStringConvertible {
     package static let tooLarge = SystemError(code: EFBIG)
 
     package var description: String { System.explanation(of: code) }
+}
+
+@unsafe
+private func systemRead(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    unsafe read(descriptor, buffer, count)
 }
 
 @unsafe

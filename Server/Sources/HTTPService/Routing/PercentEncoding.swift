@@ -20,7 +20,8 @@ enum PercentEncoding {
 }
 
 extension UInt8 {
-    fileprivate var hexadecimalDigit: UInt8? {
+    /// The value of a hexadecimal digit.
+    package var hexadecimalDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10

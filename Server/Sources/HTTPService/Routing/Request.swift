@@ -2,6 +2,8 @@ import StrictText
 
 /// A request whose body has been received, or a part of one in a test.
 package struct Request: Sendable {
+    /// The name of the request in the log, in its answer, and in what is recorded of it.
+    package let id = RequestID.make()
     /// The method, such as `POST`.
     package var method: String
     /// The path without its query, as received: nothing is decoded.

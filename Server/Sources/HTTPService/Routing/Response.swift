@@ -8,6 +8,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// A word from a fixed list that says what happened, for the log: `ok`, or the code of an error. No input adds one.
     package var code: String
+    /// What else the log says of the answer.
+    package var logged: [(name: StaticString, value: String)] = []
 
     package init(status: Int = 200, body: [UInt8], code: String = "ok") {
         self.status = status

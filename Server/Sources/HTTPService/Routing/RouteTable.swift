@@ -9,10 +9,13 @@ package struct RouteTable: Sendable {
     }
 
     package let routes: [Route]
+    /// Headers that every answer of the listener has.
+    let headers: [(name: String, value: String)]
     private let entries: [Entry]
 
-    package init(_ routes: [Route]) {
+    package init(_ routes: [Route], headers: [(name: String, value: String)] = []) {
         self.routes = routes
+        self.headers = headers
         entries = routes.enumerated().map { index, route in
             Entry(
                 segments: Self.segments(of: route.path).map { segment in

@@ -70,7 +70,7 @@ extension Response {
     }
 
     /// The answer of `body`, or that to the error it throws.
-    init(_ body: () throws -> Response) {
+    package init(_ body: () throws -> Response) {
         do {
             self = try body()
         } catch let error as any Refusal {

@@ -150,7 +150,7 @@ extension SQLConnection {
         // In most ledgers, none waits.
         guard !tokens.isEmpty, try !run("SELECT 1 FROM waiting_tokens LIMIT 1").isEmpty else { return [] }
         let question = SQLQuestion(
-            "SELECT token FROM waiting_tokens WHERE token = \(dialect.oneOf("$1"))",
+            "SELECT token FROM waiting_tokens WHERE token \(dialect.oneOf("$1", tokens.count))",
             oneOf: tokens.map { .text($0.description) }, dialect)
         var waiting: Set<AppAccountToken> = []
         for row in try run([question])[0] { waiting.insert(AppAccountToken(try row.text(0))) }
@@ -179,7 +179,7 @@ extension SQLConnection {
         func sorted(_ texts: [String]) -> [String] {
             Set(texts.map(UTF8Bytes.init)).map(\.string).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         }
-        for account in sorted(tokens.map(\.account)) { try lockAccount(account, .shared) }
+        try lockAccounts(tokens.map(\.account))
         for token in sorted(tokens.map(\.token.description)) {
             for lock in dialect.tokenLock { try write(lock, [.text(token)]) }
         }
@@ -235,10 +235,7 @@ extension SQLConnection {
     fileprivate func importSpent(
         _ transactions: [SpentTransaction], _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> [ImportedLine.Outcome] {
-        let accounts = Set(transactions.map { UTF8Bytes($0.account) }).map(\.string)
-        for account in accounts.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-            try lockAccount(account, .shared)
-        }
+        try lockAccounts(transactions.map(\.account))
         var outcomes = try transactions.map { (transaction) throws(LedgerError) in
             try outcome(of: [transaction.keys], for: transaction.account)
         }
@@ -248,7 +245,7 @@ extension SQLConnection {
         var families = try Families(of: [brought], self, at: now, usingTokens: true)
         var grants = Grants()
         var withEvidence: Set<Int64> = []
-        for (family, contents) in families.of(brought) {
+        for (family, contents) in families.with(families.numbers(of: brought)) {
             // A grant without evidence is in no part.
             if family.subscription != nil { try families.undivide(family.id) }
             grants.add(contents)

@@ -86,10 +86,10 @@ struct AccountTokens {
                 } ?? []
             questions = [
                 SQLQuestion(
-                    "SELECT token, account, retired_at FROM account_tokens WHERE token = \(dialect.oneOf("$1"))",
+                    "SELECT token, account, retired_at FROM account_tokens WHERE token \(dialect.oneOf("$1", all.count))",
                     oneOf: all.map(SQLValue.text), dialect),
                 SQLQuestion(
-                    "SELECT family_id, token, told_at FROM waiting_tokens WHERE family_id = \(dialect.oneOf("$1"))",
+                    "SELECT family_id, token, told_at FROM waiting_tokens WHERE family_id \(dialect.oneOf("$1", families.count))",
                     oneOf: families.map(SQLValue.integer), dialect),
             ]
         }

@@ -75,7 +75,7 @@ extension SQLConnection {
         let brought = BroughtEvidence(try onePurchase(ofEach: numbers))
         let families = try Families(of: [brought], self, at: now, usingTokens: true, registering: registration)
         var transaction = try LedgerTransaction(
-            recording: brought, families, policy, self, .token, at: now)
+            recording: brought, families, families.numbers(of: brought), policy, self, .token, at: now)
         try transaction.settle()
         return transaction.tokenConflicts
     }

@@ -149,14 +149,17 @@ extension PurchaseLedger {
 
     /// Delivers an event again that could not be delivered, or that was.
     ///
+    /// - Parameter reason: Who decided it, and why, to record it; `nil` to record nothing.
     /// - Throws: `not-found` if there is no such event.
-    public func sendAgain(eventID: String, at now: Instant = .now) throws(LedgerError) {
+    public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
         try LedgerText.check(eventID, "event id")
+        if let reason { try LedgerText.check(reason, "reason") }
         try store.write { (connection) throws(LedgerError) in
             let rows = try connection.run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
             guard let account = try rows.first?.text(0) else { throw LedgerError(.notFound, "event") }
             try connection.lock(account)
             try connection.run("UPDATE outbox SET state = 'pending', attempts = 0 WHERE id = $1", [.text(eventID)])
+            if let reason { try connection.recordSending(eventID, reason, at: now) }
             // An account that is due soon may just have an event on its way.
             try connection.run(
                 "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",

@@ -54,11 +54,12 @@ struct PartsQuestion {
             SQLQuestion(
                 """
                 SELECT part FROM periods
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = \(dialect.oneOf("$3"))
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id \(dialect.oneOf("$3", transactions.count))
                 """, [.text(original.environment.rawValue), .text(original.bundleID.string)],
                 oneOf: transactions.map { .text($0.transactionID.string) }, dialect),
             SQLQuestion(
-                "SELECT part FROM periods WHERE family_id = $1 AND line_item = \(dialect.oneOf("$2"))", [family],
+                "SELECT part FROM periods WHERE family_id = $1 AND line_item \(dialect.oneOf("$2", lineItems.count))",
+                [family],
                 oneOf: lineItems.map { .text($0.string) }, dialect),
         ]
         return questions
@@ -117,7 +118,8 @@ struct StoredParts {
             """
         guard let parts else { return SQLQuestion(text, [.integer(family)]) }
         return SQLQuestion(
-            "\(text) AND part = \(dialect.oneOf("$2"))", [.integer(family)], oneOf: parts.map(SQLValue.integer),
+            "\(text) AND part \(dialect.oneOf("$2", parts.count))", [.integer(family)],
+            oneOf: parts.map(SQLValue.integer),
             dialect)
     }
 

@@ -78,23 +78,22 @@ struct SQLStatement: Sendable {
     }
 }
 
-/// A question about several values: one statement for all, where the database has arrays, or one for each.
+/// A question about several values: one statement for all, or one for each.
 struct SQLQuestion {
     let statements: [SQLStatement]
 
     init(_ statement: String, _ parameters: [SQLValue]) { statements = [SQLStatement(statement, parameters)] }
 
     /// - Parameters:
-    ///   - text: A `SELECT` that compares a column with ``SQLDialect/oneOf(_:)`` of its last parameter, and returns that column, too.
+    ///   - text: A `SELECT` that compares a column by ``SQLDialect/oneOf(_:_:)`` with its last parameter, and returns that column, too.
     ///   - parameters: The other parameters.
     init(
         _ text: String, _ parameters: [SQLValue] = [], oneOf values: [SQLValue], _ dialect: SQLDialect
     ) {
-        if dialect.hasArrays, !values.isEmpty {
-            statements = [SQLStatement(text, parameters + [.array(values)])]
-        } else {
-            statements = values.map { SQLStatement(text, parameters + [$0]) }
-        }
+        statements =
+            values.count > dialect.maximumSingleCount
+            ? [SQLStatement(text, parameters + [.array(values)])]
+            : values.map { SQLStatement(text, parameters + [$0]) }
     }
 }
 
@@ -104,16 +103,25 @@ struct SQLDialect: Sendable {
     let text: String
     /// The type of a column that numbers the rows.
     let rowNumber: String
-    /// Whether a parameter can be an array.
-    let hasArrays: Bool
+    /// The type of a column of bytes.
+    let bytes: String
+    /// At the end of `CREATE TABLE`: the rows are in the primary key, and not beside it.
+    let inPrimaryKey: String
+    /// What stands before and after a parameter that is an array, of which a column is to be one.
+    let arrayBegin: String
+    let arrayEnd: String
+    /// So many values, and no more, are asked for one by one: each statement has its price, and so has an array.
+    let maximumSingleCount: Int
     /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs none.
     let rowLock: String
     /// The same, without the rows that another transaction has locked.
     let skippingRowLock: String
+    /// Reserves as many numbers for new families as `$1` says; `nil` where a number is known when its row is made.
+    let familyNumbers: String?
     /// Statements before a migration: two servers may start at the same time.
     let migrationLock: [String]
-    /// Statements that lock the name of an account, `$1`, until the end of the transaction: shared by those that write it, or alone to remove it.
-    let sharedAccountLock: [String]
+    /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order, shared by those that write them, or one alone to remove it.
+    let sharedAccountLocks: [String]
     let accountLock: [String]
     /// The same for a token, `$1`: shared by those who look for its account, or alone to change that.
     let sharedTokenLock: [String]
@@ -122,20 +130,26 @@ struct SQLDialect: Sendable {
     let eventDatesAsText: String
 
     /// What a column is compared with that is to be one of several values.
-    func oneOf(_ parameter: String) -> String { hasArrays ? "ANY(\(parameter))" : parameter }
+    func oneOf(_ parameter: String, _ count: Int) -> String {
+        count > maximumSingleCount ? "\(arrayBegin)\(parameter)\(arrayEnd)" : "= \(parameter)"
+    }
 
     /// The same for a connection that reads a snapshot.
     var withoutLocks: SQLDialect {
         SQLDialect(
-            text: text, rowNumber: rowNumber, hasArrays: hasArrays, rowLock: "", skippingRowLock: "", migrationLock: [],
-            sharedAccountLock: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
+            text: text, rowNumber: rowNumber, bytes: bytes, inPrimaryKey: inPrimaryKey, arrayBegin: arrayBegin,
+            arrayEnd: arrayEnd,
+            maximumSingleCount: maximumSingleCount,
+            rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
+            sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
             eventDatesAsText: eventDatesAsText)
     }
 
     static let sqlite = SQLDialect(
-        text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", hasArrays: false, rowLock: "", skippingRowLock: "",
-        migrationLock: [],
-        sharedAccountLock: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
+        text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", bytes: "BLOB", inPrimaryKey: " WITHOUT ROWID",
+        arrayBegin: "IN (SELECT value FROM json_each(", arrayEnd: "))",
+        maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
+        sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
                 '$.at', strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(event, '$.at') / 1000.0, 'unixepoch'),
@@ -143,9 +157,16 @@ struct SQLDialect: Sendable {
             """)
     static let postgreSQL = SQLDialect(
         text: "TEXT COLLATE \"C\"", rowNumber: "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
-        hasArrays: true, rowLock: " FOR UPDATE", skippingRowLock: " FOR UPDATE SKIP LOCKED",
+        bytes: "BYTEA", inPrimaryKey: "", arrayBegin: "= ANY(", arrayEnd: ")", maximumSingleCount: 0,
+        rowLock: " FOR UPDATE",
+        skippingRowLock: " FOR UPDATE SKIP LOCKED",
+        familyNumbers: """
+            SELECT nextval(pg_get_serial_sequence('families', 'id')) FROM generate_series(1, $1)
+            """,
         migrationLock: ["SELECT pg_advisory_xact_lock(7310579653419)"],
-        sharedAccountLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))"],
+        sharedAccountLocks: [
+            "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS names (name)"
+        ],
         accountLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"],
         sharedTokenLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))"],
         tokenLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 1))"],

@@ -10,10 +10,13 @@ final class PostgreSQLConnection: SQLConnection {
     private let handle: OpaquePointer
     /// The names of the prepared statements.
     private var statements: [String: String] = [:]
+    private var insertions = SQLInsertions()
     /// What is sent before the next statement whose rows are read.
     private var unsent: [SQLStatement] = []
     /// Whether the connection can be used again.
     private(set) var isUsable = true
+    /// Whether ``end()`` has not been answered.
+    private var isEnding = false
     /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same work can be done over another connection.
     private var isUntouched = false
 
@@ -56,6 +59,25 @@ final class PostgreSQLConnection: SQLConnection {
         try run("COMMIT")
     }
 
+    /// Ends a transaction that only read, and does not wait for the answer.
+    func end() {
+        unsent = []
+        isUntouched = false
+        guard isUsable, !isEnding, unsafe PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
+        isEnding =
+            unsafe PQenterPipelineMode(handle) == 1
+            && PQsendQueryParams(handle, "ROLLBACK", 0, nil, nil, nil, nil, 0) == 1
+            && PQpipelineSync(handle) == 1 && PQflush(handle) == 0
+        if !isEnding { isUsable = false }
+    }
+
+    /// Reads the answer to ``end()``.
+    private func finishEnd() throws(LedgerError) {
+        while let result = unsafe try nextResult() { unsafe PQclear(result) }
+        guard let end = unsafe try nextResult() else { throw lost() }
+        unsafe PQclear(end)
+    }
+
     /// Ends the transaction after an error, which is returned: as a conflict if the connection was lost while it was idle, after a restart of the server for example.
     func rollBack(_ error: LedgerError) -> LedgerError {
         unsent = []
@@ -70,14 +92,16 @@ final class PostgreSQLConnection: SQLConnection {
 
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
         guard !statements.isEmpty else { return [] }
-        let all = unsent + statements
+        let all = insertions.merged(unsent) + statements
         unsent = []
         return Array(try pipeline(all).suffix(statements.count))
     }
 
     /// Sends statements, and then reads their answers. If one fails, those after it are not run.
     private func pipeline(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
-        guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost() }
+        let isEnding = isEnding
+        guard isEnding || (unsafe PQenterPipelineMode(handle)) == 1 else { throw lost() }
+        self.isEnding = false
         // Of each answer: the statement that it says is prepared.
         var steps: [String?] = []
         var names = self.statements
@@ -93,6 +117,7 @@ final class PostgreSQLConnection: SQLConnection {
             steps.append(nil)
         }
         guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
+        if isEnding { try finishEnd() }
         var answers: [[SQLRow]] = []
         var failure: LedgerError?
         for prepared in steps {
@@ -126,11 +151,17 @@ final class PostgreSQLConnection: SQLConnection {
             case .null: nil
             case .integer(let value): Array(String(value).utf8) + [0]
             case .text(let text): Array(text.utf8)
+            case .bytes(let bytes): bytes
             case .array(let values): Self.text(values) + [0]
             }
         }
-        // Texts are sent with their length: a NUL is an error, and not the end of the text.
-        let formats: [Int32] = parameters.map { if case .text = $0 { 1 } else { 0 } }
+        // Texts and bytes are sent with their length: a NUL of a text is an error, and not its end.
+        let formats: [Int32] = parameters.map {
+            switch $0 {
+            case .text, .bytes: 1
+            case .null, .integer, .array: 0
+            }
+        }
         let lengths = texts.map { Int32($0?.count ?? 0) }
         let flat: [UInt8] = texts.compactMap(\.self).joined() + [0]
         return unsafe flat.withUnsafeBufferPointer { buffer in
@@ -156,7 +187,7 @@ final class PostgreSQLConnection: SQLConnection {
                     + text.utf8.flatMap { byte in
                         byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
                     } + [UInt8(ascii: "\"")]
-            case .null, .array: Array("NULL".utf8)
+            case .null, .array, .bytes: Array("NULL".utf8)
             }
         }
         return [UInt8(ascii: "{")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]

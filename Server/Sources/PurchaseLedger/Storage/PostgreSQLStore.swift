@@ -43,8 +43,8 @@ struct PostgreSQLStore: LedgerStore {
     init(uri: String, connections: Int = 8) throws(LedgerError) {
         // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
-        // With fewer groups, each is larger, and whoever writes without one has connections left.
-        groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 2)))
+        // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much. Whoever writes without one has connections left.
+        groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
         readers = ConnectionPool(limit: connections, make: make)
@@ -122,17 +122,17 @@ struct PostgreSQLStore: LedgerStore {
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try repeating(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+        try repeating(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isReader: true, body)
     }
 
     private func repeating<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String, isReader: Bool = false,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var attempt = 1
         while true {
             do throws(LedgerError) {
-                return try transaction(pool, begin, body)
+                return try transaction(pool, begin, isReader: isReader, body)
             } catch {
                 guard error.isConflict, attempt < Self.maximumAttempts else { throw error }
                 attempt += 1
@@ -141,17 +141,19 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     private func transaction<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String, isReader: Bool = false,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isUsable) { connection throws(LedgerError) in
             do throws(LedgerError) {
                 connection.begin(begin)
                 let result = try body(connection)
-                try connection.commit()
+                if isReader { connection.end() } else { try connection.commit() }
                 return result
             } catch {
-                throw connection.rollBack(error)
+                guard isReader, error.isWrite else { throw connection.rollBack(error) }
+                connection.end()
+                throw error
             }
         }
     }

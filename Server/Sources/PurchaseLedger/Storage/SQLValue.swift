@@ -6,7 +6,8 @@ enum SQLValue: Sendable {
     case null
     case integer(Int64)
     case text(String)
-    /// Where ``SQLDialect/hasArrays`` says so.
+    case bytes([UInt8])
+    /// Of integers, or of texts. SQLite has JSON instead.
     case array([SQLValue])
 
     init(_ value: String?) { self = value.map(SQLValue.text) ?? .null }
@@ -32,7 +33,23 @@ struct SQLRow: Sendable {
         case .integer(let value): return value
         // libpq's results are texts.
         case .text(let text): if let value = Int64(text) { return value }
-        case .null, .array: break
+        case .null, .array, .bytes: break
+        }
+        throw unexpected(column)
+    }
+
+    func optionalInteger(_ column: Int) throws(LedgerError) -> Int64? {
+        if case .null = values[column] { return nil }
+        return try integer(column)
+    }
+
+    func bytes(_ column: Int) throws(LedgerError) -> [UInt8] {
+        switch values[column] {
+        case .bytes(let bytes): return bytes
+        // libpq's results are texts: `\x` and hexadecimal digits.
+        case .text(let text):
+            if text.utf8.starts(with: "\\x".utf8), let bytes = Self.bytes(text.utf8.dropFirst(2)) { return bytes }
+        case .null, .array, .integer: break
         }
         throw unexpected(column)
     }
@@ -44,6 +61,21 @@ struct SQLRow: Sendable {
     func optionalDate(_ column: Int) throws(LedgerError) -> Instant? {
         if case .null = values[column] { return nil }
         return try date(column)
+    }
+
+    private static func bytes(_ digits: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in digits {
+            guard let value = Character(UnicodeScalar(digit)).hexDigitValue.map(UInt8.init) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return high == nil ? bytes : nil
     }
 
     private func unexpected(_ column: Int) -> LedgerError {

@@ -1,11 +1,15 @@
 import CSQLite
+import StrictText
 
 /// A connection to a file of SQLite. One thread uses it at a time.
 @safe
 final class SQLiteConnection: SQLConnection {
     let dialect = SQLDialect.sqlite
     private let handle: OpaquePointer
-    private var statements: [String: OpaquePointer] = unsafe [:]
+    private var statements: [String: Prepared] = unsafe [:]
+
+    /// A statement, and the positions of `$1`, `$2` and so on.
+    private typealias Prepared = (handle: OpaquePointer, positions: [Int32])
     /// The files that this connection has open, by their paths.
     private var files: [(path: String, identity: FileIdentity?)] = []
 
@@ -45,7 +49,7 @@ final class SQLiteConnection: SQLConnection {
     }
 
     deinit {
-        unsafe statements.values.forEach { unsafe sqlite3_finalize($0) }
+        unsafe statements.values.forEach { unsafe sqlite3_finalize($0.handle) }
         unsafe sqlite3_close_v2(handle)
     }
 
@@ -74,17 +78,15 @@ final class SQLiteConnection: SQLConnection {
 
     @discardableResult
     func run(_ statement: String, _ parameters: [SQLValue] = []) throws(LedgerError) -> [SQLRow] {
-        let prepared = try unsafe prepare(statement)
+        let (prepared, positions) = try unsafe prepare(statement)
         defer {
             unsafe sqlite3_reset(prepared)
             unsafe sqlite3_clear_bindings(prepared)
         }
-        for (index, parameter) in parameters.enumerated() {
-            // SQLite numbers `$2` by where it first stands, not by its name.
-            let position = unsafe sqlite3_bind_parameter_index(prepared, "$\(index + 1)")
-            guard position > 0 else { throw LedgerError(.storeFailed, "no parameter $\(index + 1): \(statement)") }
-            try unsafe bind(parameter, position, prepared)
+        guard positions.count == parameters.count else {
+            throw LedgerError(.storeFailed, "\(parameters.count) parameters: \(statement)")
         }
+        for (parameter, position) in zip(parameters, positions) { try unsafe bind(parameter, position, prepared) }
         var rows: [SQLRow] = []
         while true {
             switch unsafe sqlite3_step(prepared) {
@@ -95,14 +97,18 @@ final class SQLiteConnection: SQLConnection {
         }
     }
 
-    private func prepare(_ statement: String) throws(LedgerError) -> OpaquePointer {
+    private func prepare(_ statement: String) throws(LedgerError) -> Prepared {
         if let known = unsafe statements[statement] { return unsafe known }
         var prepared: OpaquePointer?
         let result = unsafe sqlite3_prepare_v3(
             handle, statement, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         guard result == SQLITE_OK, let prepared = unsafe prepared else { throw error(result) }
-        unsafe statements[statement] = unsafe prepared
-        return unsafe prepared
+        // SQLite numbers `$2` by where it first stands, not by its name.
+        let positions = (0..<(unsafe sqlite3_bind_parameter_count(prepared))).map {
+            unsafe sqlite3_bind_parameter_index(prepared, "$\($0 + 1)")
+        }
+        unsafe statements[statement] = unsafe (prepared, positions)
+        return unsafe (prepared, positions)
     }
 
     private func bind(
@@ -112,15 +118,37 @@ final class SQLiteConnection: SQLConnection {
             switch parameter {
             case .null: unsafe sqlite3_bind_null(statement, position)
             case .integer(let value): unsafe sqlite3_bind_int64(statement, position, value)
-            case .array: throw LedgerError(.storeFailed, "SQLite has no arrays")
-            case .text(var text):
-                text.withUTF8 { utf8 in
-                    unsafe utf8.withMemoryRebound(to: CChar.self) {
-                        unsafe ledger_bind_text(statement, position, $0.baseAddress, UInt64($0.count))
-                    }
+            case .array(let values): unsafe bind(Self.json(values), position, statement)
+            case .bytes(let bytes):
+                unsafe bytes.withUnsafeBytes {
+                    unsafe ledger_bind_blob(statement, position, $0.baseAddress, UInt64($0.count))
                 }
+            case .text(let text): unsafe bind(text, position, statement)
             }
         guard result == SQLITE_OK else { throw error(result) }
+    }
+
+    private func bind(_ text: String, _ position: Int32, _ statement: OpaquePointer) -> Int32 {
+        var text = text
+        return text.withUTF8 { utf8 in
+            unsafe utf8.withMemoryRebound(to: CChar.self) {
+                unsafe ledger_bind_text(statement, position, $0.baseAddress, UInt64($0.count))
+            }
+        }
+    }
+
+    private static func json(_ values: [SQLValue]) -> String {
+        var writer = JSONWriter(capacity: 16 * values.count)
+        writer.beginArray()
+        for value in values {
+            switch value {
+            case .integer(let value): writer.integer(value)
+            case .text(let text): writer.string(text)
+            case .null, .bytes, .array: writer.null()
+            }
+        }
+        writer.endArray()
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private func row(_ statement: OpaquePointer) -> SQLRow {
@@ -130,6 +158,11 @@ final class SQLiteConnection: SQLConnection {
                 switch unsafe sqlite3_column_type(statement, column) {
                 case SQLITE_INTEGER: return .integer(unsafe sqlite3_column_int64(statement, column))
                 case SQLITE_NULL: return .null
+                case SQLITE_BLOB:
+                    let blob = unsafe sqlite3_column_blob(statement, column)
+                    return .bytes(
+                        unsafe Array(
+                            UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, column)))))
                 default:
                     let text = unsafe sqlite3_column_text(statement, column)
                     let bytes = unsafe UnsafeBufferPointer(
@@ -145,6 +178,10 @@ final class SQLiteConnection: SQLConnection {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_READONLY,
             SQLITE_PROTOCOL, SQLITE_INTERRUPT:
             return LedgerError(.storeUnavailable, "\(message) (SQLite \(code))")
+        // The extended codes 6 and 8, of a primary and of another key: there is such a row, as 23505 of PostgreSQL says.
+        case SQLITE_CONSTRAINT:
+            return LedgerError(
+                .storeFailed, "\(message) (SQLite \(code))", isConflict: code >> 8 == 6 || code >> 8 == 8)
         default: return LedgerError(.storeFailed, "\(message) (SQLite \(code))")
         }
     }

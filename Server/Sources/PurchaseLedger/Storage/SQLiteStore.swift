@@ -27,8 +27,8 @@ struct SQLiteStore: LedgerStore {
         }
         let identity = FileIdentity(path: path)
         writer = ConnectionPool(limit: 1) { () throws(LedgerError) in try SQLiteConnection(path: path, identity) }
-        // Reading computes.
-        readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 4)) { () throws(LedgerError) in
+        // Reading computes, and a thread that waits for another one computes twice.
+        readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) { () throws(LedgerError) in
             try SQLiteConnection(path: path, identity, isReader: true)
         }
     }

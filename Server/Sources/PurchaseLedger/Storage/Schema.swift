@@ -4,7 +4,10 @@
 enum Schema {
     /// The statements that make each version from the one before.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
-        [first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect)]
+        [
+            first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
+            SupportTables.statements(dialect), QuestionTables.statements(dialect),
+        ]
     }
 
     /// Makes or changes the tables, in one transaction.

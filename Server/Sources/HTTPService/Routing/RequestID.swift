@@ -1,0 +1,11 @@
+/// The names of requests: 28 hexadecimal digits, of which the first 12 are the milliseconds since 1970. Their order as texts is that of time.
+package enum RequestID {
+    package static func make() -> String {
+        digits(UInt64(clamping: System.now.millisecondsSince1970), 12) + digits(.random(in: .min ... .max), 16)
+    }
+
+    private static func digits(_ value: UInt64, _ count: Int) -> String {
+        let text = String(value, radix: 16)
+        return String(repeating: "0", count: max(count - text.utf8.count, 0)) + text
+    }
+}

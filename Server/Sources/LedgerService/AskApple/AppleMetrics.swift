@@ -1,0 +1,125 @@
+import AppStoreReceipt
+import AppStoreServerAPI
+import HTTPService
+import PurchaseLedger
+import Reconciliation
+
+/// What the metrics say of asking the App Store, and of its notifications.
+struct AppleMetrics: Sendable {
+    /// What is read from the tables now and then.
+    struct Stored: Sendable {
+        var notifications: [PurchaseLedger.LastNotification] = []
+        /// `nil` without `--ask-apple`.
+        var asking:
+            (questions: [PurchaseLedger.QuestionCounts], unknown: [(app: AskedApp, signer: String, count: Int)])?
+    }
+
+    static func read(_ ledger: PurchaseLedger, isAsking: Bool, at now: Instant = .now) throws(LedgerError) -> Stored {
+        var stored = Stored(notifications: try ledger.lastNotifications())
+        if isAsking { stored.asking = (try ledger.questionCounts(at: now), try ledger.unknownCounts()) }
+        return stored
+    }
+
+    private typealias Labels = [(String, String)]
+
+    private static func labels(_ app: AskedApp) -> Labels {
+        [("app", app.bundleID), ("environment", app.environment.rawValue)]
+    }
+
+    private static func seconds(since date: Instant, _ now: Instant) -> UInt64 {
+        UInt64(max(0, (now - date).components.seconds))
+    }
+
+    static func notifications(_ stored: Stored, at now: Instant = .now) -> MetricFamily {
+        var family = MetricFamily(
+            .gauge, "receipt_server_last_notification_seconds",
+            "The time since a notification of a type arrived last, from Apple or by asking for it.")
+        for last in stored.notifications {
+            family.add(seconds(since: last.date, now), [("environment", last.environment), ("type", last.type)])
+        }
+        return family
+    }
+
+    /// What is in the tables, and so the same on all servers of a ledger.
+    static func stored(
+        _ stored: Stored, _ apps: [AppleApp], at now: Instant = .now
+    ) -> [MetricFamily] {
+        guard let (questions, unknown) = stored.asking else { return [] }
+        var states = MetricFamily(
+            .gauge, "receipt_server_apple_questions",
+            "Questions to Apple by their state; of those that are pending, 10000 of a priority if there are more.")
+        var oldest = MetricFamily(
+            .gauge, "receipt_server_apple_oldest_question_seconds",
+            "How long the question of a priority has been due that has been due for longest.")
+        var complete = MetricFamily(
+            .gauge, "receipt_server_apple_history_complete_until_seconds",
+            "The age of the date until which all notifications are known that Apple could not deliver.")
+        var gaps = MetricFamily(
+            .gauge, "receipt_server_apple_history_gap_seconds",
+            "The length of the time whose notifications Apple no longer keeps, and the ledger does not have.")
+        var budget = MetricFamily(
+            .gauge, "receipt_server_apple_budget_left", "The requests that may still be made in this hour.")
+        for counts in questions {
+            let labels = labels(counts.app)
+            for (priority, count) in counts.pending.sorted(by: { $0.key < $1.key }) {
+                states.add(UInt64(count), labels + [("state", "pending"), ("priority", "\(priority)")])
+            }
+            states.add(UInt64(counts.unknown), labels + [("state", "unknown"), ("priority", "")])
+            states.add(UInt64(counts.failed), labels + [("state", "failed"), ("priority", "")])
+            for (priority, date) in counts.oldest.sorted(by: { $0.key < $1.key }) {
+                oldest.add(seconds(since: date, now), labels + [("priority", "\(priority)")])
+            }
+            // Before the first window is complete, everything is as old as the epoch says: the alarm must ring.
+            complete.add(seconds(since: counts.completeUntil ?? Instant(millisecondsSince1970: 0), now), labels)
+            gaps.add(counts.gap.map { seconds(since: $0.from, $0.until) } ?? 0, labels)
+            if let app = apps.first(where: { $0.app == counts.app }) {
+                budget.add(UInt64(max(0, app.requestsPerHour - counts.spentThisHour)), labels)
+            }
+        }
+        var unknownBySigner = MetricFamily(
+            .gauge, "receipt_server_apple_unknown",
+            "Transactions that Apple does not know, by the certificate that signed them.")
+        for row in unknown { unknownBySigner.add(UInt64(row.count), labels(row.app) + [("signer", row.signer)]) }
+        return [states, oldest, complete, gaps, budget, unknownBySigner]
+    }
+
+    /// What this server has counted.
+    static func counted(_ reconciler: Reconciler) -> [MetricFamily] {
+        let counts = reconciler.counts
+        func family(
+            _ kind: MetricFamily.Kind, _ name: String, _ help: String, _ values: some Sequence<(Int, Labels)>
+        ) -> MetricFamily {
+            var family = MetricFamily(kind, "receipt_server_apple_\(name)", help)
+            for (value, labels) in values { family.add(UInt64(value), labels) }
+            return family
+        }
+        return [
+            family(
+                .counter, "requests_total", "Requests to Apple, by Apple's code, or the HTTP status.",
+                counts.requests.map {
+                    ($1, labels($0.app) + [("endpoint", $0.endpoint.rawValue), ("code", $0.code)])
+                }),
+            family(
+                .counter, "recovered_total", "Notifications that did not arrive, and were asked for.",
+                counts.recovered.map { ($1, labels($0.app) + [("type", $0.name)]) }),
+            family(
+                .counter, "swallowed_total",
+                "Those of them that a server has taken, as Apple says: something in front of this one.",
+                counts.swallowed.map { ($1, labels($0)) }),
+            family(
+                .counter, "refused_total", "What was in Apple's answers and was refused, by the code of the refusal.",
+                counts.refused.map { ($1, labels($0.app) + [("code", $0.name)]) }),
+            family(
+                .counter, "status_mismatch_total",
+                "Answers in which the status of a subscription is another than what the ledger decides.",
+                counts.statusMismatches.map { ($1, labels($0)) }),
+            family(
+                .gauge, "clock_skew_seconds",
+                "How far Apple's clock differed from this machine's when a key was refused.",
+                counts.clockSkew.map { (Int($1.magnitude), labels($0)) }),
+            family(
+                .gauge, "stopped", "1 for an app that is asked about once an hour only: Apple refuses the key.",
+                reconciler.stopped.keys.map { (1, labels($0)) }),
+        ]
+    }
+}

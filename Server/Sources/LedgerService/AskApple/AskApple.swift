@@ -1,0 +1,80 @@
+import AppStoreReceipt
+import HTTPService
+import PurchaseLedger
+import Reconciliation
+
+/// What asks the App Store afterwards, with `--ask-apple`.
+final class AskApple: Sendable {
+    let reconciler: Reconciler
+    private let file: String
+    private let verifier: AppStoreVerifier
+    private let log: ServiceLog
+
+    static let options: [OptionTable.Option] = [
+        .init(
+            "--ask-apple", "FILE",
+            "Ask the App Store afterwards, with the keys that FILE names: see RECONCILE.md. FILE and the keys must be readable by their owner only. SIGHUP reads them again."
+        ),
+        .init(
+            "--confirm", "unheard|all|none",
+            "Which new purchases to ask about: those without a notification ('unheard', the default), all, or none. Needs --ask-apple."
+        ),
+    ]
+
+    /// What the options ask about; `nil` without `--ask-apple`.
+    static func file(
+        _ values: OptionTable.Values, _ verifier: AppStoreVerifier
+    ) throws(ConfigurationError) -> AskAppleFile? {
+        guard let path = values["--ask-apple"] else {
+            guard values["--confirm"] == nil else { throw ConfigurationError("--confirm needs --ask-apple") }
+            return nil
+        }
+        do throws(AskAppleFault) {
+            return try AskAppleFile(path, verifier)
+        } catch {
+            throw ConfigurationError("--ask-apple: \(error)")
+        }
+    }
+
+    /// Which questions the ledger notes.
+    static func policy(
+        _ values: OptionTable.Values, _ file: AskAppleFile
+    ) throws(ConfigurationError) -> QuestionPolicy {
+        var policy = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
+        if let text = values["--confirm"] {
+            guard let confirm = QuestionPolicy.Confirm(rawValue: text) else {
+                throw ConfigurationError("--confirm must be 'unheard', 'all' or 'none', and is '\(text)'")
+            }
+            policy.confirm = confirm
+        }
+        return policy
+    }
+
+    init(
+        _ path: String, _ file: AskAppleFile, _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ log: ServiceLog
+    ) {
+        (self.file, self.verifier, self.log) = (path, verifier, log)
+        let findings = FindingLog(log)
+        var options = Reconciler.Options()
+        options.onFinding = { findings.write($0) }
+        reconciler = Reconciler(ledger, file.askers.map(\.app), options)
+    }
+
+    /// The apps and environments that are asked about.
+    var askedApps: [AskedApp] { reconciler.apps.map(\.app) }
+
+    /// Reads the file and its keys again. If one is faulty, all stay as they are.
+    func reload() {
+        func refuse(_ message: String) { log.write(.error, "ask-apple-not-reloaded", [("message", .text(message))]) }
+        do throws(AskAppleFault) {
+            let new = try AskAppleFile(file, verifier).askers.map(\.app)
+            guard Set(new.map(\.app)) == Set(askedApps) else {
+                return refuse("other apps or environments need a restart")
+            }
+            reconciler.replace(new)
+            log.write(.info, "ask-apple-reloaded")
+        } catch {
+            refuse(error.description)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import AppStoreReceipt
+import HTTPService
+import PurchaseLedger
+import Reconciliation
+import Synchronization
+
+/// Tells the operator what asking the App Store has found.
+final class FindingLog: Sendable {
+    /// What goes on happening is told once a minute; the metrics count it.
+    private static let interval = Duration.seconds(60)
+
+    private let log: ServiceLog
+    private let told = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    init(_ log: ServiceLog) { self.log = log }
+
+    func write(_ finding: Finding) {
+        switch finding {
+        case .refused(let app, let code, let id):
+            guard isNews("refused \(code)") else { return }
+            log.write(.error, "apple-item-refused", members(app) + [("code", .text(code))] + named("id", id))
+        case .unknown(let unknown):
+            log.write(
+                .error, "unknown-at-apple",
+                members(unknown.app) + [("transaction_id", .text(unknown.transactionID))]
+                    + named("signer", unknown.signer))
+        case .stopped(let app, let error):
+            log.write(.error, "apple-stopped", members(app) + [("message", .text(error.description))])
+        case .resumed(let app): log.write(.info, "apple-resumed", members(app))
+        case .gap(let app, let from, let until):
+            log.write(
+                .error, "notification-gap",
+                members(app) + [("from", .text(from.description)), ("until", .text(until.description))])
+        case .swallowed(let app, let type, let uuid):
+            guard isNews("swallowed \(type)") else { return }
+            log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
+        case .failed(let question, let failure):
+            log.write(
+                .error, "question-failed",
+                members(question.app) + [
+                    ("kind", .text(question.kind.rawValue)), ("subject", .text(question.subject)),
+                    ("failure", .text(failure)),
+                ])
+        case .dropped(let app, let count):
+            log.write(.warning, "questions-dropped", members(app) + [("count", .number(count))])
+        case .statusMismatch(let app, let id):
+            guard isNews("status") else { return }
+            log.write(.warning, "status-mismatch", members(app) + [("original_transaction_id", .text(id))])
+        case .clockSkew(let app, let skew):
+            guard isNews("clock \(app)") else { return }
+            log.write(.warning, "clock-skew", members(app) + [("seconds", .number(Int(skew.components.seconds)))])
+        case .ledger(let error):
+            guard isNews(error.code.rawValue) else { return }
+            log.write("reconciliation", error)
+        // There can be thousands after an outage. The metrics count them by type.
+        case .recovered: break
+        }
+    }
+
+    private func isNews(_ what: String) -> Bool {
+        told.withLock { told in
+            let now = ContinuousClock.now
+            if let last = told[what], now < last + Self.interval { return false }
+            if told.count > 1000 { told = [:] }
+            told[what] = now
+            return true
+        }
+    }
+
+    private typealias Members = [(StaticString, ServiceLog.Value)]
+
+    private func members(_ app: AskedApp) -> Members {
+        [("bundle_id", .text(app.bundleID)), ("environment", .text(app.environment.rawValue))]
+    }
+
+    private func named(_ name: StaticString, _ text: String?) -> Members { text.map { [(name, .text($0))] } ?? [] }
+}

@@ -1,0 +1,55 @@
+import AppStoreReceipt
+import AppStoreServerAPI
+import HTTPService
+import PurchaseLedger
+import Reconciliation
+import StrictText
+
+/// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.
+struct RecoverRoute: Sendable {
+    let askApple: AskApple
+
+    func recover(_ request: Request) throws -> Reconciler.RecoveryResult {
+        let asked = try RecoverRequest(request.body.span)
+        let apps = askApple.askedApps
+        // An id names neither app nor environment. Apple looks orders up in production only.
+        let production = apps.filter { $0.environment == .production }
+        for app in asked.isOrder && !production.isEmpty ? production : apps {
+            do throws(Reconciler.RecoveryError) {
+                return try askApple.reconciler.recover(asked.subject, of: app, for: asked.account)
+            } catch {
+                switch error {
+                case .notFound, .otherApp: continue
+                case .ledger(let error): throw error
+                case .refused: throw RequestFault(LedgerFault.appleRefused)
+                case .error(let error) where error.reason == .invalidArgument(.id):
+                    throw RequestFault.invalid("an id has 1 to 128 letters, digits, '-', '_' and '.'")
+                case .error, .unavailable, .budgetSpent: throw RequestFault(LedgerFault.appleUnavailable)
+                }
+            }
+        }
+        throw RequestFault(LedgerFault.unknownToApple)
+    }
+
+    static func response(_ result: Reconciler.RecoveryResult) -> Response {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.name("transactions")
+        writer.beginArray()
+        for id in result.transactionIDs { writer.string(id) }
+        writer.endArray()
+        writer.name("refused")
+        writer.integer(Int64(result.refusedCount))
+        writer.outcomes(result.outcomes)
+        writer.name("sequence")
+        if let sequence = result.sequence { writer.integer(sequence) } else { writer.null() }
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+}
+
+extension RecoverRequest {
+    fileprivate var isOrder: Bool {
+        if case .order = subject { true } else { false }
+    }
+}

@@ -1,0 +1,88 @@
+import AppStoreReceipt
+import HTTPService
+import PurchaseLedger
+import StrictText
+
+/// The routes of the support desk: what is known of a transaction and of an account, and what support does to a grant.
+struct SupportRoutes: Sendable {
+    let ledger: PurchaseLedger
+    /// The apps and environments of the server.
+    let accepted: VerificationPolicy
+    let clock: @Sendable () -> Instant
+
+    func transaction(_ request: Request) throws -> Response {
+        guard let environment = AppStoreEnvironment(rawValue: request.parameters[0]) else {
+            throw RequestFault.environment
+        }
+        let name = TransactionName(
+            environment: environment, bundleID: request.parameters[1], transactionID: request.parameters[2])
+        guard let story = try ledger.story(of: name, at: clock()) else {
+            throw RequestFault(LedgerFault.notFound, "transaction")
+        }
+        var writer = JSONWriter()
+        writer.story(story)
+        return Response(body: writer.bytes)
+    }
+
+    func history(_ request: Request) throws -> Response {
+        var limit = 100
+        if let text = request.queryItem("limit") {
+            guard let number = Int(text), 1...PurchaseLedger.maximumHistoryCount ~= number else {
+                throw RequestFault.invalid("'limit' must be 1 to \(PurchaseLedger.maximumHistoryCount)")
+            }
+            limit = number
+        }
+        let history = try ledger.history(
+            of: request.parameters[0], after: request.queryItem("after"), limit: limit)
+        guard let history else { throw RequestFault(LedgerFault.notFound, "account") }
+        var writer = JSONWriter()
+        writer.history(history)
+        return Response(body: writer.bytes)
+    }
+
+    func adjust(_ request: Request) throws -> Response {
+        let asked = try AdjustRequest(request.body.span)
+        let environment = asked.environment ?? accepted.onlyEnvironment
+        guard let environment, accepted.environments.contains(environment) else { throw RequestFault.environment }
+        let bundleID = try accepted.bundleID(asked.bundleID)
+        let change: Adjustment.Change
+        if let transactionID = asked.transactionID {
+            let name = TransactionName(environment: environment, bundleID: bundleID, transactionID: transactionID)
+            change = asked.quantity.map { .quantity(name, $0) } ?? .asSigned(name)
+        } else {
+            change = .product(
+                environment: environment, bundleID: bundleID, productID: asked.productID ?? "",
+                quantity: asked.quantity ?? 0)
+        }
+        let answer = try ledger.adjust(
+            Adjustment(change, reason: asked.reason, idempotencyKey: asked.idempotencyKey), of: request.parameters[0],
+            at: clock())
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.members(answer.name)
+        writer.member("product_id", answer.productID)
+        writer.member("previous_quantity", answer.previousQuantity)
+        writer.member("quantity", answer.quantity)
+        writer.member("sequence", answer.sequence)
+        writer.member("repeated", answer.isRepeated)
+        writer.endObject()
+        return Response(body: writer.bytes)
+    }
+}
+
+extension VerificationPolicy {
+    /// The environment of the server, if it has only one.
+    var onlyEnvironment: AppStoreEnvironment? { environments.count == 1 ? environments.first : nil }
+
+    /// The app of a request that may name one.
+    func bundleID(_ asked: String?) throws(RequestFault) -> String {
+        let known = bundleIDs?.map(UTF8Bytes.init)
+        guard let bundleID = asked ?? (known?.count == 1 ? known?.first?.string : nil) else {
+            throw .invalid("'bundle_id' is required: the server has not one app")
+        }
+        guard known?.contains(UTF8Bytes(bundleID)) ?? true else {
+            throw .invalid("'bundle_id' is none of the server's")
+        }
+        return bundleID
+    }
+}

@@ -1,0 +1,192 @@
+package import AppStoreReceipt
+import SpanASN1
+
+/// Which notifications a question about them is for. The raw values are the subjects.
+package enum HistoryRange: String, Sendable, CaseIterable {
+    /// Those that no server has taken, since the checkpoint: every 15 minutes.
+    case failures
+    /// All of them, since they were last all asked for: every day, after an outage, and after a back-up was restored.
+    case everything
+}
+
+/// A time whose notifications are asked for page by page, and how far that is. It is stored after each page.
+package struct HistoryWindow: Codable, Sendable, Equatable {
+    /// The beginning and the end of the window.
+    package var from: Instant
+    package var until: Instant
+    /// The token of the next page; `nil` for the first one.
+    package var token: String?
+    /// The pages that were read, and how often reading began anew.
+    package var pages = 0
+    package var restarts = 0
+    /// Whether something went wrong in the window, so that an item can be missing.
+    package var isFaulty = false
+    /// The windows of ``HistoryRange/everything`` follow each other, from `runFrom` to `runUntil`.
+    package var runFrom: Instant
+    package var runUntil: Instant
+    /// The beginning of the first window in which something went wrong.
+    package var faultyFrom: Instant?
+    /// Whether the run looks again at what was asked for before.
+    package var isSecondLook = false
+
+    /// The longest window. Beyond it, what was read would be lost with a token that expires.
+    static let maximumLength = Duration.seconds(7 * 86_400)
+    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. What is known is ignored.
+    static func overlap(_ range: HistoryRange) -> Duration { .seconds(range == .failures ? 7200 : 86_400) }
+    /// A longer run is a catch-up, at which is looked again.
+    static let routineLength = Duration.seconds(3 * 86_400)
+    /// How often is looked again because something went wrong.
+    static let maximumDoubts: Int64 = 5
+
+    init(from: Instant, until: Instant, of range: HistoryRange) {
+        self.from = from
+        runFrom = from
+        runUntil = until
+        self.until = range == .failures ? until : min(until, from + Self.maximumLength)
+    }
+
+    /// Begins with the first page again.
+    package mutating func restart() {
+        token = nil
+        pages = 0
+        restarts += 1
+        isFaulty = true
+    }
+
+    /// Leaves out the beginning, which Apple does not have any more.
+    ///
+    /// - Returns: Whether something is left.
+    package mutating func shorten(by duration: Duration) -> Bool {
+        token = nil
+        pages = 0
+        from += duration
+        return from < until
+    }
+
+    /// The window after this one; `nil` after the last.
+    package var following: HistoryWindow? {
+        guard until < runUntil else { return nil }
+        var window = self
+        window.from = until
+        window.until = min(runUntil, until + Self.maximumLength)
+        (window.token, window.pages, window.restarts, window.isFaulty) = (nil, 0, 0, false)
+        window.faultyFrom = firstFault
+        return window
+    }
+
+    var firstFault: Instant? { faultyFrom ?? (isFaulty ? from : nil) }
+}
+
+/// Until when the notifications of an app are complete.
+struct HistoryCheckpoint {
+    /// Those that Apple could not deliver.
+    var completeUntil: Instant?
+    /// All that Apple has.
+    var sweptUntil: Instant?
+    /// From when on something can be missing although it was asked for.
+    var doubtfulFrom: Instant?
+    var doubts: Int64 = 0
+    /// What Apple did not have any more when it was asked.
+    var gap: (from: Instant, until: Instant)?
+}
+
+extension SQLConnection {
+    /// Waits until no other transaction changes the checkpoint of an app, and keeps others from it. Questions about notifications are locked before.
+    func lockCheckpoint(of app: AskedApp) throws(LedgerError) -> HistoryCheckpoint {
+        try write(
+            "INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
+            app.columns)
+        return try checkpoint(of: app, dialect.rowLock)
+    }
+
+    func checkpoint(of app: AskedApp, _ lock: String = "") throws(LedgerError) -> HistoryCheckpoint {
+        var checkpoint = HistoryCheckpoint()
+        guard
+            let row = try run(
+                """
+                SELECT complete_until, swept_until, doubtful_from, doubts, gap_from, gap_until FROM history_checkpoints
+                WHERE environment = $1 AND bundle_id = $2\(lock)
+                """, app.columns
+            ).first
+        else { return checkpoint }
+        checkpoint.completeUntil = try row.optionalDate(0)
+        checkpoint.sweptUntil = try row.optionalDate(1)
+        checkpoint.doubtfulFrom = try row.optionalDate(2)
+        checkpoint.doubts = try row.integer(3)
+        if let from = try row.optionalDate(4), let until = try row.optionalDate(5) { checkpoint.gap = (from, until) }
+        return checkpoint
+    }
+
+    func write(_ checkpoint: HistoryCheckpoint, of app: AskedApp) throws(LedgerError) {
+        func value(_ date: Instant?) -> SQLValue { date.map { SQLValue($0) } ?? .null }
+        try write(
+            """
+            UPDATE history_checkpoints SET complete_until = $3, swept_until = $4, doubtful_from = $5, doubts = $6,
+                gap_from = $7, gap_until = $8 WHERE environment = $1 AND bundle_id = $2
+            """,
+            app.columns + [
+                value(checkpoint.completeUntil), value(checkpoint.sweptUntil), value(checkpoint.doubtfulFrom),
+                .integer(checkpoint.doubts), value(checkpoint.gap?.from), value(checkpoint.gap?.until),
+            ])
+    }
+}
+
+extension HistoryCheckpoint {
+    /// How long Apple keeps notifications, less a day for clocks: 180 days, in the sandbox 30.
+    static func kept(_ app: AskedApp) -> Duration {
+        .seconds((app.environment == .production ? 179 : 29) * 86_400)
+    }
+
+    mutating func note(gapFrom from: Instant, until: Instant) {
+        gap = (min(from, gap?.from ?? from), max(until, gap?.until ?? until))
+    }
+
+    /// Returns the first window of a run, and notes what Apple has no more.
+    mutating func window(_ range: HistoryRange, of app: AskedApp, at now: Instant) -> HistoryWindow {
+        let oldest = now - Self.kept(app)
+        let known = range == .failures ? completeUntil : sweptUntil
+        if let known, known < oldest { note(gapFrom: known, until: oldest) }
+        var from: Instant
+        if let known {
+            from = known - HistoryWindow.overlap(range)
+        } else {
+            // The first run asks for everything.
+            from = range == .failures ? now - HistoryWindow.maximumLength : oldest
+        }
+        var isSecondLook = false
+        if range == .everything, let doubtfulFrom {
+            from = min(from, doubtfulFrom)
+            isSecondLook = true
+        }
+        // A clock that was ahead must not make a window of the future.
+        var window = HistoryWindow(from: min(max(from, oldest), now - .seconds(60)), until: now, of: range)
+        window.isSecondLook = isSecondLook
+        return window
+    }
+
+    /// Notes that the last page of a window was read.
+    mutating func complete(_ window: HistoryWindow, _ range: HistoryRange) {
+        switch range {
+        case .failures: completeUntil = max(completeUntil ?? window.until, window.until)
+        case .everything:
+            sweptUntil = window.until
+            guard window.following == nil else { return }
+            completeUntil = max(completeUntil ?? window.until, window.until)
+            if let fault = window.firstFault {
+                if doubts < HistoryWindow.maximumDoubts {
+                    (doubtfulFrom, doubts) = (fault, doubts + 1)
+                    return
+                }
+                // What cannot be asked for without a fault is named, and not asked for in vain for ever.
+                note(gapFrom: fault, until: window.runUntil)
+            }
+            if window.firstFault == nil, !window.isSecondLook,
+                window.runUntil - window.runFrom > HistoryWindow.routineLength
+            {
+                (doubtfulFrom, doubts) = (window.runFrom, 1)
+            } else {
+                (doubtfulFrom, doubts) = (nil, 0)
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// What the App Store answered: evidence like any other. Nobody becomes the owner of a purchase by it, unless its token says so.
+extension PurchaseLedger {
+    /// Records what Apple signed in an answer.
+    ///
+    /// - Parameters:
+    ///   - transactions: The transactions of the answer, which Apple thereby confirms.
+    ///   - asked: The transaction that was asked about, if the answer is about its family.
+    /// - Returns: Whether something was recorded that grants or takes back.
+    @discardableResult
+    package func record(
+        answered transactions: [Verified<TransactionInfo>], _ renewals: [Verified<RenewalInfo>] = [],
+        confirming asked: String? = nil, about app: AskedApp, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        let brought = BroughtEvidence(
+            transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(SubscriptionRenewal.init))
+        let (conflicts, isChange) = try store.write { [policy] (connection) throws(LedgerError) in
+            var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
+            try transaction.settle()
+            var confirmed = Set(brought.purchases.compactMap(\.keys?.transaction))
+            if let asked { confirmed.insert(app.key(asked)) }
+            for key in confirmed.sorted() { try connection.confirm(key, at: now) }
+            if !confirmed.isEmpty { try connection.countAnswer(about: app, at: now) }
+            return (transaction.tokenConflicts, !transaction.events.isEmpty)
+        }
+        report(conflicts)
+        return isChange
+    }
+
+    /// Records a notification of the history.
+    ///
+    /// - Returns: Whether the ledger did not have it.
+    package func record(
+        fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        let brought = BroughtEvidence(.notification(notification))
+        let keys = Set(brought.purchases.compactMap(\.keys?.transaction)).sorted()
+        let (isNew, conflicts) = try store.decide {
+            [policy] (connection) throws(LedgerError) -> (Bool, [TokenConflict]) in
+            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
+                return (false, [])
+            }
+            var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
+            try transaction.settle()
+            for key in keys { try connection.confirm(key, at: now) }
+            return (true, transaction.tokenConflicts)
+        }
+        report(conflicts)
+        if !isNew, policy.questions?.confirm == .all {
+            // The one that arrived may have been forged. This one came from Apple.
+            try store.decide { (connection) throws(LedgerError) in
+                for key in keys {
+                    if try connection.isConfirmed(key) { continue }
+                    try connection.confirm(key, at: now)
+                }
+            }
+        }
+        return isNew
+    }
+
+    /// Returns what a notification of the history would change, and changes nothing.
+    ///
+    /// - Returns: The kinds of the events; `nil` if the ledger has the notification.
+    package func trial(
+        fromHistory notification: VerifiedNotification, at now: Instant
+    ) throws(LedgerError) -> [String]? {
+        let brought = BroughtEvidence(.notification(notification))
+        let known = try store.read { (connection) throws(LedgerError) in
+            try connection.isKnown(notification)
+        }
+        if known { return nil }
+        let kinds = TrialResult()
+        do throws(LedgerError) {
+            try store.write { [policy] (connection) throws(LedgerError) in
+                var transaction = try LedgerTransaction(
+                    recording: brought, policy, connection, .reconciliation, at: now)
+                try transaction.decide()
+                kinds.set(transaction.events.map(\.kind.rawValue))
+                // Ends the transaction without a trace.
+                throw .trial
+            }
+        } catch {
+            guard error == .trial else { throw error }
+        }
+        return kinds.value
+    }
+
+    /// Whether a transaction is of the family of another one.
+    package func isRelated(
+        _ ids: [String], to asked: String, in app: AskedApp
+    ) throws(LedgerError) -> Bool {
+        if ids.contains(where: { $0.hasSameBytes(as: asked) }) { return true }
+        return try store.read { (connection) throws(LedgerError) in
+            guard let family = try connection.family(of: app.key(asked)) else { return false }
+            for id in ids { if try connection.family(of: app.key(id)) == family { return true } }
+            return false
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// What is to be done about a subscription.
+    package enum SubscriptionStep: Sendable, Equatable {
+        case ask
+        case wait(until: Instant)
+        /// Nothing is to be heard of it any more.
+        case drop
+    }
+
+    /// Returns what is to be done about a subscription, by all evidence that there is.
+    ///
+    /// - Parameter isAnswered: Whether Apple was just asked.
+    /// - Returns: The step, and whether the subscription is active; `nil` if nobody owns it.
+    package func subscriptionStep(
+        of originalTransactionID: String, in app: AskedApp, isAnswered: Bool, at now: Instant
+    ) throws(LedgerError) -> (step: SubscriptionStep, isActive: Bool?) {
+        try store.read { [policy] (connection) throws(LedgerError) in
+            guard let family = try connection.family(of: app.key(originalTransactionID)),
+                let contents = try FamilyContents.load([family], connection)[family],
+                let row = try connection.run("SELECT account FROM families WHERE id = $1", [.integer(family)]).first,
+                try row.optionalText(0) != nil
+            else { return (.drop, nil) }
+            var evidence = FamilyEvidence()
+            evidence.add(contents)
+            let items = policy.entitlements(evidence, at: now).items.filter {
+                $0.productType == .autoRenewableSubscription
+            }
+            var ends: [Instant] = []
+            var isActive = false
+            for item in items {
+                switch item.access {
+                case .active(let until):
+                    ends.append(until)
+                    isActive = true
+                case .expired, .notYet: if let until = item.until { ends.append(until) }
+                default: break
+                }
+            }
+            guard let end = ends.max() else { return (.drop, isActive) }
+            let renewal = contents.renewals.max { $0.signedDate < $1.signedDate }
+            var schedule = SubscriptionSchedule(end: end)
+            schedule.isInBillingRetry = renewal?.isInBillingRetryPeriod ?? false
+            if now < schedule.first { return (.wait(until: schedule.first), isActive) }
+            if renewal?.autoRenewStatus == .off, !schedule.isInBillingRetry { return (.drop, isActive) }
+            if isAnswered {
+                return (schedule.next(after: now).map { .wait(until: $0) } ?? .drop, isActive)
+            }
+            return (.ask, isActive)
+        }
+    }
+
+    /// Makes questions about the subscriptions that accounts have already, when notifications are asked for the first time.
+    package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
+        guard let policy = policy.questions else { return }
+        var after = ""
+        while true {
+            let rows = try store.read { [after] (connection) throws(LedgerError) in
+                // What ended long ago is not asked about: all notifications since then are.
+                try connection.run(
+                    """
+                    SELECT grants.transaction_id, grants.until, evidence.purchase FROM (
+                        SELECT * FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id > $3
+                            AND until > $4 AND quantity > 0 ORDER BY transaction_id LIMIT 500) AS grants
+                    JOIN evidence ON evidence.environment = grants.environment AND evidence.bundle_id = grants.bundle_id
+                        AND evidence.transaction_id = grants.transaction_id
+                    ORDER BY grants.transaction_id
+                    """, app.columns + [.text(after), SQLValue(now - .seconds(86_400))])
+            }
+            guard let last = rows.last else { return }
+            after = try last.text(0)
+            var questions: [NewQuestion] = []
+            for row in rows {
+                let purchase: Purchase = try StoredJSON.decode(row.text(2))
+                guard purchase.productType == .autoRenewableSubscription, let end = try row.optionalDate(1),
+                    let question = policy.ending(of: app.key(purchase.originalTransactionID), at: end, now: now)
+                else { continue }
+                questions.append(question)
+            }
+            questions.sort { $0.key < $1.key }
+            try store.write { [questions] (connection) throws(LedgerError) in
+                try connection.ask(questions, at: now)
+            }
+        }
+    }
+}
+
+/// What a transaction that comes to nothing has found. The transaction ends before it is read.
+private final class TrialResult: @unchecked Sendable {
+    private(set) var value: [String] = []
+
+    func set(_ value: [String]) { self.value = value }
+}
+
+extension LedgerError {
+    /// Ends a transaction that is only tried.
+    fileprivate static let trial = LedgerError(.storeFailed, "a trial")
+}
+
+extension SQLConnection {
+    fileprivate func family(of key: TransactionKey) throws(LedgerError) -> Int64? {
+        try run(
+            "SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+            key.columns
+        ).first?.integer(0)
+    }
+
+    fileprivate func isConfirmed(_ key: TransactionKey) throws(LedgerError) -> Bool {
+        try !run(
+            """
+            SELECT 1 FROM confirmations WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                AND confirmed_at IS NOT NULL AND unknown_since IS NULL
+            """, key.columns
+        ).isEmpty
+    }
+
+    fileprivate func isKnown(_ notification: VerifiedNotification) throws(LedgerError) -> Bool {
+        let payload = notification.notification.payload
+        guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid) else { return false }
+        return try !run(
+            "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2",
+            [.text(payload.environment?.rawValue ?? ""), .text(uuid)]
+        ).isEmpty
+    }
+}

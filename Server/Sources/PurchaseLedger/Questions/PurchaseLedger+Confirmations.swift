@@ -1,0 +1,205 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// A transaction that Apple does not know although it is signed. It is no proof of a forgery.
+package struct UnknownTransaction: Sendable {
+    package let app: AskedApp
+    package let transactionID: String
+    /// Who has it; `nil` if nobody does.
+    package let account: String?
+    /// The SHA-256 of the certificate that signed it first; `nil` for one of which only the id was brought.
+    package let signer: String?
+    package let since: Instant
+}
+
+/// A purchase that nobody owns: whose it is, only who brings it can say.
+package struct UnownedPurchase: Sendable {
+    package let app: AskedApp
+    package let transactionID: String
+    package let originalTransactionID: String
+    package let productID: String
+    package let purchaseDate: Instant
+    /// Whether it has a token that no account has.
+    package let hasToken: Bool
+}
+
+/// Whether Apple knows transactions.
+extension PurchaseLedger {
+    /// What follows from an answer that Apple does not know a transaction.
+    package enum UnknownStep: Sendable {
+        case again(at: Instant, attempts: Int64)
+        /// Whether key, app and host are right has to be tried with a transaction that Apple knows.
+        case control(String)
+        case unknown(UnknownTransaction)
+        /// It says nothing: Apple knew the transaction before, or it is of the sandbox.
+        case ended
+        case failed
+    }
+
+    /// Reports are delayed: Apple is asked again after these times, and five answers in a row must agree.
+    static let unknownDelays: [Duration] = [300, 3600, 21_600, 86_400, 259_200].map { .seconds($0) }
+    /// Younger purchases may be on their way.
+    static let unknownAge = Duration.seconds(259_200)
+    /// The most attempts of a question that is not about notifications.
+    package static let maximumAttempts: Int64 = 20
+
+    /// Records that Apple does not know a transaction, and returns what is to be done about it.
+    ///
+    /// - Parameter isRepeated: Whether the answer was recorded, and the control has been asked.
+    package func recordNotFound(
+        _ question: Question, isRepeated: Bool = false, at now: Instant
+    ) throws(LedgerError) -> UnknownStep {
+        let key = question.app.key(question.subject)
+        return try store.write { (connection) throws(LedgerError) in
+            if !isRepeated {
+                try connection.write(
+                    """
+                    INSERT INTO confirmations VALUES ($1, $2, $3, $4, $4, 1, NULL, NULL)
+                    ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE
+                    SET asked_at = excluded.asked_at, answers = confirmations.answers + 1
+                    """, key.columns + [SQLValue(now)])
+            }
+            let rows = try connection.run(
+                """
+                SELECT answers, confirmed_at FROM confirmations
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                """, key.columns)
+            guard let row = rows.first else { throw .conflict }
+            let answers = Int(try row.integer(0))
+            // Apple: known ids can vanish in rare cases.
+            if try row.optionalDate(1) != nil { return .ended }
+            if answers <= Self.unknownDelays.count {
+                return .again(at: now + Self.unknownDelays[max(answers, 1) - 1], attempts: 0)
+            }
+            guard question.app.environment == .production else { return .ended }
+            let tomorrow = now + .seconds(86_400)
+            let later = question.attempts + 1
+            let isLast = later >= Self.maximumAttempts
+            let known = try connection.purchase(key)
+            if let date = known?.purchaseDate, date > now - Self.unknownAge {
+                return isLast ? .failed : .again(at: tomorrow, attempts: later)
+            }
+            if try !connection.hasAnswer(about: question.app, at: now) {
+                let control = try connection.run(
+                    """
+                    SELECT transaction_id FROM confirmations WHERE environment = $1 AND bundle_id = $2
+                        AND confirmed_at IS NOT NULL ORDER BY confirmed_at DESC LIMIT 1
+                    """, question.app.columns)
+                if !isRepeated, let id = try control.first?.text(0) { return .control(id) }
+                return isLast ? .failed : .again(at: tomorrow, attempts: later)
+            }
+            try connection.write(
+                """
+                UPDATE confirmations SET unknown_since = COALESCE(unknown_since, $4)
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                """, key.columns + [SQLValue(now)])
+            return .unknown(
+                UnknownTransaction(
+                    app: question.app, transactionID: question.subject, account: known?.account, signer: known?.signer,
+                    since: now))
+        }
+    }
+
+    /// Notes that Apple answered about another transaction of the app.
+    package func noteControl(of app: AskedApp, at now: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in try connection.countAnswer(about: app, at: now) }
+    }
+
+    /// The transactions that Apple does not know, the oldest first.
+    package func unknownTransactions(limit: Int = 1000) throws(LedgerError) -> [UnknownTransaction] {
+        let rows = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT confirmations.environment, confirmations.bundle_id, confirmations.transaction_id,
+                    confirmations.unknown_since,
+                    (SELECT account FROM grants WHERE grants.environment = confirmations.environment
+                        AND grants.bundle_id = confirmations.bundle_id
+                        AND grants.transaction_id = confirmations.transaction_id),
+                    (SELECT signer FROM evidence WHERE evidence.environment = confirmations.environment
+                        AND evidence.bundle_id = confirmations.bundle_id
+                        AND evidence.transaction_id = confirmations.transaction_id ORDER BY variant LIMIT 1)
+                FROM confirmations WHERE unknown_since IS NOT NULL
+                ORDER BY unknown_since, confirmations.transaction_id LIMIT $1
+                """, [.integer(Int64(limit))])
+        }
+        return try rows.map { (row) throws(LedgerError) in
+            UnknownTransaction(
+                app: try AskedApp(row), transactionID: try row.text(2), account: try row.optionalText(4),
+                signer: try row.optionalText(5), since: try row.date(3))
+        }
+    }
+
+    /// The numbers of transactions that Apple does not know, by app and signer, of the first thousand.
+    package func unknownCounts() throws(LedgerError) -> [(app: AskedApp, signer: String, count: Int)] {
+        struct Signer: Hashable {
+            let app: AskedApp
+            let signer: UTF8Bytes
+        }
+        var counts: [Signer: Int] = [:]
+        for unknown in try unknownTransactions() {
+            counts[Signer(app: unknown.app, signer: UTF8Bytes(unknown.signer ?? "")), default: 0] += 1
+        }
+        return counts.map { ($0.app, $0.signer.string, $1) }
+    }
+
+    // MARK: Owners
+
+    /// Purchases that nobody owns, the newest first.
+    package func purchasesWithoutOwner(limit: Int = 1000) throws(LedgerError) -> [UnownedPurchase] {
+        let rows = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT evidence.environment, evidence.bundle_id, evidence.transaction_id, evidence.purchase
+                FROM (SELECT id FROM families WHERE account IS NULL ORDER BY id DESC LIMIT $1) AS unowned
+                JOIN identifiers ON identifiers.family_id = unowned.id
+                JOIN evidence ON evidence.environment = identifiers.environment
+                    AND evidence.bundle_id = identifiers.bundle_id
+                    AND evidence.transaction_id = identifiers.transaction_id
+                WHERE evidence.variant = (SELECT MIN(variant) FROM evidence AS first
+                    WHERE first.environment = evidence.environment AND first.bundle_id = evidence.bundle_id
+                        AND first.transaction_id = evidence.transaction_id)
+                ORDER BY unowned.id DESC, evidence.transaction_id
+                """, [.integer(Int64(limit))])
+        }
+        return try rows.map { (row) throws(LedgerError) in
+            let purchase: Purchase = try StoredJSON.decode(row.text(3))
+            return UnownedPurchase(
+                app: try AskedApp(row), transactionID: try row.text(2),
+                originalTransactionID: purchase.originalTransactionID, productID: purchase.productID,
+                purchaseDate: purchase.purchaseDate, hasToken: purchase.appAccountToken != nil)
+        }
+    }
+
+    /// What Apple is asked about to learn all about what an account owns: its subscriptions, and each other purchase.
+    package func subjects(
+        of account: String, in app: AskedApp, at now: Instant
+    ) throws(LedgerError) -> [(kind: Question.Kind, id: String)] {
+        let items = try entitlements(of: account, in: app.environment, at: now).items
+        var seen: Set<UTF8Bytes> = []
+        var subjects: [(kind: Question.Kind, id: String)] = []
+        for item in items where item.purchase.bundleID?.hasSameBytes(as: app.bundleID) ?? false {
+            let isSubscription = item.productType == .autoRenewableSubscription
+            let id = isSubscription ? item.originalTransactionID : item.firstTransactionID
+            if seen.insert(UTF8Bytes(id)).inserted { subjects.append((isSubscription ? .statuses : .transaction, id)) }
+        }
+        return subjects
+    }
+}
+
+extension SQLConnection {
+    fileprivate func purchase(
+        _ key: TransactionKey
+    ) throws(LedgerError) -> (purchaseDate: Instant, account: String?, signer: String?)? {
+        let rows = try run(
+            """
+            SELECT evidence.purchase, evidence.signer, (SELECT account FROM grants
+                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3)
+            FROM evidence WHERE evidence.environment = $1 AND evidence.bundle_id = $2 AND evidence.transaction_id = $3
+            ORDER BY variant LIMIT 1
+            """, key.columns)
+        guard let row = rows.first else { return nil }
+        let purchase: Purchase = try StoredJSON.decode(row.text(0))
+        return (purchase.purchaseDate, try row.optionalText(2), try row.optionalText(1))
+    }
+}

@@ -1,0 +1,174 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// The questions for notifications: one row for each range, which is due again and again.
+extension PurchaseLedger {
+    /// How often notifications that nobody took are asked for, and all of them.
+    static let failuresInterval = Duration.seconds(900)
+    static let everythingInterval = Duration.seconds(86_400)
+    /// A checkpoint that is older when a server starts means an outage, or a back-up that was restored: Apple may have delivered what is not in the ledger.
+    static let outage = Duration.seconds(3600)
+    static let staleness = Duration.seconds(43_200)
+
+    /// Makes the notifications since the checkpoints due.
+    ///
+    /// - Parameters:
+    ///   - date: Asks for everything since then, whatever the checkpoints say; `nil` for the checkpoints.
+    ///   - isUrgent: Whether everything is asked for at once, also after no outage.
+    /// - Returns: Whether notifications were never asked for.
+    @discardableResult
+    package func beginHistory(
+        of app: AskedApp, since date: Instant? = nil, isUrgent: Bool = false, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        try store.write { (connection) throws(LedgerError) in
+            let failures = Self.historyKey(app, .failures)
+            let everything = Self.historyKey(app, .everything)
+            let insert = """
+                INSERT INTO questions (environment, bundle_id, kind, subject, priority, reason, made_at, due_at,
+                    attempts, leased_until, state)
+                VALUES ($1, $2, $3, $4, 0, 'notifications', $5, $5, 0, 0, 'pending')
+                ON CONFLICT (environment, bundle_id, kind, subject) DO
+                """
+            try connection.write(
+                insert + " UPDATE SET due_at = excluded.due_at, attempts = 0, state = 'pending'",
+                failures + [SQLValue(now)])
+            try connection.write(insert + " UPDATE SET state = 'pending'", everything + [SQLValue(now)])
+            var checkpoint = try connection.lockCheckpoint(of: app)
+            let isFirst = checkpoint.sweptUntil == nil
+            let isOutage = checkpoint.completeUntil.map { $0 < now - Self.outage } ?? true
+            if let date {
+                // Whoever is asking for pages now stops.
+                checkpoint.sweptUntil = min(date, checkpoint.sweptUntil ?? date)
+                try connection.write(checkpoint, of: app)
+                try connection.write(
+                    """
+                    UPDATE questions SET cursor = NULL, leased_until = 0
+                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+                    """, everything)
+            }
+            if date != nil || isOutage || isUrgent {
+                try connection.write(
+                    """
+                    UPDATE questions SET priority = 0, due_at = $5, attempts = 0, state = 'pending'
+                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+                    """, everything + [SQLValue(now)])
+            }
+            return isFirst
+        }
+    }
+
+    private static func historyKey(_ app: AskedApp, _ range: HistoryRange) -> [SQLValue] {
+        app.columns + [.text(Question.Kind.history.rawValue), .text(range.rawValue)]
+    }
+
+    /// Returns the window that a question asks for: that in which it was interrupted, or the next since the checkpoint.
+    ///
+    /// - Returns: The window, and what Apple does not have any more, if that is new.
+    package func historyWindow(
+        of question: Question, at now: Instant
+    ) throws(LedgerError) -> (window: HistoryWindow, gap: (from: Instant, until: Instant)?) {
+        if let cursor = question.cursor { return (try StoredJSON.decode(cursor), nil) }
+        let range = HistoryRange(rawValue: question.subject) ?? .failures
+        return try store.write { (connection) throws(LedgerError) in
+            var checkpoint = try connection.lockCheckpoint(of: question.app)
+            let before = checkpoint.gap
+            let window = checkpoint.window(range, of: question.app, at: now)
+            let gap = checkpoint.gap
+            guard let gap, before.map({ $0 != gap }) ?? true else { return (window, nil) }
+            try connection.write(checkpoint, of: question.app)
+            return (window, gap)
+        }
+    }
+
+    /// Returns the first window of all notifications since a date, or since they were last all asked for. It records nothing.
+    package func planHistory(of app: AskedApp, since date: Instant?, at now: Instant) throws(LedgerError)
+        -> HistoryWindow
+    {
+        var checkpoint = try store.read { (connection) throws(LedgerError) in try connection.checkpoint(of: app) }
+        if let date { checkpoint.sweptUntil = date }
+        return checkpoint.window(.everything, of: app, at: now)
+    }
+
+    /// Names a time whose notifications Apple does not have any more.
+    package func noteGap(of app: AskedApp, from: Instant, until: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            var checkpoint = try connection.lockCheckpoint(of: app)
+            checkpoint.note(gapFrom: from, until: until)
+            try connection.write(checkpoint, of: app)
+        }
+    }
+
+    /// Records that a page was read, and takes a request for the next one.
+    ///
+    /// - Returns: The question with its new lease, and whether there is a request for the next page; `nil` if somebody else has the question now.
+    package func advance(
+        _ question: Question, to window: HistoryWindow, requestsPerHour: Int, at now: Instant
+    ) throws(LedgerError) -> (question: Question, hasRequest: Bool)? {
+        let text = try StoredJSON.encode(window)
+        var advanced = question
+        advanced.cursor = text
+        // Never the same as before, by which it is recognised.
+        advanced.leasedUntil = max(now + Self.questionLease, question.leasedUntil + .milliseconds(1))
+        return try store.write { [advanced] (connection) throws(LedgerError) in
+            var budget = try connection.lockBudget(of: question.app, requestsPerHour, at: now)
+            let rows = try connection.run(
+                """
+                UPDATE questions SET cursor = $6, leased_until = $7, attempts = 0 WHERE environment = $1
+                    AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5 RETURNING 1
+                """,
+                question.key + [SQLValue(question.leasedUntil), .text(text), SQLValue(advanced.leasedUntil)])
+            guard !rows.isEmpty else { return nil }
+            guard budget.free(Int64(question.priority)) > 0 else { return (advanced, false) }
+            budget.spend(Int64(question.priority))
+            try connection.write(budget)
+            return (advanced, true)
+        }
+    }
+
+    /// Moves the checkpoint: the last page of a window was read. What was read is in the tables.
+    package func complete(
+        _ question: Question, _ window: HistoryWindow, at now: Instant
+    ) throws(LedgerError) {
+        let range = HistoryRange(rawValue: question.subject) ?? .failures
+        let cursor = try window.following.map { (next) throws(LedgerError) in try StoredJSON.encode(next) }
+        // A run that was interrupted for long is followed by another.
+        let isOver = cursor == nil && (range == .failures || now < window.until + Self.staleness)
+        let interval = range == .failures ? Self.failuresInterval : Self.everythingInterval
+        let isUrgent = range == .failures || !isOver && question.priority < Question.lowPriority
+        try store.write { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                """
+                UPDATE questions SET cursor = $6, leased_until = 0, attempts = 0, failure = NULL, due_at = $7,
+                    priority = $8
+                WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
+                RETURNING 1
+                """,
+                question.key + [
+                    SQLValue(question.leasedUntil), SQLValue(cursor), SQLValue(isOver ? now + interval : now),
+                    .integer(isUrgent ? 0 : Int64(Question.lowPriority)),
+                ])
+            guard !rows.isEmpty else { return }
+            var checkpoint = try connection.lockCheckpoint(of: question.app)
+            checkpoint.complete(window, range)
+            try connection.write(checkpoint, of: question.app)
+        }
+    }
+
+    /// Stores how far a window is, and when it goes on.
+    package func pause(
+        _ question: Question, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?
+    ) throws(LedgerError) {
+        let text = try StoredJSON.encode(window)
+        try store.write { (connection) throws(LedgerError) in
+            try connection.write(
+                """
+                UPDATE questions SET cursor = $6, leased_until = 0, attempts = $7, failure = $8, due_at = $9
+                WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
+                """,
+                question.key + [
+                    SQLValue(question.leasedUntil), .text(text), .integer(attempts), SQLValue(failure), SQLValue(date),
+                ])
+        }
+    }
+}

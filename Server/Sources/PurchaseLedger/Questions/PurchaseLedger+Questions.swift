@@ -1,0 +1,299 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// The queue of questions. Several servers may take from it.
+extension PurchaseLedger {
+    /// How long whoever took a question has for one request. Then another server asks it: this one has crashed.
+    package static let questionLease = Duration.seconds(60)
+    /// The questions of an app beyond which the newest of the lowest priority are dropped.
+    static let maximumQuestionCount = 100_000
+    /// The number beyond which questions are not counted.
+    private static let maximumCounted = 10_000
+    /// What can be in the queue, by priority.
+    private static let queues: [(priority: Int64, kind: Question.Kind)] = [
+        (0, .history), (2, .statuses), (3, .history), (3, .transaction), (4, .transaction), (5, .transaction),
+    ]
+
+    /// What was taken from the queue.
+    package struct TakenQuestions: Sendable {
+        package var questions: [Question] = []
+        /// Whether there is no budget for something that is due.
+        package var isBudgetSpent = false
+    }
+
+    // MARK: Taking
+
+    /// Takes questions that are due, the most urgent first, and one request of the budget for each. Nobody else gets them before ``questionLease`` has passed.
+    ///
+    /// - Parameters:
+    ///   - kinds: The kinds that can be asked now.
+    ///   - requestsPerHour: The budget, which all servers share. Low priorities get at most half of it.
+    package func takeQuestions(
+        about app: AskedApp, of kinds: Set<Question.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
+    ) throws(LedgerError) -> TakenQuestions {
+        let queues = Self.queues.filter { kinds.contains($0.kind) }
+        // Most looks find nothing, and need no lock.
+        let isDue = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                queues.map { QueueStatement.due($0.priority, $0.kind, app, limit: 1, at: now, lock: "") }
+            ).contains { !$0.isEmpty }
+        }
+        guard isDue else { return TakenQuestions() }
+        return try store.write { (connection) throws(LedgerError) in
+            var budget = try connection.lockBudget(of: app, requestsPerHour, at: now)
+            var taken = TakenQuestions()
+            for (priority, kind) in queues where taken.questions.count < limit {
+                let free = budget.free(priority)
+                let wanted = limit - taken.questions.count
+                let statement = QueueStatement.due(
+                    priority, kind, app, limit: max(min(wanted, free), 1), at: now,
+                    lock: connection.dialect.skippingRowLock)
+                let rows = try connection.run([statement])[0]
+                if free <= 0 {
+                    if !rows.isEmpty { taken.isBudgetSpent = true }
+                    continue
+                }
+                for row in rows {
+                    var question = try Question(row)
+                    question.leasedUntil = now + Self.questionLease
+                    try connection.write(
+                        """
+                        UPDATE questions SET leased_until = $5
+                        WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+                        """, question.key + [SQLValue(question.leasedUntil)])
+                    taken.questions.append(question)
+                    budget.spend(priority)
+                }
+            }
+            if !taken.questions.isEmpty { try connection.write(budget) }
+            return taken
+        }
+    }
+
+    /// Takes a request from the budget of an app.
+    ///
+    /// - Returns: Whether there was one.
+    package func takeRequest(
+        about app: AskedApp, priority: Int, requestsPerHour: Int, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        try store.write { (connection) throws(LedgerError) in
+            var budget = try connection.lockBudget(of: app, requestsPerHour, at: now)
+            guard budget.free(Int64(priority)) > 0 else { return false }
+            budget.spend(Int64(priority))
+            try connection.write(budget)
+            return true
+        }
+    }
+
+    /// The earliest date at which a question can be taken; `nil` if there is none.
+    ///
+    /// - Parameter isUrgent: Whether only those count that may spend the whole budget.
+    package func nextQuestionDate(about app: AskedApp, isUrgent: Bool = false) throws(LedgerError) -> Instant? {
+        let queues = Self.queues.filter { !isUrgent || $0.priority < Question.lowPriority }
+        return try store.read { (connection) throws(LedgerError) in
+            let answers = try connection.run(queues.map { QueueStatement.next($0.priority, $0.kind, app) })
+            var dates: [Instant] = []
+            for row in answers.joined() { dates.append(max(try row.date(0), try row.date(1))) }
+            return dates.min()
+        }
+    }
+
+    /// The number of questions that are due, or failed and are soon due again; 10,000 if there are more.
+    package func openQuestionCount(
+        about app: AskedApp, at now: Instant
+    ) throws(LedgerError) -> Int {
+        try store.read { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                """
+                SELECT COUNT(*) FROM (SELECT 1 FROM questions WHERE environment = $1 AND bundle_id = $2
+                    AND state = 'pending' AND (due_at <= $3 OR (failure IS NOT NULL AND attempts > 0 AND due_at <= $4))
+                    LIMIT 10000) AS found
+                """, app.columns + [SQLValue(now), SQLValue(now + .seconds(21_600))])
+            return Int(try rows.first?.integer(0) ?? 0)
+        }
+    }
+
+    // MARK: Results
+
+    /// What came of asking.
+    package enum QuestionResult: Sendable {
+        /// It need not be asked any more.
+        case ended
+        /// It is asked again.
+        case again(at: Instant, attempts: Int64, failure: String?)
+        /// It is not asked again. Operators see it.
+        case failed(String)
+        /// Apple does not know the transaction.
+        case unknown
+    }
+
+    /// Records what came of a question, unless its lease was over and somebody else has it.
+    ///
+    /// - Parameter isUnspent: Whether no request was made.
+    package func finish(
+        _ question: Question, _ result: QuestionResult, isUnspent: Bool = false, at now: Instant
+    ) throws(LedgerError) {
+        let mine = """
+            WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
+            """
+        let key = question.key + [SQLValue(question.leasedUntil)]
+        try store.write { (connection) throws(LedgerError) in
+            if isUnspent { try connection.giveBack(question, at: now) }
+            switch result {
+            case .ended:
+                // What became due later while it was asked stays.
+                try connection.write("DELETE FROM questions \(mine) AND due_at <= $6", key + [SQLValue(question.dueAt)])
+                try connection.write("UPDATE questions SET leased_until = 0 \(mine)", key)
+            case .again(let date, let attempts, let failure):
+                try connection.write(
+                    """
+                    UPDATE questions SET leased_until = 0, attempts = $6, failure = $7,
+                        due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END \(mine)
+                    """, key + [.integer(attempts), SQLValue(failure), SQLValue(question.dueAt), SQLValue(date)])
+            case .failed(let failure):
+                try connection.write(
+                    "UPDATE questions SET leased_until = 0, state = 'failed', failure = $6 \(mine)",
+                    key + [.text(failure)])
+            case .unknown:
+                try connection.write("UPDATE questions SET leased_until = 0, state = 'unknown' \(mine)", key)
+            }
+        }
+    }
+
+    /// Asks a question again that failed.
+    ///
+    /// - Throws: `not-found` if there is no such question.
+    package func askAgain(_ question: Question, at now: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                """
+                UPDATE questions SET state = 'pending', attempts = 0, due_at = $5, leased_until = 0
+                WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND state <> 'pending'
+                RETURNING 1
+                """, question.key + [SQLValue(now)])
+            guard !rows.isEmpty else { throw LedgerError(.notFound, "question") }
+        }
+    }
+
+    // MARK: Looking
+
+    /// Returns the questions that failed, the oldest first.
+    package func failedQuestions(limit: Int = 1000) throws(LedgerError) -> [Question] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT \(Question.columns) FROM questions WHERE state <> 'pending' AND state = 'failed'
+                ORDER BY made_at, subject LIMIT $1
+                """, [.integer(Int64(limit))]
+            ).map { (row) throws(LedgerError) in try Question(row) }
+        }
+    }
+
+    /// The state of the queue of an app.
+    package struct QuestionCounts: Sendable {
+        package let app: AskedApp
+        /// The questions to be asked, by priority; 10,000 if there are more.
+        package internal(set) var pending: [Int: Int] = [:]
+        /// The date of the oldest question, by priority.
+        package internal(set) var oldest: [Int: Instant] = [:]
+        package internal(set) var failed = 0
+        package internal(set) var unknown = 0
+        package internal(set) var spentThisHour = 0
+        package internal(set) var completeUntil: Instant?
+        package internal(set) var sweptUntil: Instant?
+        package internal(set) var gap: (from: Instant, until: Instant)?
+    }
+
+    /// The state of the queues.
+    package func questionCounts(at now: Instant = .now) throws(LedgerError) -> [QuestionCounts] {
+        let apps = policy.questions?.apps ?? []
+        return try store.read { (connection) throws(LedgerError) in
+            try apps.map { (app) throws(LedgerError) in
+                var counts = QuestionCounts(app: app)
+                for (priority, kind) in Self.queues {
+                    let found = QueueStatement.count(priority, kind, app, limit: Self.maximumCounted)
+                    let number = Int(priority)
+                    counts.pending[number, default: 0] += Int(try connection.run([found])[0].first?.integer(0) ?? 0)
+                    let next = QueueStatement.next(priority, kind, app)
+                    if let row = try connection.run([next])[0].first {
+                        counts.oldest[number] = min(try row.date(0), counts.oldest[number] ?? .distantFuture)
+                    }
+                }
+                let ended = try connection.run(
+                    """
+                    SELECT state, COUNT(*) FROM questions WHERE environment = $1 AND bundle_id = $2 AND state <> 'pending'
+                    GROUP BY state
+                    """, app.columns)
+                for row in ended {
+                    if try row.text(0).hasSameBytes(as: "failed") {
+                        counts.failed = Int(try row.integer(1))
+                    } else {
+                        counts.unknown = Int(try row.integer(1))
+                    }
+                }
+                counts.spentThisHour = try connection.spentRequests(about: app, at: now)
+                let checkpoint = try connection.checkpoint(of: app)
+                counts.completeUntil = checkpoint.completeUntil
+                counts.sweptUntil = checkpoint.sweptUntil
+                counts.gap = checkpoint.gap
+                return counts
+            }
+        }
+    }
+
+    // MARK: Cleaning
+
+    /// Drops the newest questions of the lowest priority if there are too many, and the budgets of the past.
+    ///
+    /// - Returns: The number of questions that were dropped.
+    package func cleanQuestions(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {
+        try store.write { (connection) throws(LedgerError) in
+            try connection.write(
+                "DELETE FROM budgets WHERE environment = $1 AND bundle_id = $2 AND hour < $3",
+                app.columns + [.integer(RequestBudget.hour(of: now) - 48)])
+            return try connection.run(
+                """
+                DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject IN (
+                    SELECT subject FROM questions WHERE environment = $1 AND bundle_id = $2 AND state = 'pending'
+                        AND priority = 5 AND kind = 'transaction' ORDER BY due_at LIMIT 100000 OFFSET $3)
+                    AND priority = 5 RETURNING 1
+                """, app.columns + [.integer(Int64(Self.maximumQuestionCount))]
+            ).count
+        }
+    }
+}
+
+/// The statements that look at the queue. Each follows the index `questions_due`.
+private enum QueueStatement {
+    static func due(
+        _ priority: Int64, _ kind: Question.Kind, _ app: AskedApp, limit: Int, at now: Instant, lock: String
+    ) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT \(Question.columns) FROM questions
+            WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
+                AND due_at <= $5 AND leased_until <= $5 ORDER BY due_at LIMIT $6\(lock)
+            """,
+            app.columns + [.integer(priority), .text(kind.rawValue), SQLValue(now), .integer(Int64(limit))])
+    }
+
+    /// The dates from which questions can be taken, of a few that are due first: those that are leased come later.
+    static func next(_ priority: Int64, _ kind: Question.Kind, _ app: AskedApp) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT due_at, leased_until FROM questions
+            WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
+            ORDER BY due_at LIMIT 16
+            """, app.columns + [.integer(priority), .text(kind.rawValue)])
+    }
+
+    static func count(_ priority: Int64, _ kind: Question.Kind, _ app: AskedApp, limit: Int) -> SQLStatement {
+        SQLStatement(
+            """
+            SELECT COUNT(*) FROM (SELECT 1 FROM questions
+                WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
+                LIMIT $5) AS found
+            """, app.columns + [.integer(priority), .text(kind.rawValue), .integer(Int64(limit))])
+    }
+}

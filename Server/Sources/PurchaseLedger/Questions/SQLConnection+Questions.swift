@@ -1,0 +1,132 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// What transactions of the ledger write about questions. Those of a transaction belong to families that it has locked, and are written last: nobody waits for a family and has a question.
+extension SQLConnection {
+    /// Makes questions, each once. On a snapshot, those that are there already are no reason to write.
+    func ask(_ questions: [NewQuestion], at now: Instant) throws(LedgerError) {
+        // What was asked within a day is not asked again because it is disputed again.
+        let wait = Duration.seconds(86_400)
+        for question in questions {
+            let key =
+                AskedApp(question.key).columns + [
+                    .text(question.kind.rawValue), .text(question.key.transactionID.string),
+                ]
+            let insert: String
+            switch question.reason {
+            case .disputed:
+                if isSnapshot {
+                    let known = try run(
+                        [
+                            SQLStatement(QuestionStatement.pending, key),
+                            SQLStatement(QuestionStatement.asked, question.key.columns + [SQLValue(now - wait)]),
+                        ])
+                    if known.contains(where: { !$0.isEmpty }) { continue }
+                }
+                insert = QuestionStatement.insertDisputed
+            case .unheard: insert = QuestionStatement.insertUnheard
+            case .ending: insert = QuestionStatement.insertEnding
+            case .granted, .notifications: insert = QuestionStatement.insert
+            }
+            let values: [SQLValue] =
+                key + [
+                    .integer(question.priority), .text(question.reason.rawValue), SQLValue(now),
+                    SQLValue(question.dueAt),
+                ]
+            try write(insert, question.reason == .disputed ? values + [SQLValue(now - wait)] : values)
+        }
+    }
+
+    /// Notes that a notification has told of a transaction, so that Apple need not be asked whether there is one.
+    func heard(_ key: TransactionKey, _ policy: QuestionPolicy, at now: Instant) throws(LedgerError) {
+        guard policy.apps.contains(AskedApp(key)) else { return }
+        if policy.confirm == .all {
+            let question = policy.confirmation(of: key, at: now)
+            try write(
+                """
+                UPDATE questions SET priority = $4, reason = $5, due_at = $6 WHERE environment = $1 AND bundle_id = $2
+                    AND kind = 'transaction' AND subject = $3 AND reason = 'unheard' AND attempts = 0
+                """,
+                key.columns + [
+                    .integer(question.priority), .text(question.reason.rawValue), SQLValue(question.dueAt),
+                ])
+        } else {
+            try write(
+                """
+                DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction'
+                    AND subject = $3 AND reason = 'unheard'
+                """, key.columns)
+        }
+    }
+
+    /// Notes that Apple, asked by us, knows a transaction.
+    func confirm(_ key: TransactionKey, at now: Instant) throws(LedgerError) {
+        try write(
+            """
+            INSERT INTO confirmations VALUES ($1, $2, $3, $4, $4, 0, $4, NULL)
+            ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET asked_at = excluded.asked_at, answers = 0,
+                confirmed_at = COALESCE(confirmations.confirmed_at, excluded.confirmed_at), unknown_since = NULL
+            """, key.columns + [SQLValue(now)])
+        // A question that somebody is asking is theirs to end.
+        try write(
+            """
+            DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject = $3
+                AND leased_until <= $4
+            """, key.columns + [SQLValue(now)])
+    }
+}
+
+/// The statements with which questions are made. Of one that is there already, the earlier date and the lower priority count, unless it was asked and not answered.
+private enum QuestionStatement {
+    static let pending = """
+        SELECT 1 FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+        """
+    static let asked = """
+        SELECT 1 FROM confirmations
+        WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND asked_at > $4
+        """
+
+    private static let values = """
+        INSERT INTO questions (environment, bundle_id, kind, subject, priority, reason, made_at, due_at, attempts,
+            leased_until, state)
+        SELECT CAST($1 AS TEXT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS TEXT), CAST($5 AS BIGINT),
+            CAST($6 AS TEXT), CAST($7 AS BIGINT), CAST($8 AS BIGINT), 0, 0, 'pending'
+        """
+    private static let earlier = """
+        ON CONFLICT (environment, bundle_id, kind, subject) DO UPDATE SET
+            reason = CASE WHEN excluded.priority < questions.priority THEN excluded.reason ELSE questions.reason END,
+            priority = CASE WHEN excluded.priority < questions.priority THEN excluded.priority ELSE questions.priority END,
+            due_at = CASE WHEN excluded.due_at < questions.due_at THEN excluded.due_at ELSE questions.due_at END
+        WHERE questions.state = 'pending' AND questions.attempts = 0
+            AND (excluded.priority < questions.priority OR excluded.due_at < questions.due_at)
+        """
+
+    static let insert = values + " WHERE 1 = 1 " + earlier
+
+    /// Unless a notification has told of the transaction.
+    static let insertUnheard =
+        values + """
+             WHERE NOT EXISTS (
+                SELECT 1 FROM notifications WHERE notifications.environment = $1 AND notifications.transaction_id = $4)
+
+            """ + earlier
+
+    /// Unless Apple was asked after `$9`.
+    static let insertDisputed =
+        values + """
+             WHERE NOT EXISTS (
+                SELECT 1 FROM confirmations WHERE confirmations.environment = $1 AND confirmations.bundle_id = $2
+                    AND confirmations.transaction_id = $4 AND confirmations.asked_at > $9)
+
+            """ + earlier
+
+    /// The period that ends last counts.
+    static let insertEnding =
+        values + """
+             WHERE 1 = 1
+            ON CONFLICT (environment, bundle_id, kind, subject) DO UPDATE SET due_at = excluded.due_at, attempts = 0,
+                state = 'pending', failure = NULL
+            WHERE questions.due_at < excluded.due_at OR questions.state <> 'pending'
+            """
+}

@@ -1,0 +1,96 @@
+import StrictText
+
+/// Makes one statement of those that insert rows into one table in the same way: each statement has its price.
+struct SQLInsertions {
+    /// More rows are several statements. Each number of rows that is a power of two is prepared.
+    private static let maximumRowCount = 32
+
+    /// What a statement is, as far as the order of others depends on it.
+    private enum Kind {
+        /// `INSERT INTO table … VALUES (…)`, with nothing after the row.
+        case insertion(table: UTF8Bytes, head: String, row: String)
+        /// `UPDATE table …` or `DELETE FROM table …`.
+        case change(table: UTF8Bytes)
+        case other
+    }
+
+    private struct Rows {
+        let text: String
+        let kind: Kind
+        var rows: [[SQLValue]]
+    }
+
+    private var kinds: [String: Kind] = [:]
+    private var texts: [String: [Int: String]] = [:]
+
+    /// Returns statements that do the same. A row goes ahead of what is written to other tables, but not of what is changed in its own.
+    mutating func merged(_ statements: [SQLStatement]) -> [SQLStatement] {
+        guard statements.count > 2 else { return statements }
+        var merged: [Rows] = []
+        var open: [UTF8Bytes: Int] = [:]
+        for statement in statements {
+            let kind = kinds[statement.text] ?? Self.kind(statement.text)
+            kinds[statement.text] = kind
+            switch kind {
+            case .insertion(let table, _, _):
+                if let index = open[table], merged[index].text.hasSameBytes(as: statement.text) {
+                    merged[index].rows.append(statement.parameters)
+                    continue
+                }
+                open[table] = merged.count
+            case .change(let table): open[table] = nil
+            case .other: open = [:]
+            }
+            merged.append(Rows(text: statement.text, kind: kind, rows: [statement.parameters]))
+        }
+        return merged.flatMap { self.statements($0) }
+    }
+
+    private mutating func statements(_ all: Rows) -> [SQLStatement] {
+        guard case .insertion(_, let head, let row) = all.kind, all.rows.count > 1 else {
+            return all.rows.map { SQLStatement(all.text, $0) }
+        }
+        var statements: [SQLStatement] = []
+        var rest = all.rows[...]
+        var count = Self.maximumRowCount
+        while !rest.isEmpty {
+            while count > rest.count { count /= 2 }
+            let text =
+                texts[all.text]?[count]
+                ?? head + (0..<count).map { Self.row(row, from: $0 * all.rows[0].count) }.joined(separator: ", ")
+            texts[all.text, default: [:]][count] = text
+            statements.append(SQLStatement(text, Array(rest.prefix(count).joined())))
+            rest = rest.dropFirst(count)
+        }
+        return statements
+    }
+
+    private static func kind(_ text: String) -> Kind {
+        func table(after words: String) -> UTF8Bytes? {
+            guard text.utf8.starts(with: words.utf8) else { return nil }
+            return UTF8Bytes(Array(text.utf8.dropFirst(words.utf8.count).prefix { $0 > 0x20 })[...])
+        }
+        if let table = table(after: "UPDATE ") ?? table(after: "DELETE FROM ") { return .change(table: table) }
+        let bytes = Array(text.utf8)
+        guard let table = table(after: "INSERT INTO "), let values = bytes.firstRange(of: Array("VALUES (".utf8)) else {
+            return .other
+        }
+        let row = bytes[(values.upperBound - 1)...]
+        // The row has no calls, and nothing comes after it.
+        guard row.count(where: { $0 == UInt8(ascii: "(") }) == 1, row.last == UInt8(ascii: ")") else { return .other }
+        return .insertion(
+            table: table, head: String(decoding: bytes[..<row.startIndex], as: UTF8.self),
+            row: String(decoding: row, as: UTF8.self))
+    }
+
+    /// The row with other numbers of its parameters.
+    private static func row(_ row: String, from first: Int) -> String {
+        let parts = row.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
+        let numbered = parts.dropFirst().map { part in
+            let digits = part.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            return "$\((Int(String(decoding: digits, as: UTF8.self)) ?? 0) + first)"
+                + String(decoding: part.dropFirst(digits.count), as: UTF8.self)
+        }
+        return String(decoding: parts[0], as: UTF8.self) + numbered.joined()
+    }
+}

@@ -1,0 +1,102 @@
+package import AppStoreReceipt
+import LibcryptoHandles
+import StrictText
+
+/// Something that support does to what an account has.
+package struct Adjustment: Sendable {
+    package enum Change: Sendable {
+        /// Sets the quantity of a grant of the account.
+        case quantity(TransactionName, Int64)
+        /// Has a grant of the account follow what Apple signed again.
+        case asSigned(TransactionName)
+        /// Grants a product of which there is no evidence. Needs an idempotency key, or a repeated request would grant twice.
+        case product(environment: AppStoreEnvironment, bundleID: String, productID: String, quantity: Int64)
+    }
+
+    package let change: Change
+    /// Who decided it, and why; it is recorded.
+    package let reason: String
+    package let idempotencyKey: String?
+
+    package init(_ change: Change, reason: String, idempotencyKey: String? = nil) {
+        (self.change, self.reason, self.idempotencyKey) = (change, reason, idempotencyKey)
+    }
+
+    /// What the account has after it.
+    package struct Answer: Sendable {
+        package let name: TransactionName
+        package let productID: String
+        package let previousQuantity: Int64
+        package let quantity: Int64
+        /// As that of a ``Redemption``.
+        package let sequence: Int64
+        /// Whether it was done before, with the same idempotency key.
+        package let isRepeated: Bool
+    }
+
+    static let maximumQuantity: Int64 = 1_000_000_000
+
+    func check() throws(LedgerError) {
+        try LedgerText.check(reason, "reason")
+        if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+        switch change {
+        case .quantity(let name, let quantity):
+            try name.check()
+            try Self.check(quantity, 0)
+        case .asSigned(let name): try name.check()
+        case .product(_, let bundleID, let productID, let quantity):
+            try LedgerText.check(bundleID, "bundle_id")
+            try LedgerText.check(productID, "product_id")
+            try Self.check(quantity, 1)
+            guard idempotencyKey != nil else {
+                throw LedgerError(.invalidText, "idempotency_key: required to grant a product")
+            }
+        }
+    }
+
+    private static func check(_ quantity: Int64, _ minimum: Int64) throws(LedgerError) {
+        guard minimum...maximumQuantity ~= quantity else {
+            throw LedgerError(.invalidText, "quantity: \(minimum) to \(maximumQuantity)")
+        }
+    }
+
+    /// What a request with the same idempotency key must ask for, too.
+    var digest: String {
+        get throws(LedgerError) {
+            switch change {
+            case .quantity(let name, let quantity): try Self.digest(name.texts + ["\(quantity)"])
+            case .asSigned(let name): try Self.digest(name.texts)
+            case .product(let environment, let bundleID, let productID, let quantity):
+                try Self.digest([environment.rawValue, bundleID, productID, "\(quantity)", ""])
+            }
+        }
+    }
+
+    /// The key of a product that is granted to an account. It follows from the request: if the same is granted again after a restored back-up, a backend sets the same purchase.
+    static func key(
+        _ environment: AppStoreEnvironment, _ bundleID: String, _ account: String, _ idempotencyKey: String
+    ) throws(LedgerError) -> TransactionKey {
+        let digest = try digest([account, idempotencyKey])
+        return TransactionKey(
+            environment: environment, bundleID: bundleID,
+            transactionID: SupportID.prefix + String(decoding: digest.utf8.prefix(32), as: UTF8.self))
+    }
+
+    private static func digest(_ texts: [String]) throws(LedgerError) -> String {
+        // No text has a NUL.
+        var bytes: [UInt8] = []
+        for text in texts { bytes += Array(text.utf8) + [0] }
+        return try LedgerError.onHost { () throws(LibcryptoError) in
+            try DigestAlgorithm.sha256.digest(of: bytes.span).hexadecimal
+        }
+    }
+}
+
+extension TransactionName {
+    fileprivate func check() throws(LedgerError) {
+        try LedgerText.check(bundleID, "bundle_id")
+        try LedgerText.check(transactionID, "transaction_id")
+    }
+
+    fileprivate var texts: [String] { [environment.rawValue, bundleID, transactionID] }
+}

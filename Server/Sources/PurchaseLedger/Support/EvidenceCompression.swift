@@ -1,0 +1,38 @@
+import CZlib
+
+/// How kept evidence is stored.
+enum EvidenceCompression {
+    /// Longer evidence is not kept.
+    static let maximumByteCount = 8 << 20
+
+    /// Returns `nil` if there is no memory for it.
+    static func compress(_ bytes: [UInt8]) -> [UInt8]? {
+        var count = compressBound(uLong(bytes.count))
+        var output = [UInt8](repeating: 0, count: Int(count))
+        let result = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe CZlib.compress(output.baseAddress, &count, bytes.baseAddress, uLong(bytes.count))
+            }
+        }
+        guard result == Z_OK else { return nil }
+        output.removeLast(output.count - Int(count))
+        return output
+    }
+
+    /// - Parameter byteCount: The number of bytes before compression, as the tables have it.
+    /// - Returns: `nil` if the bytes are not those of ``compress(_:)``.
+    static func decompress(_ bytes: [UInt8], byteCount: Int64) -> [UInt8]? {
+        guard 0...Int64(maximumByteCount) ~= byteCount else { return nil }
+        // zlib takes no buffer without an address.
+        var count = uLong(byteCount + 1)
+        var output = [UInt8](repeating: 0, count: Int(count))
+        let result = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe bytes.withUnsafeBufferPointer { bytes in
+                unsafe uncompress(output.baseAddress, &count, bytes.baseAddress, uLong(bytes.count))
+            }
+        }
+        guard result == Z_OK, count == uLong(byteCount) else { return nil }
+        output.removeLast(output.count - Int(count))
+        return output
+    }
+}

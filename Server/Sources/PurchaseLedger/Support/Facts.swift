@@ -1,0 +1,129 @@
+package import AppStoreReceipt
+import SpanASN1
+
+/// Something that Apple signed about a transaction.
+package struct EvidenceFact: Sendable {
+    package let signedDate: Instant
+    /// The SHA-256 of the certificate that signed it first, in hexadecimal.
+    package let signer: String?
+    package let purchase: Purchase
+}
+
+/// Something that was granted.
+package struct GrantFact: Sendable {
+    /// What an operator set.
+    package struct Adjusted: Sendable {
+        package let quantity: Int64
+        /// What the evidence said then.
+        package let signedQuantity: Int64
+    }
+
+    package let name: TransactionName
+    package let account: String
+    package let productID: String
+    /// What the account has of it now.
+    package let quantity: Int64
+    package let grantedQuantity: Int64
+    package let grantedAt: Instant
+    package let changedAt: Instant
+    package let until: Instant?
+    /// When an operator took it back in the database.
+    package let takenBackAt: Instant?
+    package let adjusted: Adjusted?
+}
+
+/// A refund or a revocation, as Apple signed it.
+package struct RefundFact: Sendable {
+    package let date: Instant?
+    package let reason: RevocationReason?
+    /// The refunded part of the price, in thousandths of a percent.
+    package let percentage: Int64?
+    package let signedDate: Instant
+}
+
+/// Something that the backend was told, or is to be told.
+package struct EventFact: Sendable {
+    package enum Delivery: String, Sendable { case pending, delivered, dead }
+
+    package let id: String
+    package let account: String
+    package let sequence: Int64
+    package let kind: String
+    package let cause: String
+    package let name: TransactionName
+    package let productID: String
+    package let quantity: Int64
+    package let previousQuantity: Int64
+    package let madeAt: Instant
+    package let state: Delivery
+    package let attempts: Int64
+    package let failure: String?
+}
+
+/// A request to redeem evidence, and what it was answered.
+package struct AttemptFact: Sendable {
+    package let requestID: String
+    package let account: String
+    package let at: Instant
+    /// How often the account sent the same evidence within a second, and was told the same.
+    package let times: Int64
+    /// The digest of the evidence, by ``EvidenceDigest``.
+    package let digest: String
+    /// `ok`, or the code of the refusal.
+    package let code: String
+    /// The outcomes, at most ``Attempt/maximumOutcomeCount``.
+    package let outcomes: [Attempt.Outcome]
+    /// The number of transactions of the evidence.
+    package let transactionCount: Int64
+    package let isEvidenceKept: Bool
+}
+
+/// A change of owner.
+package struct TransferFact: Sendable {
+    package let id: Int64
+    package let from: String
+    package let to: String
+    package let reason: String
+    package let at: Instant
+}
+
+/// Something that an operator did.
+package struct ActFact: Sendable {
+    package enum Kind: String, Sendable {
+        /// The quantity of a grant was set, or follows the evidence again.
+        case adjust
+        /// A product was granted for support.
+        case grant
+        /// An event was sent again.
+        case send
+        /// Apple was asked.
+        case recover
+    }
+
+    package let id: Int64
+    package let kind: Kind
+    package let account: String
+    package let name: TransactionName?
+    package let productID: String?
+    package let eventID: String?
+    package let previousQuantity: Int64?
+    package let quantity: Int64?
+    package let reason: String
+    package let at: Instant
+}
+
+/// Whether Apple knows a transaction, as it answered last.
+package struct ConfirmationFact: Sendable {
+    package let askedAt: Instant
+    package let confirmedAt: Instant?
+    /// When Apple had not known it for the time after which that counts. It is no proof of a forgery.
+    package let unknownSince: Instant?
+}
+
+/// A notification of Apple's server.
+package struct NotificationFact: Sendable {
+    package let type: String
+    package let subtype: String?
+    package let signedDate: Instant?
+    package let receivedAt: Instant
+}

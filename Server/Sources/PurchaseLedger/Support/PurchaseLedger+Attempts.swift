@@ -1,0 +1,183 @@
+package import AppStoreReceipt
+import StrictText
+import SpanASN1
+
+extension PurchaseLedger {
+    /// The attempts of an account that the tables keep: the last ones.
+    package static let maximumAttemptCount = 100
+    /// The compressed evidence of an account that the tables keep, in bytes: the last.
+    static let maximumKeptByteCount: Int64 = 8 << 20
+
+    /// Records attempts, and removes those beyond the bounds of their accounts.
+    func record(_ attempts: [Attempt]) throws(LedgerError) {
+        guard !attempts.isEmpty else { return }
+        let accounts = Set(attempts.map { UTF8Bytes($0.account) }).map(\.string)
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let keeps = attempts.contains { $0.evidence != nil }
+        // With the redemptions that are under way, if there is room.
+        try store.write(WorkShare(weight: attempts.count)) { (connection) throws(LedgerError) in
+            for attempt in attempts { try connection.insert(attempt) }
+            if keeps { try connection.keepEvidence(of: attempts) }
+            let last = try connection.run(
+                accounts.map { account in
+                    SQLStatement(
+                        """
+                        SELECT account, request_id FROM attempts WHERE account = $1
+                        ORDER BY request_id DESC LIMIT 1 OFFSET \(Self.maximumAttemptCount)
+                        """, [.text(account)])
+                })
+            for row in last.joined() {
+                let removed = try connection.run(
+                    "DELETE FROM attempts WHERE account = $1 AND request_id <= $2 RETURNING request_id, digest",
+                    row.values)
+                try connection.removeRest(of: removed)
+            }
+            if keeps { for account in accounts { try connection.boundEvidence(of: account) } }
+        }
+    }
+
+    /// Removes attempts from before a date, in parts, which others do not wait for.
+    package func removeAttempts(before date: Instant) throws(LedgerError) {
+        var count = 1000
+        while count == 1000 {
+            count = try store.write { (connection) throws(LedgerError) in
+                // By their names, which follow time: the others are not read.
+                let removed = try connection.run(
+                    """
+                    DELETE FROM attempts WHERE request_id IN (
+                        SELECT request_id FROM (
+                            SELECT request_id, attempted_at FROM attempts ORDER BY request_id LIMIT 1000) AS oldest
+                        WHERE attempted_at < $1) RETURNING request_id, digest
+                    """, [SQLValue(date)])
+                try connection.removeRest(of: removed)
+                return removed.count
+            }
+        }
+    }
+
+    /// Removes the attempts of an account through a date.
+    func eraseAttempts(of account: String, through date: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            _ = try connection.eraseAttempts(of: account, through: date)
+        }
+    }
+
+    /// The attempts with a digest of evidence, by ``EvidenceDigest``.
+    package func attempts(withDigest digest: String) throws(LedgerError) -> [AttemptFact] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.attempts("WHERE digest = $1", [.text(digest)])
+        }
+    }
+
+    /// Returns evidence as it was sent; `nil` if it is not kept.
+    package func keptEvidence(_ digest: String) throws(LedgerError) -> [UInt8]? {
+        try store.read { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                "SELECT evidence, bytes FROM kept_evidence WHERE digest = $1", [.text(digest)])
+            guard let row = rows.first else { return nil }
+            guard let evidence = EvidenceCompression.decompress(try row.bytes(0), byteCount: try row.integer(1)) else {
+                throw LedgerError(.storeFailed, "kept evidence is damaged")
+            }
+            return evidence
+        }
+    }
+}
+
+extension SQLConnection {
+    fileprivate func insert(_ attempt: Attempt) throws(LedgerError) {
+        // Its name is there if the commit of the same batch was not answered.
+        try write(
+            "INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+            [
+                .text(attempt.requestID), .text(attempt.account), SQLValue(attempt.at), .integer(attempt.times),
+                .text(attempt.digest), .text(attempt.code), .text(attempt.outcomesJSON),
+                .integer(Int64(attempt.transactionCount)),
+            ])
+        for outcome in attempt.outcomes {
+            guard let name = outcome.name, LedgerText.isStorable(name.transactionID) else { continue }
+            try write(
+                "INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                name.key.columns + [.text(attempt.requestID)])
+        }
+    }
+
+    /// Keeps evidence that is not kept yet.
+    fileprivate func keepEvidence(of attempts: [Attempt]) throws(LedgerError) {
+        for attempt in attempts {
+            guard let evidence = attempt.evidence,
+                try run("SELECT 1 FROM kept_evidence WHERE digest = $1", [.text(attempt.digest)]).isEmpty,
+                let compressed = EvidenceCompression.compress(evidence)
+            else { continue }
+            try write(
+                "INSERT INTO kept_evidence VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                [
+                    .text(attempt.digest), .bytes(compressed), .integer(Int64(evidence.count)),
+                    .integer(Int64(compressed.count)),
+                ])
+        }
+    }
+
+    /// Removes the oldest evidence of an account that has more than the tables keep.
+    fileprivate func boundEvidence(of account: String) throws(LedgerError) {
+        let rows = try run(
+            """
+            SELECT attempts.digest, kept_evidence.stored_bytes FROM attempts
+            JOIN kept_evidence ON kept_evidence.digest = attempts.digest
+            WHERE attempts.account = $1 ORDER BY attempts.request_id DESC
+            """, [.text(account)])
+        var seen: Set<UTF8Bytes> = []
+        var total: Int64 = 0
+        for row in rows {
+            guard seen.insert(UTF8Bytes(try row.text(0))).inserted else { continue }
+            total += try row.integer(1)
+            if total > PurchaseLedger.maximumKeptByteCount {
+                try write("DELETE FROM kept_evidence WHERE digest = $1", [row.values[0]])
+            }
+        }
+    }
+
+    /// Removes what only attempts had that were removed.
+    ///
+    /// - Parameter removed: Their names and digests.
+    fileprivate func removeRest(of removed: [SQLRow]) throws(LedgerError) {
+        for row in removed {
+            try write("DELETE FROM attempted_transactions WHERE request_id = $1", [row.values[0]])
+            try write(
+                """
+                DELETE FROM kept_evidence WHERE digest = $1
+                    AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.digest = $1)
+                """, [row.values[1]])
+        }
+    }
+
+    /// Removes the attempts of an account through a date; returns whether there were any.
+    func eraseAttempts(of account: String, through date: Instant) throws(LedgerError) -> Bool {
+        let removed = try run(
+            "DELETE FROM attempts WHERE account = $1 AND attempted_at <= $2 RETURNING request_id, digest",
+            [.text(account), SQLValue(date)])
+        try removeRest(of: removed)
+        return !removed.isEmpty
+    }
+
+    /// The last attempts that meet a condition.
+    func attempts(
+        _ condition: String, _ parameters: [SQLValue], limit: Int = TransactionStory.maximumCount
+    ) throws(LedgerError) -> [AttemptFact] {
+        try run(
+            """
+            SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,
+                (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest)
+            FROM attempts \(condition) ORDER BY attempts.request_id DESC LIMIT \(limit)
+            """, parameters
+        ).map { (row) throws(LedgerError) in try AttemptFact(row) }
+    }
+}
+
+extension AttemptFact {
+    init(_ row: SQLRow) throws(LedgerError) {
+        (requestID, account, at) = (try row.text(0), try row.text(1), try row.date(2))
+        (times, digest, code) = (try row.integer(3), try row.text(4), try row.text(5))
+        (outcomes, transactionCount) = (try Attempt.outcomes(row.text(6)), try row.integer(7))
+        if case .null = row.values[8] { isEvidenceKept = false } else { isEvidenceKept = true }
+    }
+}

@@ -1,0 +1,42 @@
+import AppStoreReceipt
+import StrictText
+
+extension PurchaseLedger {
+    /// The most findings of one word.
+    private static let maximumFindingCount = 20
+
+    /// Returns what a word is the name of: a transaction, an order, an account token, a request, a digest of evidence, an account. Names are compared byte for byte.
+    package func find(_ word: String) throws(LedgerError) -> [SupportFinding] {
+        guard LedgerText.isStorable(word) else { return [] }
+        let limit = "LIMIT \(Self.maximumFindingCount)"
+        return try store.read { (connection) throws(LedgerError) in
+            let parameter = [SQLValue.text(word)]
+            var found: [SupportFinding] = []
+            for row in try connection.run(
+                "SELECT environment, bundle_id, transaction_id FROM identifiers WHERE transaction_id = $1 \(limit)",
+                parameter)
+            {
+                found.append(.transaction(try row.transactionName(0)))
+            }
+            for row in try connection.run(
+                "SELECT id, account, environment, bundle_id, transaction_id FROM orders WHERE id = $1", parameter)
+            {
+                let name = try row.optionalText(4) == nil ? nil : row.transactionName(2)
+                found.append(.order(id: try row.text(0), account: try row.text(1), transaction: name))
+            }
+            if let token = AppAccountToken(uuid: word),
+                let row = try connection.run(
+                    "SELECT account FROM account_tokens WHERE token = $1", [.text(token.description)]
+                ).first
+            {
+                found.append(.account(try row.text(0)))
+            }
+            found += try connection.attempts("WHERE attempts.request_id = $1", parameter).map { .attempt($0) }
+            found += try connection.attempts(
+                "WHERE attempts.digest = $1", parameter, limit: Self.maximumFindingCount
+            ).map { .attempt($0) }
+            if try connection.knows(word) { found.append(.account(word)) }
+            return Array(found.prefix(Self.maximumFindingCount))
+        }
+    }
+}

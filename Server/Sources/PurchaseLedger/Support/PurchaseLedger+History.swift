@@ -1,0 +1,182 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+extension PurchaseLedger {
+    /// The facts of one part of a history.
+    package static let maximumHistoryCount = 500
+
+    /// Returns a part of what happened to an account; `nil` if the ledger knows nothing of it.
+    ///
+    /// - Parameters:
+    ///   - cursor: Where the part begins: ``AccountHistory/next`` of the part before; `nil` for the newest.
+    ///   - limit: The most facts, 1 to ``maximumHistoryCount``.
+    /// - Throws: `invalid-text` for a cursor that is none.
+    package func history(
+        of account: String, after cursor: String? = nil, limit: Int = 100
+    ) throws(LedgerError) -> AccountHistory? {
+        try LedgerText.check(account, "account")
+        guard 1...Self.maximumHistoryCount ~= limit else {
+            throw LedgerError(.invalidText, "limit: 1 to \(Self.maximumHistoryCount)")
+        }
+        var place: HistoryPlace?
+        if let cursor {
+            place = HistoryPlace(cursor)
+            if place == nil { throw LedgerError(.invalidText, "after: not a 'next' of this history") }
+        }
+        return try store.read { (connection) throws(LedgerError) in
+            var found: [(place: HistoryPlace, fact: AccountHistory.Entry.Fact)] = []
+            for source in HistoryPlace.Source.allCases {
+                found += try connection.facts(of: account, source, after: place, limit: limit + 1)
+            }
+            guard !found.isEmpty || place != nil else {
+                return try connection.knows(account) ? AccountHistory(account: account, entries: [], next: nil) : nil
+            }
+            found.sort { $0.place < $1.place }
+            let part = found.prefix(limit)
+            return AccountHistory(
+                account: account,
+                entries: part.map { AccountHistory.Entry(at: $0.place.date, fact: $0.fact) },
+                next: found.count > limit ? part.last?.place.text : nil)
+        }
+    }
+}
+
+/// Where a fact is in a history: by its date, the newest first, then by its table and its key there.
+struct HistoryPlace: Comparable {
+    enum Source: Int, CaseIterable { case grant, event, attempt, transfer, act }
+
+    let date: Instant
+    let source: Source
+    /// Of texts, the greatest is first; of numbers, too.
+    let key: Key
+
+    enum Key: Equatable {
+        case text(UTF8Bytes)
+        case number(Int64)
+    }
+
+    init(_ date: Instant, _ source: Source, _ key: String) {
+        (self.date, self.source, self.key) = (date, source, .text(UTF8Bytes(key)))
+    }
+
+    init(_ date: Instant, _ source: Source, _ key: Int64) {
+        (self.date, self.source, self.key) = (date, source, .number(key))
+    }
+
+    static func < (left: HistoryPlace, right: HistoryPlace) -> Bool {
+        if left.date != right.date { return left.date > right.date }
+        if left.source != right.source { return left.source.rawValue < right.source.rawValue }
+        switch (left.key, right.key) {
+        case (.text(let mine), .text(let other)):
+            return other.string.utf8.lexicographicallyPrecedes(mine.string.utf8)
+        case (.number(let mine), .number(let other)): return mine > other
+        case (.text, .number), (.number, .text): return false
+        }
+    }
+
+    // MARK: As a text
+
+    /// `MILLISECONDS-SOURCE-KEY`, the key of a text in hexadecimal.
+    var text: String {
+        let key =
+            switch key {
+            case .number(let number): "\(number)"
+            case .text(let text):
+                text.string.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            }
+        return "\(date.millisecondsSince1970)-\(source.rawValue)-\(key)"
+    }
+
+    init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 2, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard parts.count == 3, text.utf8.count <= 2000, let date = Int64(parts[0]),
+            let source = Int(parts[1]).flatMap(Source.init)
+        else { return nil }
+        self.date = Instant(millisecondsSince1970: date)
+        self.source = source
+        switch source {
+        case .transfer, .act:
+            guard let number = Int64(parts[2]) else { return nil }
+            key = .number(number)
+        case .grant, .event, .attempt:
+            let digits = Array(parts[2].utf8)
+            guard digits.count % 2 == 0 else { return nil }
+            var bytes: [UInt8] = []
+            for index in stride(from: 0, to: digits.count, by: 2) {
+                guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                    return nil
+                }
+                bytes.append(byte)
+            }
+            guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else { return nil }
+            key = .text(UTF8Bytes(text))
+        }
+    }
+}
+
+extension SQLConnection {
+    /// The facts of an account in one table that follow a place.
+    fileprivate func facts(
+        of account: String, _ source: HistoryPlace.Source, after place: HistoryPlace?, limit: Int
+    ) throws(LedgerError) -> [(place: HistoryPlace, fact: AccountHistory.Entry.Fact)] {
+        // What has the place's date follows it if its table does, or its key.
+        var date = place?.date ?? .distantFuture
+        var key: SQLValue =
+            switch source {
+            case .transfer, .act: .integer(.min)
+            case .grant, .event, .attempt: .text("")
+            }
+        if let place, place.source.rawValue < source.rawValue {
+            date = date + .milliseconds(1)
+        } else if let place, place.source == source {
+            switch place.key {
+            case .number(let number): key = .integer(number)
+            case .text(let text): key = .text(text.string)
+            }
+        }
+        let parameters: [SQLValue] = [.text(account), SQLValue(date), key]
+        func condition(_ date: String, _ key: String, of account: String = "account = $1") -> String {
+            "WHERE (\(account)) AND (\(date) < $2 OR (\(date) = $2 AND \(key) < $3))"
+        }
+        switch source {
+        case .grant:
+            let key = "environment || ' ' || bundle_id || ' ' || transaction_id"
+            return try grants(condition("granted_at", key), parameters, limit: limit).map { fact in
+                let name = fact.name
+                return (
+                    HistoryPlace(
+                        fact.grantedAt, source, "\(name.environment.rawValue) \(name.bundleID) \(name.transactionID)"),
+                    .grant(fact)
+                )
+            }
+        case .event:
+            return try events(condition("made_at", "id"), parameters, limit: limit).map { fact in
+                (HistoryPlace(fact.madeAt, source, fact.id), .event(fact))
+            }
+        case .attempt:
+            return try attempts(
+                condition("attempted_at", "attempts.request_id"), parameters, limit: PurchaseLedger.maximumAttemptCount
+            ).map { fact in (HistoryPlace(fact.at, source, fact.requestID), .attempt(fact)) }
+        case .transfer:
+            let either = "from_account = $1 OR to_account = $1"
+            return try transfers(condition("transferred_at", "id", of: either), parameters, limit: limit).map { fact in
+                (HistoryPlace(fact.at, source, fact.id), .transfer(fact))
+            }
+        case .act:
+            return try acts(condition("acted_at", "id"), parameters, limit: limit).map { fact in
+                (HistoryPlace(fact.at, source, fact.id), .act(fact))
+            }
+        }
+    }
+
+    /// Whether the ledger has an account.
+    func knows(_ account: String) throws(LedgerError) -> Bool {
+        for table in ["families", "grants", "accounts", "attempts", "account_tokens", "orders"] {
+            if try !run("SELECT 1 FROM \(table) WHERE account = $1 LIMIT 1", [.text(account)]).isEmpty { return true }
+        }
+        return false
+    }
+}

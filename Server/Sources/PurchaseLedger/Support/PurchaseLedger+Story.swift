@@ -1,0 +1,145 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+extension PurchaseLedger {
+    /// Returns all that is known about a transaction; `nil` if nothing is.
+    package func story(of name: TransactionName, at now: Instant = .now) throws(LedgerError) -> TransactionStory? {
+        guard LedgerText.isStorable(name.bundleID), LedgerText.isStorable(name.transactionID) else { return nil }
+        return try store.read { [policy] (connection) throws(LedgerError) in
+            var reader = StoryReader(connection, policy, name, at: now)
+            return try reader.read()
+        }
+    }
+}
+
+/// Reads the story of a transaction from a snapshot.
+private struct StoryReader {
+    /// The decision about a family with more transactions is left out: each of them would be read.
+    private static let maximumFamilyCount = 2000
+    private static let maximumCount = TransactionStory.maximumCount
+
+    private let connection: any SQLConnection
+    private let policy: LedgerPolicy
+    private let now: Instant
+    private let key: TransactionKey
+    private var story: TransactionStory
+
+    init(_ connection: any SQLConnection, _ policy: LedgerPolicy, _ name: TransactionName, at now: Instant) {
+        (self.connection, self.policy, self.now) = (connection, policy, now)
+        (key, story) = (name.key, TransactionStory(name: name))
+    }
+
+    mutating func read() throws(LedgerError) -> TransactionStory? {
+        var granted = [key]
+        if let family = try readFamily() { granted += try decide(family) }
+        try readEvidence()
+        for key in granted { story.grants += try connection.grants("WHERE \(Self.isKey)", key.columns) }
+        story.productID = story.evidence.first?.purchase.productID ?? story.grants.first?.productID
+        let last = """
+            SELECT request_id FROM attempted_transactions WHERE \(Self.isKey)
+            ORDER BY request_id DESC LIMIT \(Self.maximumCount)
+            """
+        story.attempts = try connection.attempts("WHERE request_id IN (\(last))", key.columns)
+        guard !story.evidence.isEmpty || !story.grants.isEmpty || !story.attempts.isEmpty || story.owner != nil else {
+            return nil
+        }
+        story.acts = try connection.acts("WHERE \(Self.isKey)", key.columns)
+        try readEvents(Set(granted))
+        story.notifications = try connection.run(
+            """
+            SELECT type, subtype, signed_date, received_at FROM notifications
+            WHERE transaction_id = $1 AND environment = $2 ORDER BY received_at DESC LIMIT \(Self.maximumCount)
+            """, [key.columns[2], key.columns[0]]
+        ).map { (row) throws(LedgerError) in
+            NotificationFact(
+                type: try row.text(0), subtype: try row.optionalText(1), signedDate: try row.optionalDate(2),
+                receivedAt: try row.date(3))
+        }
+        story.confirmation = try connection.run(
+            "SELECT asked_at, confirmed_at, unknown_since FROM confirmations WHERE \(Self.isKey)", key.columns
+        ).first.map { (row) throws(LedgerError) in
+            ConfirmationFact(
+                askedAt: try row.date(0), confirmedAt: try row.optionalDate(1), unknownSince: try row.optionalDate(2))
+        }
+        story.orderID = try connection.run("SELECT id FROM orders WHERE \(Self.isKey)", key.columns).first?.text(0)
+        return story
+    }
+
+    private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
+
+    /// Returns the number of the family, if there is one.
+    private mutating func readFamily() throws(LedgerError) -> Int64? {
+        let rows = try connection.run(
+            """
+            SELECT families.id, families.account, families.claimed_at FROM identifiers
+            JOIN families ON families.id = identifiers.family_id WHERE \(Self.isKey)
+            """, key.columns)
+        guard let row = rows.first else { return nil }
+        let family = try row.integer(0)
+        (story.owner, story.ownedSince) = (try row.optionalText(1), try row.optionalDate(2))
+        story.related = try connection.run(
+            """
+            SELECT transaction_id FROM identifiers
+            WHERE family_id = $1 AND transaction_id <> $2 ORDER BY transaction_id DESC LIMIT \(Self.maximumCount)
+            """, [.integer(family), key.columns[2]]
+        ).map { (row) throws(LedgerError) in try row.text(0) }
+        story.transfers = try connection.transfers("WHERE family_id = $1", [.integer(family)])
+        return family
+    }
+
+    /// Decides what the purchase gives access to, and returns the transactions besides it under which it can have been granted.
+    private mutating func decide(_ family: Int64) throws(LedgerError) -> [TransactionKey] {
+        let count = try connection.run(
+            "SELECT COUNT(*) FROM (SELECT 1 FROM identifiers WHERE family_id = $1 LIMIT \(Self.maximumFamilyCount + 1)) AS found",
+            [.integer(family)])
+        guard try count.first?.integer(0) ?? 0 <= Self.maximumFamilyCount else { return [] }
+        var evidence = FamilyEvidence()
+        for contents in try FamilyContents.load([family], connection).values { evidence.add(contents) }
+        let items = policy.entitlements(evidence, at: now).items.compactMap { item in
+            PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
+        }
+        guard let own = items.first(where: { $0.key == key })?.item else { return [] }
+        (story.access, story.until) = ("\(own.access.code)", own.until)
+        let first = UTF8Bytes(own.firstTransactionID)
+        return items.filter { UTF8Bytes($0.item.firstTransactionID) == first && $0.key != key }.map(\.key)
+    }
+
+    private mutating func readEvidence() throws(LedgerError) {
+        story.evidence = try connection.run(
+            "SELECT signed_date, purchase, signer FROM evidence WHERE \(Self.isKey) ORDER BY signed_date DESC, variant DESC",
+            key.columns
+        ).map { (row) throws(LedgerError) in
+            var purchase: Purchase = try StoredJSON.decode(row.text(1))
+            purchase.signedDate = try row.date(0)
+            return EvidenceFact(
+                signedDate: purchase.signedDate, signer: try row.optionalText(2), purchase: purchase)
+        }
+        story.refunds = story.evidence.filter { $0.purchase.isRevoked == true }.map { fact in
+            RefundFact(
+                date: fact.purchase.revocationDate, reason: fact.purchase.revocationReason,
+                percentage: fact.purchase.revocationPercentage, signedDate: fact.signedDate)
+        }
+    }
+
+    /// Reads what those were told who had the purchase.
+    private mutating func readEvents(_ granted: Set<TransactionKey>) throws(LedgerError) {
+        var accounts: Set<UTF8Bytes> = []
+        for account in [story.owner].compactMap(\.self) + story.grants.map(\.account)
+            + story.transfers.flatMap({ [$0.from, $0.to] })
+        {
+            accounts.insert(UTF8Bytes(account))
+        }
+        for account in accounts {
+            for key in granted {
+                // The events of an account have an index, and those of a transaction none.
+                story.events += try connection.events(
+                    "WHERE account = $1 AND event LIKE $2 ESCAPE '!'",
+                    [.text(account.string), .text(EventFact.pattern(key.transactionID.string))]
+                ).filter { $0.name.key == key }
+            }
+        }
+        story.events.sort { ($0.madeAt, $0.sequence) > ($1.madeAt, $1.sequence) }
+        story.events = Array(story.events.prefix(Self.maximumCount))
+    }
+}

@@ -1,0 +1,32 @@
+package import AppStoreReceipt
+import StrictText
+
+/// What names a transaction.
+package struct TransactionName: Sendable, Equatable {
+    package let environment: AppStoreEnvironment
+    package let bundleID: String
+    package let transactionID: String
+
+    package init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
+        (self.environment, self.bundleID, self.transactionID) = (environment, bundleID, transactionID)
+    }
+
+    init(_ key: TransactionKey) {
+        self.init(
+            environment: key.environment, bundleID: key.bundleID.string, transactionID: key.transactionID.string)
+    }
+
+    var key: TransactionKey {
+        TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
+    }
+
+    // Strings from outside are compared by their bytes.
+    package static func == (lhs: TransactionName, rhs: TransactionName) -> Bool { lhs.key == rhs.key }
+}
+
+/// The ids of what support grants, which no evidence has: a purchase with such an id is none of Apple's, and ``PurchaseKeys`` refuses it.
+enum SupportID {
+    static let prefix = "support-"
+
+    static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
+}

@@ -1,0 +1,29 @@
+package import AppStoreReceipt
+package import AppStoreServerAPI
+package import PurchaseLedger
+
+/// Something that an operator may want to know.
+package enum Finding: Sendable {
+    /// Something in an answer was refused: by the verifier's code, or as `other-app`, `other-environment` or `other-transaction`.
+    case refused(AskedApp, code: String, id: String?)
+    /// Apple does not know a transaction that is signed.
+    case unknown(UnknownTransaction)
+    /// Key, issuer, app or clock are wrong. The app is asked about once an hour until that ends.
+    case stopped(AskedApp, AppStoreServerError)
+    case resumed(AskedApp)
+    /// Apple has no more what was not asked for in time.
+    case gap(AskedApp, from: Instant, until: Instant)
+    /// The ledger did not have a notification of the history.
+    case recovered(AskedApp, type: String, uuid: String?)
+    /// The same, and a server has taken it, as Apple says: something in front of this one answers for it.
+    case swallowed(AskedApp, type: String, uuid: String?)
+    /// A question is given up.
+    case failed(Question, String)
+    /// So many questions of the lowest priority were dropped, because there were too many.
+    case dropped(AskedApp, Int)
+    /// How far Apple's clock is ahead of this one.
+    case clockSkew(AskedApp, Duration)
+    /// What Apple says of a subscription without signing it differs from what the ledger decides.
+    case statusMismatch(AskedApp, originalTransactionID: String)
+    case ledger(LedgerError)
+}

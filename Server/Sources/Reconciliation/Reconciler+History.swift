@@ -1,0 +1,143 @@
+import AppStoreReceipt
+import AppStoreServerAPI
+import PurchaseLedger
+import StrictText
+
+/// The notifications that Apple has sent.
+extension Reconciler {
+    /// The pages after which a window counts as endless, and the times it is begun anew before it is left for a while.
+    private static let maximumRestarts = 3
+    /// The pages that are asked for before other questions have a turn.
+    private static let pagesInOneTurn = 50
+
+    /// Asks for the pages of a window, and records what they have. After each page, how far it is is stored; after the last one, the checkpoint moves.
+    func askHistory(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        var question = question
+        var (window, gap) = try ledger.historyWindow(of: question, at: now)
+        if let gap { options.onFinding(.gap(apple.app, from: gap.from, until: gap.until)) }
+        var seen = Set(window.token.map { [UTF8Bytes($0)] } ?? [])
+        var lastItems: [UTF8Bytes] = []
+        for _ in 0..<Self.pagesInOneTurn {
+            let page: NotificationPage
+            do throws(AppStoreServerError) {
+                page = try request(apple, .notificationHistory) { (client) throws(AppStoreServerError) in
+                    try client.notificationHistory(window.query(question), paginationToken: window.token)
+                }
+            } catch {
+                return try failed(question, &window, error, apple)
+            }
+            let items = try record(page, &window, apple)
+            window.pages += 1
+            guard page.unsigned.hasMore else {
+                window.token = nil
+                return try ledger.complete(question, window, at: now)
+            }
+            let token = page.unsigned.paginationToken.map(UTF8Bytes.init)
+            let isRepeated = !items.isEmpty && items == lastItems
+            lastItems = items
+            if let token, !isRepeated, seen.insert(token).inserted,
+                window.pages < AppStoreServerClient.maximumPageCount
+            {
+                window.token = token.string
+            } else {
+                // A page or a token is repeated, or says not where it goes on.
+                window.restart()
+                (seen, lastItems) = ([], [])
+                guard window.restarts <= Self.maximumRestarts else {
+                    window.restarts = 0
+                    return try ledger.pause(
+                        question, window, until: now + .seconds(900), attempts: question.attempts + 1,
+                        failure: "endless-pages")
+                }
+            }
+            let advanced = try ledger.advance(
+                question, to: window, requestsPerHour: apple.requestsPerHour, at: now)
+            // Somebody else has the question now.
+            guard let advanced else { return }
+            question = advanced.question
+            guard advanced.hasRequest else {
+                return try ledger.pause(
+                    question, window, until: Self.nextHour(after: now), attempts: question.attempts, failure: nil)
+            }
+        }
+        // The request that was taken for the next page is spent: the next turn takes its own.
+        try ledger.pause(question, window, until: now, attempts: 0, failure: nil)
+    }
+
+    /// Records what a page has, each item in a transaction of its own. What is refused stops nothing.
+    ///
+    /// - Returns: What the items are called.
+    private func record(
+        _ page: NotificationPage, _ window: inout HistoryWindow, _ apple: AppleApp
+    ) throws(LedgerError) -> [UTF8Bytes] {
+        var names: [UTF8Bytes] = []
+        for item in page.notifications {
+            switch item.notification {
+            case nil: window.isFaulty = true
+            case .refused(let refusal):
+                window.isFaulty = true
+                refuse(refusal.code, nil, of: apple.app)
+            case .verified(let notification):
+                if let uuid = notification.notificationUUID { names.append(UTF8Bytes(uuid)) }
+                let isNew = try ledger.record(fromHistory: notification, of: apple.app, at: now)
+                count(notification, isNew: isNew, isSuccess: item.sendAttempts.contains(where: \.isSuccess), apple.app)
+            }
+        }
+        state.withLock { $0.counts.pages += 1 }
+        return names
+    }
+
+    func count(_ notification: VerifiedNotification, isNew: Bool, isSuccess: Bool, _ app: AskedApp) {
+        let item = ReconciliationCounts.Item(app: app, name: notification.type?.rawValue ?? "")
+        state.withLock { state in
+            state.counts.seen[item, default: 0] += 1
+            if isNew { state.counts.recovered[item, default: 0] += 1 }
+            if isNew, isSuccess { state.counts.swallowed[app, default: 0] += 1 }
+        }
+        guard isNew else { return }
+        let uuid = notification.notificationUUID
+        options.onFinding(
+            isSuccess
+                ? .swallowed(app, type: item.name, uuid: uuid) : .recovered(app, type: item.name, uuid: uuid))
+    }
+
+    private func failed(
+        _ question: Question, _ window: inout HistoryWindow, _ error: AppStoreServerError, _ apple: AppleApp
+    ) throws(LedgerError) {
+        // The next page has to be asked for again in any case.
+        var date = now
+        switch error.class {
+        case .restartPaging:
+            window.restart()
+            if window.restarts > Self.maximumRestarts {
+                window.restarts = 0
+                date = now + .seconds(900)
+            }
+        case .shortenWindow:
+            let from = window.from
+            let isLeft = window.shorten(by: .seconds(10 * 86_400))
+            let until = isLeft ? window.from : window.until
+            try ledger.noteGap(of: apple.app, from: from, until: until)
+            options.onFinding(.gap(apple.app, from: from, until: until))
+            if !isLeft { return try ledger.complete(question, window, at: now) }
+        case .configuration: date = max(pausedUntil(apple.app), now + .seconds(60))
+        case .retry where error.status == 429: date = now + (error.retryAfter ?? .seconds(60))
+        case .retry, .final, .fault:
+            // The window is asked for until there is an answer: notifications are never given up.
+            date = now + delay(afterAttempts: question.attempts)
+        }
+        if error.class == .fault, error.code != nil { options.onFinding(.failed(question, error.metricCode)) }
+        let isFailure = error.class != .restartPaging && error.class != .shortenWindow
+        try ledger.pause(
+            question, window, until: date, attempts: isFailure ? min(question.attempts + 1, 20) : 0,
+            failure: error.metricCode)
+    }
+}
+
+extension HistoryWindow {
+    func query(_ question: Question) -> NotificationHistoryQuery {
+        var query = NotificationHistoryQuery(from: from, to: until)
+        query.onlyFailures = HistoryRange(rawValue: question.subject) == .failures
+        return query
+    }
+}

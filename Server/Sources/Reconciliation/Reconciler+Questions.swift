@@ -1,0 +1,232 @@
+import AppStoreReceipt
+import AppStoreServerAPI
+import PurchaseLedger
+import StrictText
+
+/// What is asked, and what follows from the answers.
+extension Reconciler {
+    /// Asks a question, and records what came of it.
+    func ask(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        // Those before it took long: its lease must last for an answer.
+        guard now + AppleApp.maximumAnswerTime < question.leasedUntil,
+            isAllowed(question.kind.endpoint, about: apple.app)
+        else {
+            try ledger.finish(
+                question, .again(at: question.dueAt, attempts: question.attempts, failure: nil), isUnspent: true,
+                at: now)
+            return
+        }
+        switch question.kind {
+        case .transaction:
+            count(question)
+            try askTransaction(question, apple)
+        case .statuses: try askStatuses(question, apple)
+        case .history:
+            count(question)
+            try askHistory(question, apple)
+        }
+    }
+
+    private func count(_ question: Question) {
+        state.withLock { $0.counts.asked[question.priority, default: 0] += 1 }
+    }
+
+    // MARK: Transactions
+
+    private func askTransaction(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        let answer: TransactionInfoAnswer
+        do throws(AppStoreServerError) {
+            answer = try request(apple, .transactionInfo) { (client) throws(AppStoreServerError) in
+                try client.transactionInfo(of: question.subject)
+            }
+        } catch {
+            if error.code == .transactionIDNotFound {
+                try notFound(question, apple)
+            } else {
+                try postpone(question, error)
+            }
+            return
+        }
+        switch answer.transaction {
+        // It says nothing.
+        case nil: try tomorrow(question, "empty")
+        case .refused(let refusal):
+            refuse(refusal.code, question.subject, of: apple.app)
+            try tomorrow(question, refusal.code)
+        case .verified(let transaction):
+            guard try isAbout(question.subject, transaction, apple.app, isAsked: answer.isOfAskedID) else {
+                refuse(Self.otherTransaction, question.subject, of: apple.app)
+                return try tomorrow(question, Self.otherTransaction)
+            }
+            try ledger.record(answered: [transaction], confirming: question.subject, about: apple.app, at: now)
+            try ledger.finish(question, .ended, at: now)
+        }
+    }
+
+    static let otherTransaction = "other-transaction"
+
+    /// Whether a transaction is the one that was asked about, or of its family: Apple answers with another one of the same purchase for old receipts.
+    func isAbout(
+        _ id: String, _ transaction: Verified<TransactionInfo>, _ app: AskedApp, isAsked: Bool = false
+    ) throws(LedgerError) -> Bool {
+        if isAsked { return true }
+        let ids = [transaction.transactionID, transaction.originalTransactionID].compactMap(\.self)
+        return try ledger.isRelated(ids, to: id, in: app)
+    }
+
+    private func notFound(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        var step = try ledger.recordNotFound(question, at: now)
+        if case .control(let id) = step {
+            try askControl(id, apple)
+            step = try ledger.recordNotFound(question, isRepeated: true, at: now)
+        }
+        switch step {
+        case .again(let date, let attempts):
+            try ledger.finish(question, .again(at: date, attempts: attempts, failure: "not-found"), at: now)
+        case .ended: try ledger.finish(question, .ended, at: now)
+        case .failed, .control: try fail(question, "not-found")
+        case .unknown(let unknown):
+            try ledger.finish(question, .unknown, at: now)
+            state.withLock { $0.counts.unknown[apple.app, default: 0] += 1 }
+            options.onFinding(.unknown(unknown))
+        }
+    }
+
+    /// Asks about a transaction that Apple knows, to see that key, app and host are right.
+    private func askControl(_ id: String, _ apple: AppleApp) throws(LedgerError) {
+        guard
+            try ledger.takeRequest(
+                about: apple.app, priority: Question.lowPriority, requestsPerHour: apple.requestsPerHour, at: now)
+        else { return }
+        do throws(AppStoreServerError) {
+            let answer = try request(apple, .transactionInfo) { (client) throws(AppStoreServerError) in
+                try client.transactionInfo(of: id)
+            }
+            guard answer.transaction?.value != nil else { return }
+        } catch {
+            return
+        }
+        try ledger.noteControl(of: apple.app, at: now)
+    }
+
+    // MARK: Subscriptions
+
+    private func askStatuses(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        let id = question.subject
+        switch try ledger.subscriptionStep(of: id, in: apple.app, isAnswered: false, at: now).step {
+        case .ask: break
+        case .wait(let date):
+            return try ledger.finish(question, .again(at: date, attempts: 0, failure: nil), isUnspent: true, at: now)
+        case .drop: return try ledger.finish(question, .ended, isUnspent: true, at: now)
+        }
+        count(question)
+        let answer: SubscriptionStatusesAnswer
+        do throws(AppStoreServerError) {
+            answer = try request(apple, .subscriptionStatuses) { (client) throws(AppStoreServerError) in
+                try client.subscriptionStatuses(of: id)
+            }
+        } catch {
+            guard error.class == .final else { return try postpone(question, error) }
+            return try finishStatuses(question, apple, failure: error.metricCode)
+        }
+        let refused = try record(answer, about: id, apple)
+        try finishStatuses(question, apple, failure: refused)
+    }
+
+    /// Records what is signed in an answer about a customer's subscriptions.
+    ///
+    /// - Returns: The code of what was refused last; `nil` if nothing was.
+    func record(
+        _ answer: SubscriptionStatusesAnswer, about id: String, _ apple: AppleApp
+    ) throws(LedgerError) -> String? {
+        var refused: String?
+        var transactions: [Verified<TransactionInfo>] = []
+        var renewals: [Verified<RenewalInfo>] = []
+        var isAnswered = answer.subscriptions.isEmpty
+        for subscription in answer.subscriptions {
+            for refusal in [subscription.transaction?.refusal, subscription.renewalInfo?.refusal] {
+                guard let refusal else { continue }
+                refused = refusal.code
+                refuse(refusal.code, id, of: apple.app)
+            }
+            if let transaction = subscription.transaction?.value {
+                transactions.append(transaction)
+                if try isAbout(id, transaction, apple.app) { isAnswered = true }
+            }
+            if let renewal = subscription.renewalInfo?.value { renewals.append(renewal) }
+        }
+        guard isAnswered || transactions.isEmpty else {
+            refuse(Self.otherTransaction, id, of: apple.app)
+            return Self.otherTransaction
+        }
+        // Renewal information names no app. It is of this one if a transaction of it is.
+        let originals = Set(transactions.compactMap { $0.originalTransactionID.map(UTF8Bytes.init) })
+        renewals = renewals.filter { renewal in
+            renewal.originalTransactionID.map { originals.contains(UTF8Bytes($0)) } ?? false
+        }
+        try ledger.record(answered: transactions, renewals, about: apple.app, at: now)
+        for subscription in answer.subscriptions { try compare(subscription, apple.app) }
+        return refused
+    }
+
+    /// Compares what Apple does not sign with what the ledger decides.
+    private func compare(
+        _ subscription: SubscriptionStatusesAnswer.Subscription, _ app: AskedApp
+    ) throws(LedgerError) {
+        guard let status = subscription.unsigned.status, let id = subscription.unsigned.originalTransactionID,
+            let isActive = try ledger.subscriptionStep(of: id, in: app, isAnswered: true, at: now).isActive,
+            isActive != (status == .active || status == .inGracePeriod)
+        else { return }
+        state.withLock { $0.counts.statusMismatches[app, default: 0] += 1 }
+        options.onFinding(.statusMismatch(app, originalTransactionID: id))
+    }
+
+    private func finishStatuses(_ question: Question, _ apple: AppleApp, failure: String?) throws(LedgerError) {
+        let step = try ledger.subscriptionStep(of: question.subject, in: apple.app, isAnswered: true, at: now).step
+        let attempts = failure == nil ? 0 : question.attempts + 1
+        if case .wait(let date) = step {
+            return try ledger.finish(question, .again(at: date, attempts: attempts, failure: failure), at: now)
+        }
+        guard let failure else { return try ledger.finish(question, .ended, at: now) }
+        try tomorrow(question, failure)
+    }
+
+    // MARK: Failures
+
+    /// Asks again tomorrow, a number of times.
+    private func tomorrow(_ question: Question, _ failure: String) throws(LedgerError) {
+        guard question.attempts + 1 < PurchaseLedger.maximumAttempts else { return try fail(question, failure) }
+        try ledger.finish(
+            question, .again(at: now + .seconds(86_400), attempts: question.attempts + 1, failure: failure), at: now)
+    }
+
+    func fail(_ question: Question, _ failure: String) throws(LedgerError) {
+        try ledger.finish(question, .failed(failure), at: now)
+        state.withLock { $0.counts.failed[question.app, default: 0] += 1 }
+        options.onFinding(.failed(question, failure))
+    }
+
+    /// Asks again after a failure of the request.
+    private func postpone(_ question: Question, _ error: AppStoreServerError) throws(LedgerError) {
+        switch error.class {
+        case .configuration:
+            // It says nothing about the question.
+            let date = max(pausedUntil(question.app), now + .seconds(60))
+            try ledger.finish(
+                question, .again(at: date, attempts: question.attempts, failure: error.metricCode), at: now)
+        case .final: try fail(question, error.metricCode)
+        case .fault where error.code != nil: try fail(question, error.metricCode)
+        case .retry where error.status == 429:
+            let date = now + (error.retryAfter ?? .seconds(60))
+            try ledger.finish(
+                question, .again(at: date, attempts: question.attempts, failure: error.metricCode), at: now)
+        case .retry, .restartPaging, .shortenWindow, .fault:
+            let attempts = question.attempts + 1
+            guard attempts < PurchaseLedger.maximumAttempts else { return try fail(question, error.metricCode) }
+            let date = now + delay(afterAttempts: question.attempts)
+            try ledger.finish(question, .again(at: date, attempts: attempts, failure: error.metricCode), at: now)
+        }
+    }
+
+    func pausedUntil(_ app: AskedApp) -> Instant { state.withLock { $0.states[app]?.pausedUntil ?? .distantPast } }
+}

@@ -1,0 +1,207 @@
+package import AppStoreReceipt
+import AppStoreServerAPI
+package import PurchaseLedger
+import StrictText
+
+/// What an operator's run found and did.
+package struct ReconcileResult: Sendable {
+    package internal(set) var counts = ReconciliationCounts()
+    /// What a dry run would tell backends, by the kind of the event.
+    package internal(set) var events: [String: Int] = [:]
+    /// What a dry run would ask besides, by priority.
+    package internal(set) var due: [Int: Int] = [:]
+    /// What is still to be asked.
+    package internal(set) var leftOver = 0
+    /// Whether all notifications through the beginning of the run were asked for.
+    package internal(set) var isComplete = true
+    package internal(set) var gaps: [(app: AskedApp, from: Instant, until: Instant)] = []
+    /// Purchases that Apple knows and nobody owns: whose they are, only who brings them can say.
+    package internal(set) var unowned: [UnownedPurchase] = []
+    /// The fault of the configuration for which an app could not be asked about.
+    package internal(set) var configuration: String?
+
+    /// The exit status of the command.
+    package var status: Int32 { configuration != nil ? 2 : leftOver > 0 || !isComplete ? 1 : 0 }
+}
+
+extension Reconciler {
+    /// The longest wait for the next attempt within a run, and how often it waits.
+    private static let maximumWait = Duration.seconds(120)
+    private static let maximumWaits = 10
+
+    /// Asks for what the ledger lacks, once.
+    ///
+    /// - Parameters:
+    ///   - since: Asks for all notifications since then; `nil` for those since the checkpoints.
+    ///   - account: Asks about the purchases of this account, and nothing else; `nil` for all.
+    ///   - isDryRun: Whether nothing is recorded but the requests of the budget.
+    ///   - progress: Is told now and then what was counted.
+    package func reconcile(
+        since: Instant? = nil, account: String? = nil, dryRun isDryRun: Bool = false,
+        progress: (ReconciliationCounts) -> Void = { _ in }
+    ) throws(LedgerError) -> ReconcileResult {
+        let start = now
+        var result = ReconcileResult()
+        for apple in apps {
+            if isDryRun {
+                try tryHistory(apple, since: since, &result, progress)
+            } else if let account {
+                try ask(about: account, apple, &result, progress)
+            } else if try ledger.beginHistory(of: apple.app, since: since, isUrgent: true, at: now) {
+                try ledger.askAboutSubscriptions(of: apple.app, at: now)
+            }
+        }
+        if !isDryRun, account == nil { try runToEnd(from: start, &result, progress) }
+        result.counts = counts
+        result.configuration = stopped.values.first.map { "\($0)" } ?? result.configuration
+        for count in try ledger.questionCounts(at: now) {
+            if let gap = count.gap { result.gaps.append((count.app, gap.from, gap.until)) }
+        }
+        if account == nil { result.unowned = try ledger.purchasesWithoutOwner() }
+        return result
+    }
+
+    private func runToEnd(
+        from start: Instant, _ result: inout ReconcileResult, _ progress: (ReconciliationCounts) -> Void
+    ) throws(LedgerError) {
+        var waits = 0
+        while true {
+            switch runOnce() {
+            case .asked:
+                progress(counts)
+                continue
+            case .idle(let date):
+                let wait = date.map { $0 - now }
+                // A short wait is for something that failed: what is due later is the server's.
+                let isOpen = try openCount() > 0
+                guard isOpen, stopped.isEmpty, let wait, wait <= Self.maximumWait, waits < Self.maximumWaits else {
+                    break
+                }
+                waits += 1
+                options.wait(max(wait, .milliseconds(10)))
+                continue
+            }
+            break
+        }
+        result.leftOver = try openCount()
+        for count in try ledger.questionCounts(at: now) {
+            let isComplete = [count.completeUntil, count.sweptUntil].allSatisfy { $0.map { $0 >= start } ?? false }
+            if !isComplete { result.isComplete = false }
+        }
+        let isUnauthorized = apps.contains { pausedUntil($0.app) > now } && result.leftOver > 0
+        if isUnauthorized, let error = lastConfigurationError { result.configuration = "\(error)" }
+    }
+
+    /// The questions that are due or failed.
+    private func openCount() throws(LedgerError) -> Int {
+        var count = 0
+        for apple in apps { count += try ledger.openQuestionCount(about: apple.app, at: now) }
+        return count
+    }
+
+    private var lastConfigurationError: AppStoreServerError? {
+        state.withLock { state in state.states.values.lazy.compactMap(\.configurationError).first }
+    }
+
+    // MARK: One account
+
+    private func ask(
+        about account: String, _ apple: AppleApp, _ result: inout ReconcileResult,
+        _ progress: (ReconciliationCounts) -> Void
+    ) throws(LedgerError) {
+        for (kind, id) in try ledger.subjects(of: account, in: apple.app, at: now) {
+            var isAnswered = false
+            do throws(RecoveryError) {
+                switch kind {
+                case .statuses:
+                    let answer = try ask(apple, .subscriptionStatuses) { (client) throws(AppStoreServerError) in
+                        try client.subscriptionStatuses(of: id)
+                    }
+                    isAnswered =
+                        try Self.onLedger { () throws(LedgerError) in try record(answer, about: id, apple) } == nil
+                case .transaction, .history:
+                    _ = try recover(.transaction(id), of: apple.app)
+                    isAnswered = true
+                }
+            } catch {
+                switch error {
+                case .ledger(let error): throw error
+                case .error(let error) where error.class == .configuration: result.configuration = "\(error)"
+                case .notFound: isAnswered = true
+                default: break
+                }
+            }
+            state.withLock { $0.counts.asked[Self.recoveryPriority, default: 0] += 1 }
+            if !isAnswered { result.leftOver += 1 }
+            progress(counts)
+        }
+    }
+
+    // MARK: Dry run
+
+    /// Asks for the notifications since the checkpoint, counts what the ledger has of them, and records nothing.
+    private func tryHistory(
+        _ apple: AppleApp, since: Instant?, _ result: inout ReconcileResult,
+        _ progress: (ReconciliationCounts) -> Void
+    ) throws(LedgerError) {
+        var next: HistoryWindow? = try ledger.planHistory(of: apple.app, since: since, at: now)
+        var failures: Int64 = 0
+        while var window = next {
+            let page: NotificationPage
+            do throws(RecoveryError) {
+                page = try ask(apple, .notificationHistory) { [window] (client) throws(AppStoreServerError) in
+                    try client.notificationHistory(
+                        NotificationHistoryQuery(from: window.from, to: window.until), paginationToken: window.token)
+                }
+                failures = 0
+            } catch {
+                switch error {
+                case .ledger(let error): throw error
+                case .error(let error) where error.class == .configuration: result.configuration = "\(error)"
+                case .error(let error) where error.class == .shortenWindow && window.shorten(by: .seconds(864_000)):
+                    next = window
+                    continue
+                case .error(let error) where error.class == .restartPaging && window.restarts < 3:
+                    window.restart()
+                    next = window
+                    continue
+                default:
+                    failures += 1
+                    if failures < Self.maximumWaits {
+                        options.wait(min(delay(afterAttempts: failures), Self.maximumWait))
+                        continue
+                    }
+                }
+                result.isComplete = false
+                return
+            }
+            state.withLock { $0.counts.pages += 1 }
+            for item in page.notifications {
+                switch item.notification {
+                case .verified(let notification):
+                    let kinds = try ledger.trial(fromHistory: notification, at: now)
+                    for kind in kinds ?? [] { result.events[kind, default: 0] += 1 }
+                    count(
+                        notification, isNew: kinds != nil, isSuccess: item.sendAttempts.contains(where: \.isSuccess),
+                        apple.app)
+                case .refused(let refusal): refuse(refusal.code, nil, of: apple.app)
+                case nil: break
+                }
+            }
+            progress(counts)
+            if page.unsigned.hasMore, let token = page.unsigned.paginationToken, window.pages < 100_000,
+                window.token.map({ !$0.hasSameBytes(as: token) }) ?? true
+            {
+                window.token = token
+                window.pages += 1
+                next = window
+            } else {
+                if page.unsigned.hasMore { result.isComplete = false }
+                next = window.following
+            }
+        }
+        for count in try ledger.questionCounts(at: now) where count.app == apple.app {
+            for (priority, date) in count.oldest where date <= now { result.due[priority] = count.pending[priority] }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import LedgerService
+
+/// What support can do. Each act needs a scope of its own, has a reason, is recorded, and has a way back.
+enum Act: String, CaseIterable {
+    case sendAgain = "send-again"
+    case transfer
+    case setQuantity = "set-quantity"
+    case followApple = "follow-apple"
+    case grantProduct = "grant-product"
+    case askApple = "ask-apple"
+
+    var scope: TokenScope {
+        switch self {
+        case .sendAgain: .events
+        case .transfer: .transfer
+        case .setQuantity, .followApple, .grantProduct: .adjust
+        case .askApple: .recover
+        }
+    }
+
+    var name: SupportPhrase {
+        switch self {
+        case .sendAgain: .sendAgain
+        case .transfer: .transfer
+        case .setQuantity: .setQuantity
+        case .followApple: .followApple
+        case .grantProduct: .grantProduct
+        case .askApple: .askApple
+        }
+    }
+}

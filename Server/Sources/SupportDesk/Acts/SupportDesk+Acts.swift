@@ -1,0 +1,163 @@
+import AppStoreReceipt
+import HTTPService
+import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
+import StrictText
+
+extension SupportDesk {
+    /// What came of an act, and what the page then shows.
+    private struct Done {
+        let words: SupportPhrase
+        let slots: [Slot]
+        var isFailure = false
+        let findings: [SupportFinding]
+
+        init(_ words: SupportPhrase, _ slots: Slot..., showing findings: [SupportFinding]) {
+            (self.words, self.slots, self.findings) = (words, slots, findings)
+        }
+
+        private init(failed words: SupportPhrase, _ slots: [Slot], _ findings: [SupportFinding]) {
+            (self.words, self.slots, self.findings) = (words, slots, findings)
+            isFailure = true
+        }
+
+        static func failed(_ words: SupportPhrase, _ slots: Slot..., showing findings: [SupportFinding]) -> Done {
+            Done(failed: words, slots, findings)
+        }
+    }
+
+    func act(_ request: Request) throws -> Response {
+        let (visit, form) = try sender(request)
+        guard let act = form.text("act").flatMap(Act.init), let number = form.text("number") else {
+            throw RequestFault.invalid("no act")
+        }
+        let done = try done(act, number, form, visit)
+        return try show(done.findings, for: visit) { html in
+            html.element(.p, .styled(done.isFailure ? "notice bad" : "notice"), .role(.status)) {
+                $0.phrase(done.words, done.slots)
+            }
+        }
+    }
+
+    private func done(_ act: Act, _ number: String, _ form: FormBody, _ visit: Visit) throws -> Done {
+        let place = place(form)
+        guard visit.scopes.contains(act.scope) else {
+            return .failed(.actForbidden, .code(act.scope.rawValue), showing: place)
+        }
+        guard let reason = form.text("reason") else { return .failed(.actNoReason, showing: place) }
+        guard reason.utf8.count <= 255 else { return .failed(.actInvalid, .code("reason"), showing: place) }
+        // A page that is loaded again sends its form again.
+        guard try sessions.send(number, of: visit.sessionID) else { return Done(.didBefore, showing: place) }
+        do throws(LedgerError) {
+            let done = try perform(act, number, form, reason, place)
+            log.write(.info, "support-act", [("act", .text(act.rawValue))])
+            return done
+        } catch {
+            return switch error.code {
+            case .notFound: .failed(.actNotFound, showing: place)
+            case .invalidText: .failed(.actInvalid, .text(error.detail), showing: place)
+            case .notAdjustable: .failed(.actRefunded, showing: place)
+            case .idempotencyKeyReused: Done(.didBefore, showing: place)
+            default: .failed(.actFailed, showing: place)
+            }
+        }
+    }
+
+    private func perform(
+        _ act: Act, _ number: String, _ form: FormBody, _ reason: String, _ place: [SupportFinding]
+    ) throws(LedgerError) -> Done {
+        let now = clock()
+        let (account, name) = (form.exactText("account") ?? "", name(form))
+        switch act {
+        case .sendAgain:
+            try ledger.sendAgain(eventID: form.exactText("event") ?? "", reason: reason, at: now)
+            return Done(.didSend, showing: place)
+        case .transfer:
+            guard let name, let to = form.text("to") else { return .failed(.actNotFound, showing: place) }
+            let count = try ledger.transfer(
+                from: account, to: to, transactionID: name.transactionID, in: name.environment, reason: reason, at: now)
+            return Done(.didTransfer, .number(count), .text(to), showing: place)
+        case .setQuantity, .followApple:
+            guard let name else { return .failed(.actNotFound, showing: place) }
+            var change = Adjustment.Change.asSigned(name)
+            if act == .setQuantity {
+                guard let quantity = quantity(form) else { return .failed(.actNoNumber, showing: place) }
+                change = .quantity(name, quantity)
+            }
+            let answer = try ledger.adjust(Adjustment(change, reason: reason), of: account, at: now)
+            return Done(
+                .didAdjust, .number(Int(clamping: answer.previousQuantity)), .number(Int(clamping: answer.quantity)),
+                showing: place)
+        case .grantProduct:
+            guard let app = app(form), let product = form.text("product") else {
+                return .failed(.actNotFound, showing: place)
+            }
+            guard let quantity = quantity(form), quantity > 0 else { return .failed(.actNoNumber, showing: place) }
+            let answer = try ledger.adjust(
+                Adjustment(
+                    .product(
+                        environment: app.environment, bundleID: app.bundleID, productID: product, quantity: quantity),
+                    reason: reason, idempotencyKey: number), of: account, at: now)
+            return Done(.didGrant, .text(answer.name.transactionID), showing: [.transaction(answer.name)] + place)
+        case .askApple:
+            return try ask(form, name, reason, place)
+        }
+    }
+
+    private func ask(
+        _ form: FormBody, _ name: TransactionName?, _ reason: String, _ place: [SupportFinding]
+    ) throws(LedgerError) -> Done {
+        guard let askApple, let app = app(form) else { return .failed(.actNotFound, showing: place) }
+        let question: AppleQuestion
+        if let order = form.text("order") {
+            question = .order(order, environment: app.environment, bundleID: app.bundleID)
+        } else if let name {
+            question = .transaction(name)
+        } else {
+            return .failed(.actNotFound, showing: place)
+        }
+        let answer = try askApple(question)
+        var about = name.map { [$0] } ?? []
+        if case .recorded(let names) = answer { about += names.filter { $0 != name } }
+        try ledger.recordAsking(about: about, reason: reason, at: clock())
+        return switch answer {
+        case .recorded(let names) where names.isEmpty: Done(.didAskNothing, showing: place)
+        case .recorded(let names):
+            Done(.didAsk, .number(names.count), showing: place + names.map(SupportFinding.transaction))
+        case .unknown: .failed(.appleUnknown, showing: place)
+        case .unavailable: .failed(.appleUnavailable, showing: place)
+        case .refused(let code): .failed(.appleRefused, .code(code), showing: place)
+        case .misconfigured: .failed(.appleSettings, showing: place)
+        }
+    }
+
+    // MARK: What a form names
+
+    /// What the page of the form was about.
+    private func place(_ form: FormBody) -> [SupportFinding] {
+        if let name = name(form) { return [.transaction(name)] }
+        return form.exactText("account").map { [.account($0)] } ?? []
+    }
+
+    private func app(_ form: FormBody) -> (environment: AppStoreEnvironment, bundleID: String)? {
+        guard let environment = form.text("environment").flatMap(AppStoreEnvironment.init(rawValue:)),
+            verifier.policy.environments.contains(environment), let bundleID = form.exactText("bundle"),
+            verifier.policy.bundleIDs?.contains(where: { $0.hasSameBytes(as: bundleID) }) ?? true
+        else { return nil }
+        return (environment, bundleID)
+    }
+
+    private func name(_ form: FormBody) -> TransactionName? {
+        guard let environment = form.text("environment").flatMap(AppStoreEnvironment.init(rawValue:)),
+            let bundleID = form.exactText("bundle"), let id = form.exactText("id")
+        else { return nil }
+        return TransactionName(environment: environment, bundleID: bundleID, transactionID: id)
+    }
+
+    private func quantity(_ form: FormBody) -> Int64? {
+        guard let text = form.text("quantity"), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+            let number = Int64(text), number <= 1_000_000
+        else { return nil }
+        return number
+    }
+}

@@ -1,0 +1,74 @@
+import HTTPService
+import StrictText
+
+/// The fields of a form (`application/x-www-form-urlencoded`).
+struct FormBody {
+    private let fields: [UTF8Bytes: [UInt8]]
+
+    /// - Throws: A fault if it is none, or if a field is there twice.
+    init(_ request: Request) throws(RequestFault) {
+        let type = request.header("Content-Type")?.utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard type?.elementsEqual("application/x-www-form-urlencoded".utf8) ?? false else {
+            throw .invalid("the body is no form")
+        }
+        var fields: [UTF8Bytes: [UInt8]] = [:]
+        for pair in request.body.split(separator: UInt8(ascii: "&")) {
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            let name = UTF8Bytes(Self.decoded(pair[..<end])[...])
+            guard fields.updateValue(Self.decoded(pair[end...].dropFirst()), forKey: name) == nil else {
+                throw .invalid("a field of the form is there twice")
+            }
+        }
+        self.fields = fields
+    }
+
+    /// The bytes of a field; empty without one.
+    func bytes(_ name: StaticString) -> [UInt8] { fields[UTF8Bytes("\(name)")] ?? [] }
+
+    /// The text of a field without white space at its ends; `nil` if it is empty, or no UTF-8.
+    func text(_ name: StaticString) -> String? {
+        let bytes = bytes(name).trimmed
+        return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The bytes of a field as text, as they were in the form.
+    func exactText(_ name: StaticString) -> String? {
+        let bytes = bytes(name)
+        return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var index = text.startIndex
+        while index < text.endIndex {
+            let byte = text[index]
+            index += 1
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%") where index + 1 < text.endIndex:
+                guard let high = text[index].hexadecimalDigit, let low = text[index + 1].hexadecimalDigit else {
+                    bytes.append(byte)
+                    continue
+                }
+                bytes.append(high << 4 | low)
+                index += 2
+            default: bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
+
+extension UInt8 {
+    var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
+}
+
+extension Array<UInt8> {
+    var trimmed: ArraySlice<UInt8> {
+        guard let start = firstIndex(where: { !$0.isSpace }), let last = lastIndex(where: { !$0.isSpace }) else {
+            return []
+        }
+        return self[start...last]
+    }
+}

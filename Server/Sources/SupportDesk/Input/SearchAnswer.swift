@@ -1,0 +1,162 @@
+@_spi(Surfaces) import AppStoreReceipt
+import PurchaseLedger
+import StrictText
+
+/// What a search found.
+struct SearchAnswer {
+    /// What was searched, if it is short.
+    var searched: String?
+    /// The decision about the evidence in the text, with its bytes; `nil` without evidence.
+    var decision: Decision?
+    var evidence: [[UInt8]] = []
+    var hasMoreEvidence = false
+    var stories: [TransactionStory] = []
+    var accounts: [AccountAnswer] = []
+    var attempts: [AttemptFact] = []
+    /// Purchases of the evidence that the ledger does not have.
+    var unknownPurchases: [TransactionName] = []
+    /// Words that only Apple can know.
+    var transactionClues: [String] = []
+    var orderClues: [String] = []
+    var hasMore = false
+    let now: Instant
+
+    /// An account, with what it has now.
+    struct AccountAnswer {
+        let history: AccountHistory
+        let items: [(environment: AppStoreEnvironment, item: Entitlements.Item)]
+    }
+
+    /// So many stories and accounts stand on one page.
+    static let maximumCount = 10
+
+    var isEmpty: Bool {
+        decision == nil && stories.isEmpty && accounts.isEmpty && attempts.isEmpty
+    }
+
+    /// Answers what somebody entered.
+    init(_ text: [UInt8], _ desk: SupportDesk, at now: Instant) throws(LedgerError) {
+        self.now = now
+        let whole = Array(text.trimmed)
+        guard !whole.isEmpty else { return }
+        var rest = whole
+        if case .success = Result(catching: { () throws(VerificationError) in try desk.verifier.verify(whole) }) {
+            evidence = [whole]
+            rest = []
+        } else {
+            let found = FoundEvidence(in: whole)
+            evidence = found.pieces
+            hasMoreEvidence = found.hasMore
+            rest = found.rest
+        }
+        if whole.count <= 255 { searched = String(validating: whole, as: UTF8.self) }
+        var findings: [SupportFinding] = []
+        if !evidence.isEmpty {
+            let decision = desk.verifier.decision(on: evidence, at: now, productTypes: desk.productTypes)
+            self.decision = decision
+            findings += Self.transactions(of: decision).map(SupportFinding.transaction)
+            for piece in evidence {
+                guard let digest = EvidenceDigest.text(of: piece) else { continue }
+                attempts += try desk.ledger.attempts(withDigest: digest)
+            }
+        }
+        let clues = Clues(rest, of: evidence.isEmpty ? whole : rest)
+        hasMore = clues.hasMore
+        for word in clues.words {
+            let found = try desk.ledger.find(word)
+            findings += found
+            guard found.isEmpty else { continue }
+            if Clues.isTransactionID(word) { transactionClues.append(word) }
+            if Clues.isOrderID(word) { orderClues.append(word) }
+        }
+        try add(findings, desk)
+        // A request that stands in a story is told there.
+        var told = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
+        attempts = attempts.filter { told.insert(UTF8Bytes($0.requestID)).inserted }
+        for story in stories { try addEvidence(of: story.attempts, desk) }
+        try addEvidence(of: attempts, desk)
+    }
+
+    /// Answers about what is known already.
+    init(
+        _ findings: [SupportFinding], _ desk: SupportDesk, at now: Instant, after cursor: String?
+    ) throws(LedgerError) {
+        self.now = now
+        try add(findings, desk, after: cursor)
+    }
+
+    /// The transactions that evidence proves, the latest purchases first.
+    private static func transactions(of decision: Decision) -> [TransactionName] {
+        var seen: Set<[UTF8Bytes]> = []
+        return decision.evidence.flatMap(\.purchases).sorted { $0.purchaseDate > $1.purchaseDate }.compactMap {
+            guard let environment = $0.environment, let bundleID = $0.bundleID,
+                seen.insert([environment.rawValue, bundleID, $0.transactionID].map(UTF8Bytes.init)).inserted
+            else { return nil }
+            return TransactionName(environment: environment, bundleID: bundleID, transactionID: $0.transactionID)
+        }
+    }
+
+    private mutating func add(
+        _ findings: [SupportFinding], _ desk: SupportDesk, after cursor: String? = nil
+    ) throws(LedgerError) {
+        var names: [TransactionName] = []
+        var found: [String] = []
+        for finding in findings {
+            switch finding {
+            case .transaction(let name): names.append(name)
+            case .order(_, let account, let transaction):
+                if let transaction { names.append(transaction) }
+                found.append(account)
+            case .account(let account): found.append(account)
+            case .attempt(let attempt): attempts.append(attempt)
+            }
+        }
+        var seen: Set<[UTF8Bytes]> = []
+        for name in names
+        where seen.insert([name.environment.rawValue, name.bundleID, name.transactionID].map(UTF8Bytes.init)).inserted {
+            guard stories.count < Self.maximumCount else {
+                hasMore = true
+                break
+            }
+            if let story = try desk.ledger.story(of: name, at: now) {
+                stories.append(story)
+            } else if unknownPurchases.count < Self.maximumCount {
+                unknownPurchases.append(name)
+            }
+        }
+        var seenAccounts: Set<UTF8Bytes> = []
+        for account in found where seenAccounts.insert(UTF8Bytes(account)).inserted {
+            guard accounts.count < Self.maximumCount else {
+                hasMore = true
+                break
+            }
+            guard let history = try desk.ledger.history(of: account, after: cursor) else { continue }
+            accounts.append(AccountAnswer(history: history, items: try desk.items(of: account, at: now)))
+        }
+    }
+
+    /// Adds what was sent, where it was kept: its report says why it was refused.
+    private mutating func addEvidence(of attempts: [AttemptFact], _ desk: SupportDesk) throws(LedgerError) {
+        guard decision == nil else { return }
+        for attempt in attempts where attempt.isEvidenceKept && attempt.isRefused {
+            guard let bytes = try desk.ledger.keptEvidence(attempt.digest) else { continue }
+            evidence = [bytes]
+            decision = desk.verifier.decision(on: evidence, at: now, productTypes: desk.productTypes)
+            return
+        }
+    }
+}
+
+extension SupportDesk {
+    /// What an account may use now, by environment.
+    func items(
+        of account: String, at now: Instant
+    ) throws(LedgerError) -> [(environment: AppStoreEnvironment, item: Entitlements.Item)] {
+        var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
+        for environment in verifier.policy.environments.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let entitlements = try ledger.entitlements(of: account, in: environment, at: now)
+            items += entitlements.items.filter(\.access.givesAccess).prefix(100).map { (environment, $0) }
+        }
+        return items
+    }
+}

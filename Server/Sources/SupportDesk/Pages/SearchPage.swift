@@ -1,0 +1,201 @@
+@_spi(Surfaces) import AppStoreReceipt
+import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
+import StrictText
+
+/// The answer to a search as a page.
+struct SearchPage {
+    let desk: SupportDesk
+    let visit: SupportDesk.Visit
+
+    func write(_ answer: SearchAnswer, to html: inout HTMLWriter) {
+        if let searched = answer.searched {
+            html.element(.p, .style(.note), phrase: SupportPhrase.searchedText, .sentence(searched))
+        }
+        var forms = ActForms(desk, visit)
+        if answer.isEmpty { nothing(answer, &html) }
+        for story in answer.stories { self.story(story, answer.now, &forms, &html) }
+        // What was refused has no story: the report is the answer.
+        if answer.stories.isEmpty { evidence(answer, &html) }
+        for account in answer.accounts { self.account(account, &forms, &html) }
+        for attempt in answer.attempts.prefix(SearchAnswer.maximumCount) {
+            self.attempt(attempt, hasReport: answer.decision != nil, &html)
+        }
+        if !answer.stories.isEmpty { evidence(answer, &html) }
+        forms.write(forTransactions: answer.transactionClues, orders: answer.orderClues, to: &html)
+        if answer.hasMore { html.element(.p, .styled("notice"), phrase: SupportPhrase.moreFound) }
+    }
+
+    private func nothing(_ answer: SearchAnswer, _ html: inout HTMLWriter) {
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.nothingFound)
+            html.element(.p, phrase: SupportPhrase.nothingFoundAdvice)
+            for id in answer.transactionClues { html.element(.p, phrase: SupportPhrase.maybeTransaction, .text(id)) }
+            for id in answer.orderClues { html.element(.p, phrase: SupportPhrase.maybeOrder, .text(id)) }
+        }
+    }
+
+    // MARK: Transactions
+
+    private func story(
+        _ story: TransactionStory, _ now: Instant, _ forms: inout ActForms, _ html: inout HTMLWriter
+    ) {
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.transactionStory, .text(story.name.transactionID))
+            let answers = StoryAnswers(story: story, now: now, renewedUntil: desk.renewal(of: story, at: now))
+            html.element(.ul, .styled("answers")) { html in
+                for sentence in answers.sentences {
+                    html.element(.li, .style(sentence.style ?? .unknown)) { sentence.write(to: &$0) }
+                }
+            }
+            identifiers(of: story, &html)
+            html.element(.h3, phrase: SupportPhrase.whatHappened)
+            entries(StoryEntry.entries(of: story), &html)
+            let fullest =
+                [
+                    story.events.count, story.attempts.count, story.acts.count, story.notifications.count,
+                    story.evidence.count,
+                ].max() ?? 0
+            if fullest >= TransactionStory.maximumCount {
+                html.element(
+                    .p, .style(.note), phrase: SupportPhrase.moreEntries, .number(TransactionStory.maximumCount))
+            }
+            forms.write(for: story, to: &html)
+        }
+    }
+
+    private func identifiers(of story: TransactionStory, _ html: inout HTMLWriter) {
+        let environment: SupportPhrase =
+            switch story.name.environment {
+            case .production: .production
+            case .sandbox: .sandbox
+            default: .otherEnvironment
+            }
+        html.element(.dl, .style(.facts)) { html in
+            fact(.product, &html) { $0.value(story.productID ?? "–") }
+            fact(.owner, &html) { html in
+                if let owner = story.owner { html.value(owner) } else { html.phrase(SupportPhrase.noOwner) }
+            }
+            fact(.environment, &html) { $0.phrase(environment) }
+            fact(.app, &html) { $0.value(story.name.bundleID) }
+            if let order = story.orderID { fact(.order, &html) { $0.value(order) } }
+            if !story.related.isEmpty {
+                fact(.related, &html) { $0.value(story.related.joined(separator: ", ")) }
+            }
+        }
+    }
+
+    private func fact(_ name: SupportPhrase, _ html: inout HTMLWriter, value: (inout HTMLWriter) -> Void) {
+        html.element(.dt, phrase: name)
+        html.element(.dd, content: value)
+    }
+
+    private func entries(_ entries: [StoryEntry], _ html: inout HTMLWriter) {
+        html.element(.ol, .styled("story")) { html in
+            for entry in entries {
+                html.element(.li) { html in
+                    html.element(.span) { $0.localDate(entry.at) }
+                    html.element(.span) { html in
+                        for (index, sentence) in entry.sentences.enumerated() {
+                            if index > 0 { html.text(" ") }
+                            if let style = sentence.style {
+                                html.element(.span, .style(style)) { sentence.write(to: &$0) }
+                            } else if index > 0 {
+                                html.element(.small) { sentence.write(to: &$0) }
+                            } else {
+                                sentence.write(to: &html)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    // MARK: Accounts
+
+    private func account(
+        _ answer: SearchAnswer.AccountAnswer, _ forms: inout ActForms, _ html: inout HTMLWriter
+    ) {
+        let account = answer.history.account
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.accountStory, .text(account))
+            html.element(.h3, phrase: SupportPhrase.owns)
+            if answer.items.isEmpty { html.element(.p, phrase: SupportPhrase.ownsNothing) }
+            html.element(.ul, .style(.list)) { html in
+                for (environment, item) in answer.items {
+                    html.element(.li) { html in
+                        let place = Slot.words(environment == .production ? SupportPhrase.production : .sandbox)
+                        if let until = item.until {
+                            html.phrase(
+                                SupportPhrase.ownsUntil, .text(item.purchase.productID), .localDate(until), place)
+                        } else {
+                            html.phrase(
+                                SupportPhrase.ownsItem, .text(item.purchase.productID), .number(item.purchase.quantity),
+                                place)
+                        }
+                        html.text(" ")
+                        html.element(.small) {
+                            $0.phrase(SupportPhrase.transactionIs, .text(item.purchase.transactionID))
+                        }
+                    }
+                }
+            }
+            html.element(.h3, phrase: SupportPhrase.whatHappened)
+            entries(StoryEntry.entries(of: answer.history), &html)
+            if let next = answer.history.next {
+                visit.page.forms?.form("/account", hidden: [("account", account), ("after", next)], to: &html) { html in
+                    html.button(html.plain(SupportPhrase.older), .styled("quietly"))
+                }
+            }
+            forms.write(forAccount: account, to: &html)
+        }
+    }
+
+    // MARK: Requests and evidence
+
+    private func attempt(_ attempt: AttemptFact, hasReport: Bool, _ html: inout HTMLWriter) {
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.attemptStory, .text(attempt.requestID))
+            entries(StoryEntry.entries(of: attempt), &html)
+            html.element(.dl, .style(.facts)) { html in
+                fact(.digest, &html) { $0.element(.code, text: attempt.digest) }
+            }
+            if attempt.isRefused, !hasReport {
+                html.element(
+                    .p, .style(.note),
+                    phrase: attempt.isEvidenceKept ? SupportPhrase.evidenceKept : .evidenceNotKept)
+            }
+        }
+    }
+
+    private func evidence(_ answer: SearchAnswer, _ html: inout HTMLWriter) {
+        guard let decision = answer.decision else { return }
+        for name in answer.unknownPurchases {
+            html.element(.section, .style(.panel)) { html in
+                html.element(.h2, phrase: SupportPhrase.transactionStory, .text(name.transactionID))
+                html.element(.p, phrase: SupportPhrase.nothingRedeemed)
+            }
+        }
+        if answer.hasMoreEvidence {
+            html.element(
+                .p, .styled("notice"), phrase: SupportPhrase.moreEvidence, .number(FoundEvidence.maximumCount))
+        }
+        html.element(.section, .label(html.plain(SupportPhrase.foundEvidence))) { html in
+            Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server)).write(to: &html)
+        }
+    }
+}
+
+extension SupportDesk {
+    /// When the latest renewal of a subscription ends, if it gives access.
+    fileprivate func renewal(of story: TransactionStory, at now: Instant) -> Instant? {
+        guard let owner = story.owner, let purchase = story.evidence.first?.purchase, purchase.expiresDate != nil,
+            let items = try? items(of: owner, at: now)
+        else { return nil }
+        return items.filter {
+            $0.environment == story.name.environment
+                && $0.item.purchase.originalTransactionID.hasSameBytes(as: purchase.originalTransactionID)
+        }.compactMap(\.item.until).max()
+    }
+}

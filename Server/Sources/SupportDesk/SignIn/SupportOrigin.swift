@@ -1,0 +1,60 @@
+import HTTPService
+import StrictText
+
+/// Where browsers find the desk, by which a request that another site made is told apart.
+struct SupportOrigin: Sendable {
+    /// The scheme and the host as browsers send them, such as `https://desk.example.com`; `nil` if no option says it.
+    private let stated: String?
+
+    /// Whether browsers reach the desk over TLS alone.
+    var isSecure: Bool { stated?.utf8.starts(with: "https://".utf8) ?? false }
+
+    init(_ stated: String?) throws(ConfigurationError) {
+        if let stated, !Self.isOrigin(stated) {
+            throw ConfigurationError(
+                "--support-origin must be a scheme and a host in lower case, such as https://desk.example.com, and is '\(stated)'"
+            )
+        }
+        self.stated = stated
+    }
+
+    private static func isOrigin(_ text: String) -> Bool {
+        let schemes = ["https://", "http://"]
+        guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return false }
+        let host = text.utf8.dropFirst(scheme.utf8.count)
+        return !host.isEmpty
+            && host.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Whether a request was made for this desk, and not for a name that a stranger lets point to it (DNS rebinding).
+    ///
+    /// A proxy may send its own name. Without a proxy, the desk has no name but this machine's.
+    func isHost(of request: Request) -> Bool {
+        guard stated == nil, let host = request.header("Host") else { return true }
+        let name =
+            host.utf8.first == UInt8(ascii: "[")
+            ? host.utf8.prefix { $0 != UInt8(ascii: "]") } : host.utf8.prefix { $0 != UInt8(ascii: ":") }
+        return name.first == UInt8(ascii: "[") || name.elementsEqual("localhost".utf8)
+            || name.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
+    }
+
+    /// Whether a page of this desk made a request that changes something, as far as its headers say so.
+    func isOwn(_ request: Request) -> Bool {
+        if let site = request.header("Sec-Fetch-Site"), !site.utf8.elementsEqual("same-origin".utf8),
+            !site.utf8.elementsEqual("none".utf8)
+        {
+            return false
+        }
+        // Browsers send it with every POST.
+        guard let origin = request.header("Origin") else { return stated == nil }
+        if let stated { return origin.hasSameBytes(as: stated) }
+        return request.header("Host").map { origin.hasSameBytes(as: "http://\($0)") } ?? false
+    }
+}

@@ -1,0 +1,166 @@
+import AppStoreReceipt
+import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
+import StrictText
+
+/// A sentence of the page.
+struct Sentence {
+    let words: SupportPhrase
+    let slots: [Slot]
+    var style: Style?
+
+    init(_ words: SupportPhrase, _ slots: Slot..., style: Style? = nil) {
+        self.words = words
+        self.slots = slots
+        self.style = style
+    }
+
+    func write(to html: inout HTMLWriter) { html.phrase(words, slots) }
+}
+
+/// What support says first: who has it, and whether everybody was told.
+struct StoryAnswers {
+    let story: TransactionStory
+    let now: Instant
+    /// The latest period of the subscription that gives access, if a renewal does.
+    var renewedUntil: Instant?
+
+    private var product: Slot { .text(story.productID ?? story.name.transactionID) }
+
+    var sentences: [Sentence] {
+        var all = possession
+        if story.name.environment != .production { all.append(Sentence(.sandboxNow, style: .warn)) }
+        if let transfer = story.transfers.first {
+            all.append(Sentence(.wasTransferredNow, .text(transfer.from), .text(transfer.to)))
+        }
+        all += delivery + others
+        if let confirmation { all.append(confirmation) }
+        return all
+    }
+
+    // MARK: Who has it
+
+    private var possession: [Sentence] {
+        guard let grant = story.grants.max(by: { ($0.quantity, $0.changedAt) < ($1.quantity, $1.changedAt) }) else {
+            return withoutGrant
+        }
+        var all: [Sentence] = []
+        let account = Slot.text(grant.account)
+        if grant.quantity > 0 {
+            if let until = grant.until ?? story.until {
+                if until > now {
+                    all.append(Sentence(.hasPeriod, account, product, .localDate(until), style: .good))
+                } else if let renewedUntil {
+                    all.append(Sentence(.renewedNow, account, product, .localDate(renewedUntil), style: .good))
+                } else {
+                    all.append(Sentence(.hadPeriod, account, product, .localDate(until), style: .warn))
+                }
+            } else {
+                all.append(Sentence(.has, account, .number(Int(clamping: grant.quantity)), product, style: .good))
+            }
+            if let percentage = story.refunds.first?.wholePercentage, 1..<100 ~= percentage {
+                all.append(Sentence(.partlyRefundedNow, .number(percentage), style: .warn))
+            }
+        } else if let date = grant.takenBackAt {
+            all += [Sentence(.nobodyHas, style: .bad), Sentence(.takenBackNow, .localDate(date))]
+        } else if let refund = story.refunds.first {
+            all.append(Sentence(.refundedNow, .localDate(refund.date ?? refund.signedDate), style: .bad))
+            all.append(Sentence(.hadBefore, account, .number(Int(clamping: grant.grantedQuantity)), product))
+        } else {
+            all.append(Sentence(.nobodyHas, style: .bad))
+        }
+        if let adjusted = grant.adjusted {
+            all.append(Sentence(.adjustedNow, .number(Int(clamping: adjusted.quantity)), style: .warn))
+        }
+        return all
+    }
+
+    private var withoutGrant: [Sentence] {
+        if let refund = story.refunds.first {
+            return [Sentence(.refundedNow, .localDate(refund.date ?? refund.signedDate), style: .bad)]
+        }
+        var all = [Sentence(.nobodyHas, style: .bad)]
+        if let owner = story.owner { all.append(Sentence(.ownsWithoutGrant, .text(owner))) }
+        guard !story.evidence.isEmpty else { return all + [Sentence(.onlyAttempts)] }
+        let reasons: [(code: String, words: SupportPhrase)] = [
+            ("not-yet", .decidedNotYet), ("expired", .decidedExpired), ("revoked", .decidedRevoked),
+            ("upgraded", .decidedUpgraded), ("undetermined", .decidedUnknown),
+        ]
+        let reason = reasons.first { story.access?.hasSameBytes(as: $0.code) ?? false }?.words
+        if let reason {
+            all.append(Sentence(reason))
+        } else if story.owner == nil {
+            all.append(Sentence(.decidedGrantable))
+        }
+        return all
+    }
+
+    // MARK: Who knows
+
+    private var confirmation: Sentence? {
+        guard let fact = story.confirmation else { return nil }
+        if let date = fact.confirmedAt { return Sentence(.confirmed, .localDate(date), style: .good) }
+        return fact.unknownSince.map { Sentence(.unconfirmed, .localDate($0), style: .warn) }
+    }
+
+    private var delivery: [Sentence] {
+        guard let event = story.events.max(by: { $0.sequence < $1.sequence }) else {
+            return story.grants.isEmpty ? [] : [Sentence(.nobodyTold)]
+        }
+        return switch event.state {
+        case .delivered: [Sentence(.toldNow, style: .good)]
+        case .pending: [Sentence(.waitingNow, style: .warn)]
+        case .dead: [Sentence(.notToldNow, style: .bad)]
+        }
+    }
+
+    /// What other accounts were told that sent it, and the owner if it was refused.
+    private var others: [Sentence] {
+        var seen: Set<UTF8Bytes> = []
+        let holder = story.grants.first { $0.quantity > 0 }?.account ?? story.owner
+        return story.attempts.compactMap { attempt in
+            guard seen.insert(UTF8Bytes(attempt.account)).inserted,
+                !(holder?.hasSameBytes(as: attempt.account) ?? false), seen.count <= 5
+            else { return nil }
+            if attempt.isRefused {
+                return Sentence(.triedRefused, .text(attempt.account), .code(attempt.code))
+            }
+            return Sentence(
+                .othersTried, .text(attempt.account), .words(attempt.outcome(of: story.name.transactionID)))
+        }
+    }
+}
+
+extension RefundFact {
+    /// The refunded part of the price in percent.
+    var wholePercentage: Int? { percentage.map { Int(clamping: $0 / 1000) } }
+}
+
+extension AttemptFact {
+    /// Whether the evidence was refused, and no transaction has an outcome.
+    var isRefused: Bool { !code.hasSameBytes(as: "ok") }
+
+    /// What was said of a transaction, or of the first.
+    func outcome(of transactionID: String) -> SupportPhrase {
+        let found = outcomes.first { $0.transactionID.hasSameBytes(as: transactionID) } ?? outcomes.first
+        return found.flatMap { Outcome(rawValue: $0.outcome) }?.words ?? .noPurchase
+    }
+}
+
+extension Outcome {
+    /// What support says of an outcome.
+    var words: SupportPhrase {
+        switch self {
+        case .granted: .grantedOutcome
+        case .alreadyYours: .alreadyYours
+        case .belongsToAnother: .belongsToAnother
+        case .tooEarly: .tooEarly
+        case .expired: .expired
+        case .revoked: .revoked
+        case .notForSale: .notForSale
+        case .notYours: .notYours
+        case .tokenMissing: .tokenMissing
+        case .undetermined: .undetermined
+        }
+    }
+}

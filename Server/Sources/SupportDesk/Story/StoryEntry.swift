@@ -1,0 +1,165 @@
+import AppStoreReceipt
+import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
+import StrictText
+
+/// Something that happened, in sentences.
+struct StoryEntry {
+    let at: Instant
+    let sentences: [Sentence]
+
+    init(_ at: Instant, _ sentences: Sentence...) {
+        self.at = at
+        self.sentences = sentences
+    }
+
+    /// The entries of a transaction, the oldest first.
+    static func entries(of story: TransactionStory) -> [StoryEntry] {
+        var entries: [StoryEntry] = []
+        if let purchase = story.evidence.first?.purchase { entries += self.entries(of: purchase) }
+        if let owner = story.owner, let date = story.ownedSince,
+            // Who is granted a purchase becomes its owner in the same moment.
+            !story.grants.contains(where: { $0.grantedAt == date })
+        {
+            entries.append(StoryEntry(date, Sentence(.owned, .text(owner))))
+        }
+        entries += story.grants.flatMap(self.entries)
+        entries += story.refunds.map(entry)
+        entries += story.notifications.map(entry)
+        entries += story.events.map { entry(of: $0, named: false) }
+        entries += story.attempts.map { entry($0, of: story.name.transactionID) }
+        entries += story.transfers.map(entry)
+        entries += story.acts.map(entry)
+        // Entries of one moment stay in the order in which they follow from each other.
+        return entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+    }
+
+    /// The entries of an account, the newest first.
+    static func entries(of history: AccountHistory) -> [StoryEntry] {
+        history.entries.compactMap { found in
+            switch found.fact {
+            case .grant(let grant): entries(of: grant).first
+            case .event(let event): entry(of: event, named: true)
+            case .attempt(let attempt): entry(attempt, of: nil)
+            case .transfer(let transfer): entry(of: transfer)
+            case .act(let act): entry(of: act)
+            }
+        }
+    }
+
+    /// The entry of a request.
+    static func entries(of attempt: AttemptFact) -> [StoryEntry] { [entry(attempt, of: nil)] }
+
+    private static func entries(of purchase: Purchase) -> [StoryEntry] {
+        let product = Slot.text(purchase.productID)
+        guard let end = purchase.expiresDate else {
+            return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity), product))]
+        }
+        return [
+            StoryEntry(purchase.purchaseDate, Sentence(.boughtAs, product, .localDate(end))),
+            StoryEntry(end, Sentence(.ends)),
+        ]
+    }
+
+    private static func entries(of grant: GrantFact) -> [StoryEntry] {
+        var entries = [
+            StoryEntry(
+                grant.grantedAt,
+                Sentence(
+                    .granted, .text(grant.account), .number(Int(clamping: grant.grantedQuantity)),
+                    .text(grant.productID)),
+                Sentence(.transactionIs, .text(grant.name.transactionID)))
+        ]
+        if let date = grant.takenBackAt {
+            entries.append(StoryEntry(date, Sentence(.takenBack, .text(grant.account), style: .bad)))
+        }
+        return entries
+    }
+
+    private static func entry(of refund: RefundFact) -> StoryEntry {
+        var sentences = [Sentence(refund.date == nil ? .refundedUndated : .refunded, style: .bad)]
+        if let percentage = refund.wholePercentage { sentences.append(Sentence(.percent, .number(percentage))) }
+        if refund.reason == .appIssue { sentences.append(Sentence(.reasonAppIssue)) }
+        return StoryEntry(at: refund.date ?? refund.signedDate, sentences: sentences)
+    }
+
+    private init(at: Instant, sentences: [Sentence]) {
+        self.at = at
+        self.sentences = sentences
+    }
+
+    private static func entry(of notification: NotificationFact) -> StoryEntry {
+        let name = notification.type + (notification.subtype.map { " " + $0 } ?? "")
+        return StoryEntry(notification.receivedAt, Sentence(.notificationArrived, .code(name)))
+    }
+
+    private static func entry(of transfer: TransferFact) -> StoryEntry {
+        StoryEntry(
+            transfer.at,
+            Sentence(.transferred, .text(transfer.from), .text(transfer.to), .sentence(transfer.reason)))
+    }
+
+    private static func entry(_ attempt: AttemptFact, of transactionID: String?) -> StoryEntry {
+        let account = Slot.text(attempt.account)
+        let count = Slot.number(Int(clamping: attempt.times))
+        let request = Sentence(.inRequest, .text(attempt.requestID))
+        if attempt.isRefused {
+            let code = attempt.code
+            return attempt.times > 1
+                ? StoryEntry(
+                    attempt.at, Sentence(.triedRefusedOften, account, count, .code(code), style: .bad), request)
+                : StoryEntry(attempt.at, Sentence(.triedRefused, account, .code(code), style: .bad), request)
+        }
+        let outcome = Slot.words(attempt.outcome(of: transactionID ?? ""))
+        let names = Sentence(
+            .transactionIs, .text(transactionID ?? attempt.outcomes.first?.transactionID ?? ""))
+        return attempt.times > 1
+            ? StoryEntry(attempt.at, Sentence(.triedOften, account, count, outcome), names, request)
+            : StoryEntry(attempt.at, Sentence(.tried, account, outcome), names, request)
+    }
+
+    /// - Parameter named: Whether it says which transaction it is about.
+    private static func entry(of event: EventFact, named: Bool) -> StoryEntry {
+        let kinds: [(code: String, words: SupportPhrase)] = [
+            ("granted", .eventGranted), ("revoked", .eventRevoked), ("restored", .eventRestored),
+            ("adjusted", .eventAdjusted), ("conflict", .eventConflict),
+        ]
+        let words = kinds.first { event.kind.hasSameBytes(as: $0.code) }?.words ?? .eventChanged
+        let what = Sentence(
+            words, .text(event.account), .number(Int(clamping: event.previousQuantity)),
+            .number(Int(clamping: event.quantity)))
+        let sequence = Slot.code(String(event.sequence))
+        var sentences =
+            switch event.state {
+            case .delivered: [Sentence(.told, sequence), what]
+            case .pending:
+                [
+                    Sentence(.waiting, sequence), what,
+                    Sentence(.triedToTell, .number(Int(clamping: event.attempts))),
+                ]
+            case .dead:
+                [
+                    Sentence(.dead, sequence, style: .bad), what,
+                    Sentence(.becauseOf, .sentence(event.failure ?? "")),
+                ]
+            }
+        if named { sentences.append(Sentence(.transactionIs, .text(event.name.transactionID))) }
+        return StoryEntry(at: event.madeAt, sentences: sentences)
+    }
+
+    private static func entry(of act: ActFact) -> StoryEntry {
+        let reason = Slot.sentence(act.reason)
+        let quantity = Slot.number(Int(clamping: act.quantity ?? 0))
+        let account = Slot.text(act.account)
+        let sentence =
+            switch act.kind {
+            case .adjust:
+                Sentence(
+                    .adjusted, account, .number(Int(clamping: act.previousQuantity ?? 0)), quantity, reason)
+            case .grant: Sentence(.gaveProduct, account, quantity, reason)
+            case .send: Sentence(.sentAgain, reason)
+            case .recover: Sentence(.asked, reason)
+            }
+        return StoryEntry(act.at, sentence)
+    }
+}

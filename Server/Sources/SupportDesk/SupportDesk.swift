@@ -1,0 +1,320 @@
+package import AppStoreReceipt
+package import HTTPService
+package import LedgerService
+package import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
+import StrictText
+
+/// The support desk: a page for staff, which says who has a purchase, what was sent, and why not.
+///
+/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. What they show is the ledger's, and what they do is an ``Act``.
+package struct SupportDesk: Sendable {
+    let ledger: PurchaseLedger
+    let verifier: AppStoreVerifier
+    let productTypes: [String: StatedProductType]
+    let tokens: AccessTokens
+    let log: ServiceLog
+    let origin: SupportOrigin
+    let address: ListenAddress
+    let sessions = Sessions()
+    let limit = SignInLimit()
+    let counts = SignInCounts()
+    let zones = TimeZones()
+    var clock: @Sendable () -> Instant = { .now }
+    /// Asks the App Store, if the server can.
+    package var askApple: AppleInquiry?
+
+    /// What the desk has of the ledger's service.
+    package init(
+        _ configuration: SupportConfiguration, _ ledger: PurchaseLedger, _ tokens: AccessTokens,
+        _ verifier: AppStoreVerifier, _ productTypes: [String: StatedProductType], _ log: ServiceLog
+    ) {
+        self.ledger = ledger
+        self.tokens = tokens
+        self.verifier = verifier
+        self.productTypes = productTypes
+        self.log = log
+        origin = configuration.origin
+        address = configuration.address
+    }
+
+    /// The listener. A few members of staff use it: its limits are small, and none of the service's.
+    package func listener(_ limits: ServiceLimits) -> Service.Listener {
+        var limits = limits
+        limits.threadCount = 2
+        limits.maximumConnectionCount = min(limits.maximumConnectionCount, 256)
+        limits.queueCapacity = min(limits.queueCapacity, 32)
+        limits.memoryByteCount = max(limits.maximumBodyByteCount, min(limits.memoryByteCount, 32 << 20))
+        return .init("support", address, routes, limits)
+    }
+
+    package var metrics: [MetricFamily] { counts.metrics(sessionCount: sessions.count) }
+
+    var routes: RouteTable {
+        func route(_ method: String, _ path: String, _ handler: @escaping @Sendable (Request) throws -> Response)
+            -> Route
+        {
+            Route(
+                .only(method), path, execution: .queued(.guarded),
+                headers: [
+                    "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Accept-Language",
+                ],
+                // One browser leaves the others their places.
+                owner: { sessionCookie.value(in: $0.header("Cookie")) }
+            ) { request in
+                try answer(request) { try handler(request) }
+            }
+        }
+        return RouteTable(
+            [
+                route("GET", "/") { try start($0) },
+                route("POST", "/sign-in") { try signIn($0) },
+                route("POST", "/sign-out") { try signOut($0) },
+                route("GET", "/settings") { try settings($0) },
+                route("POST", "/settings") { try changeSettings($0) },
+                route("POST", "/search") { try search($0) },
+                route("POST", "/account") { try account($0) },
+                route("POST", "/act") { try act($0) },
+            ], headers: SupportPage.headers)
+    }
+
+    var sessionCookie: Cookie { Cookie("receipt-support", isSecure: origin.isSecure) }
+    var viewCookie: Cookie { Cookie("receipt-support-view", isSecure: origin.isSecure) }
+
+    func view(_ request: Request) -> View { View(request, viewCookie, zones) }
+
+    // MARK: Who asks
+
+    /// A request of somebody who is signed in.
+    struct Visit {
+        let request: Request
+        let sessionID: String
+        let session: Session
+        let scopes: Set<TokenScope>
+        let view: View
+
+        var page: SupportPage { SupportPage(view: view, forms: Forms(session: session)) }
+    }
+
+    /// A request that is not answered with what it asked for.
+    struct Turned: Refusal { let response: Response }
+
+    /// Answers, with a page also where something failed. Requests for another host, and changes that another site asks for, get no further.
+    private func answer(_ request: Request, _ body: () throws -> Response) throws -> Response {
+        let page = SupportPage(view: view(request), forms: nil)
+        guard origin.isHost(of: request) else {
+            return page.response(421, code: "wrong-host") { html in notice(.wrongHost, .bad, &html) }
+        }
+        guard request.method.hasSameBytes(as: "GET") || request.method.hasSameBytes(as: "HEAD") || origin.isOwn(request)
+        else {
+            return page.response(403, code: "wrong-origin") { html in notice(.notFromHere, .bad, &html) }
+        }
+        do {
+            return try body()
+        } catch let error as LedgerError {
+            log.write("ledger", error)
+            let isTemporary = error.code == .storeUnavailable
+            return page.response(isTemporary ? 503 : 500, code: error.code.rawValue) { html in
+                notice(isTemporary ? .ledgerUnavailable : .ledgerFailed, .bad, &html)
+            }
+        } catch let error as RequestFault {
+            return page.response(error.response.status, code: error.response.code) { html in
+                notice(.refusedForm, .bad, &html)
+            }
+        }
+    }
+
+    func notice(_ words: SupportPhrase, _ style: Style?, _ slots: Slot..., to html: inout HTMLWriter) {
+        html.element(
+            .p, .styled(style == .bad ? "notice bad" : "notice"), .role(.status)
+        ) { $0.phrase(words, slots) }
+    }
+
+    private func notice(_ words: SupportPhrase, _ style: Style?, _ html: inout HTMLWriter) {
+        notice(words, style, to: &html)
+    }
+
+    /// Who sent a request, or `nil` for somebody who is not signed in. A token that was removed, or lost its scope, signs out.
+    private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
+        guard let id = sessionCookie.value(in: request.header("Cookie")),
+            let session = try sessions.session(id, at: clock())
+        else { return nil }
+        guard let scopes = tokens.scopes(of: session.token), scopes.contains(.support) else {
+            try sessions.end(id)
+            return nil
+        }
+        return Visit(request: request, sessionID: id, session: session, scopes: scopes, view: view(request))
+    }
+
+    /// Who sent a form of this session, and the form.
+    func sender(_ request: Request) throws -> (Visit, FormBody) {
+        guard let visit = try visitor(request) else {
+            throw Turned(response: signInPage(view(request), .sessionOver, status: 403, code: "no-session"))
+        }
+        let form = try FormBody(request)
+        // By digests, so that the time of the comparison tells nothing.
+        guard let sent = form.exactText("form"),
+            try AccessTokens.digest(of: sent.utf8Span.span)
+                == AccessTokens.digest(of: visit.session.formToken.utf8Span.span)
+        else {
+            throw Turned(
+                response: visit.page.response(403, code: "forged-request") { html in
+                    notice(.notFromHere, .bad, &html)
+                })
+        }
+        return (visit, form)
+    }
+
+    // MARK: Signing in and out
+
+    private func start(_ request: Request) throws -> Response {
+        guard let visit = try visitor(request) else { return signInPage(view(request), nil) }
+        return visit.page.response { html in
+            html.element(.h1, phrase: SupportPhrase.search)
+            searchForm(visit, &html)
+        }
+    }
+
+    private func signInPage(
+        _ view: View, _ words: SupportPhrase?, status: Int = 200, code: String = "ok"
+    ) -> Response {
+        SupportPage(view: view, forms: nil).response(status, code: code) { html in
+            html.element(.h1, phrase: SupportPhrase.signIn)
+            html.element(.p, .style(.note), phrase: SupportPhrase.signInAbout)
+            if let words { notice(words, .bad, &html) }
+            html.form("/sign-in", [.styled("narrow")], hidden: []) { html in
+                html.field("token", id: "token", .secret, label: html.plain(SupportPhrase.token), limit: 4096)
+                html.choice(
+                    "language", id: "language", label: html.plain(SupportPhrase.language), Language.choices,
+                    selected: view.language.rawValue)
+                html.button(html.plain(SupportPhrase.signIn))
+            }
+        }
+    }
+
+    private func signIn(_ request: Request) throws -> Response {
+        let form = try FormBody(request)
+        let now = clock()
+        var view = view(request)
+        if let language = form.text("language").flatMap(Language.init) { view.language = language }
+        let candidate = form.bytes("token").trimmed
+        guard candidate.count >= SignInLimit.longByteCount || limit.isOpen(at: now) else {
+            return tooMany(view)
+        }
+        let digest = try AccessTokens.digest(of: candidate.span)
+        guard tokens.scopes(of: digest)?.contains(.support) ?? false else {
+            guard limit.count(at: now) else { return tooMany(view) }
+            counts.count(.refused)
+            log.write(.warning, "support-sign-in-refused")
+            return signInPage(view, .tokenRefused, status: 403, code: "unauthorized")
+        }
+        // The id of a session that a browser had before is worth nothing.
+        if let old = sessionCookie.value(in: request.header("Cookie")) { try sessions.end(old) }
+        let id = try sessions.begin(digest, at: now)
+        counts.count(.accepted)
+        log.write(.info, "support-sign-in")
+        return redirect("/", [sessionCookie.setting(id), viewCookie.setting(view.text, seconds: Self.viewTime)])
+    }
+
+    private static let viewTime = 365 * 86400
+
+    private func tooMany(_ view: View) -> Response {
+        counts.count(.limited)
+        var response = signInPage(view, .tooManyAttempts, status: 429, code: "too-many-attempts")
+        response.headers = [("Retry-After", "\(SignInLimit.interval.components.seconds)")]
+        return response
+    }
+
+    private func signOut(_ request: Request) throws -> Response {
+        let (visit, _) = try sender(request)
+        try sessions.end(visit.sessionID)
+        return redirect("/", [sessionCookie.removing])
+    }
+
+    private func redirect(_ path: String, _ headers: [(name: String, value: String)]) -> Response {
+        var response = Response(status: 303, body: [])
+        response.contentType = "text/plain"
+        response.headers = [("Location", path)] + headers
+        return response
+    }
+
+    // MARK: Settings
+
+    private func settings(_ request: Request) throws -> Response {
+        guard let visit = try visitor(request) else {
+            return signInPage(view(request), .sessionOver, status: 403, code: "no-session")
+        }
+        return visit.page.response { html in
+            html.element(.h1, phrase: SupportPhrase.settings)
+            visit.page.forms?.form("/settings", [.styled("narrow")], to: &html) { html in
+                html.choice(
+                    "language", id: "language", label: html.plain(SupportPhrase.language), Language.choices,
+                    selected: visit.view.language.rawValue)
+                html.choice(
+                    "zone", id: "zone", label: html.plain(SupportPhrase.zone),
+                    [("UTC", "UTC")] + zones.names.map { ($0, $0) }, selected: visit.view.timeZone?.name ?? "UTC")
+                html.button(html.plain(SupportPhrase.save))
+            }
+        }
+    }
+
+    private func changeSettings(_ request: Request) throws -> Response {
+        let (visit, form) = try sender(request)
+        let view = View(
+            form.text("language").flatMap(Language.init) ?? visit.view.language,
+            form.text("zone").flatMap(zones.zone(named:)))
+        return redirect("/", [viewCookie.setting(view.text, seconds: Self.viewTime)])
+    }
+
+    // MARK: The search
+
+    func searchForm(_ visit: Visit, _ html: inout HTMLWriter) {
+        visit.page.forms?.form("/search", [.styled("ask"), .role(.search)], to: &html) { html in
+            html.field("text", id: "text", .area, label: html.plain(SupportPhrase.searchLabel))
+            html.element(.p, .style(.note), phrase: SupportPhrase.searchAbout)
+            html.button(html.plain(SupportPhrase.search))
+        }
+    }
+
+    private func search(_ request: Request) throws -> Response {
+        let (visit, form) = try sender(request)
+        let answer = try SearchAnswer(form.bytes("text"), self, at: clock())
+        return visit.page.response { html in
+            html.element(.h1, phrase: SupportPhrase.searched)
+            SearchPage(desk: self, visit: visit).write(answer, to: &html)
+            html.element(.section, .style(.panel)) { html in searchForm(visit, &html) }
+        }
+    }
+
+    private func account(_ request: Request) throws -> Response {
+        let (visit, form) = try sender(request)
+        guard let account = form.exactText("account") else { throw RequestFault.invalid("no account") }
+        return try show([.account(account)], for: visit, after: form.exactText("after"))
+    }
+
+    /// The page about what is known already.
+    func show(
+        _ findings: [SupportFinding], for visit: Visit, after cursor: String? = nil,
+        notice told: ((inout HTMLWriter) -> Void)? = nil
+    ) throws -> Response {
+        let answer = try SearchAnswer(findings, self, at: clock(), after: cursor)
+        return visit.page.response { html in
+            html.element(.h1, phrase: SupportPhrase.searched)
+            told?(&html)
+            SearchPage(desk: self, visit: visit).write(answer, to: &html)
+            html.element(.section, .style(.panel)) { html in searchForm(visit, &html) }
+        }
+    }
+}
+
+extension Language {
+    /// Each in its own words.
+    fileprivate static var choices: [(value: String, words: String)] {
+        allCases.map { language in
+            switch language {
+            case .english: (language.rawValue, "English")
+            case .simplifiedChinese: (language.rawValue, "简体中文")
+            }
+        }
+    }
+}

@@ -1,0 +1,328 @@
+@_spi(Surfaces) import ReceiptReport
+
+extension SupportPhrase {
+    func text(in language: Language) -> StaticString {
+        let (english, chinese) = texts
+        return language.choose(english, chinese)
+    }
+
+    /// The text in English and in Simplified Chinese.
+    private var texts: (StaticString, StaticString) {
+        switch self {
+        // The frame
+        case .title: ("Support desk", "客服台")
+        case .skip: ("Skip to the answer", "跳到结果")
+        case .signOut: ("Sign out", "退出登录")
+        case .settings: ("Language and time zone", "语言和时区")
+        case .newSearch: ("New search", "重新查询")
+        case .timesInZone: ("Times are in {0}; UTC in brackets.", "时间为 {0}；括号内为 UTC。")
+        case .timesInUTC: ("Times are in UTC.", "时间均为 UTC。")
+        case .beijing: ("Beijing time", "北京时间")
+        case .limits:
+            (
+                "This page knows what Apple signed and what was sent to this server. It does not know of a refund of which no notification came, who holds a device, or what your app shows the customer.",
+                "本页面只知道 Apple 签署的内容以及发送到此服务器的内容。它不知道未收到通知的退款、设备由谁持有，也不知道您的 App 向顾客显示了什么。"
+            )
+
+        // Signing in
+        case .signIn: ("Sign in", "登录")
+        case .signInAbout: ("For staff with a token of the scope “support”.", "供持有 support 权限令牌的员工使用。")
+        case .token: ("Token", "令牌")
+        case .tokenRefused: ("The token is unknown, or does not have the scope “support”.", "令牌未知，或没有 support 权限。")
+        case .tooManyAttempts:
+            (
+                "Too many wrong tokens were sent. Wait a minute. A token of 32 bytes or more is always checked.",
+                "错误令牌过多，请等待一分钟。32 字节及以上的令牌始终会被检查。"
+            )
+        case .sessionOver: ("The session has ended. Sign in again.", "会话已结束，请重新登录。")
+        case .notFromHere:
+            (
+                "The request did not come from a page of this desk. Nothing was done.",
+                "请求并非来自本客服台的页面，未执行任何操作。"
+            )
+        case .wrongHost:
+            (
+                "This desk has another address. Start the server with --support-origin and the address that browsers use.",
+                "客服台的地址与此不同。请用 --support-origin 指定浏览器所用的地址启动服务器。"
+            )
+        case .refusedForm: ("The form could not be read. Nothing was done.", "无法读取表单，未执行任何操作。")
+        case .ledgerFailed: ("The ledger failed. The log of the server says why.", "账本出错。原因见服务器日志。")
+        case .ledgerUnavailable: ("The ledger cannot be reached at the moment. Try again.", "暂时无法访问账本，请重试。")
+        case .language: ("Language", "语言")
+        case .zone: ("Time zone", "时区")
+        case .save: ("Save", "保存")
+
+        // The search
+        case .search: ("Search", "查询")
+        case .searchLabel: ("What the customer sent, or what you have", "顾客发来的内容，或您手中的信息")
+        case .searchAbout:
+            (
+                "A receipt, a JWS, a log line, a transaction id, an order id, an account or an account token.",
+                "收据、JWS、日志行、交易 ID、订单号、账户或账户令牌。"
+            )
+        case .searched: ("Answer", "结果")
+        case .searchedText: ("Searched: {0}", "查询内容：{0}")
+        case .nothingFound: ("The ledger knows nothing of this.", "账本中没有与此相关的记录。")
+        case .nothingFoundAdvice:
+            (
+                "No purchase, account, token, order or kept request has this name. Look for a typing error, or ask the customer for the order id in Apple's e-mail, which begins with M. If the customer paid, let them open the app and restore purchases: the app then sends the evidence.",
+                "没有任何购买、账户、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或请顾客提供 Apple 邮件中以 M 开头的订单号。若顾客已付款，请其打开 App 并恢复购买，App 随后会提交凭证。"
+            )
+        case .maybeTransaction:
+            (
+                "{0} can be a transaction id of which nobody has sent evidence to this server. Only Apple can say whether it exists.",
+                "{0} 可能是尚无人向此服务器提交凭证的交易 ID。只有 Apple 知道它是否存在。"
+            )
+        case .maybeOrder:
+            (
+                "{0} can be the order id of Apple's e-mail. Only Apple knows which transactions it has.",
+                "{0} 可能是 Apple 邮件中的订单号。只有 Apple 知道其中包含哪些交易。"
+            )
+        case .moreFound: ("There is more. Search for one id at a time.", "还有更多内容。请每次查询一个 ID。")
+        case .moreEvidence: ("Only the first {0} pieces of evidence were checked.", "仅检查了前 {0} 份凭证。")
+        case .foundEvidence: ("Report on the evidence", "凭证报告")
+        case .nothingRedeemed:
+            (
+                "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app and restore purchases.",
+                "账本中没有此购买：没有账户提交过它，也没有通知提及它。请让顾客打开 App 并恢复购买。"
+            )
+        case .noPurchase: ("It proves no purchase.", "其中没有可证明的购买。")
+
+        // The answer
+        case .transactionStory: ("Transaction {0}", "交易 {0}")
+        case .has: ("{0} has it: {1} × {2}.", "{0} 拥有：{1} × {2}。")
+        case .hasPeriod: ("{0} has it: {1}, until {2}.", "{0} 拥有：{1}，至 {2}。")
+        case .renewedNow: ("{0} has it: a renewal of {1} runs until {2}.", "{0} 拥有：{1} 已续期至 {2}。")
+        case .hadPeriod:
+            (
+                "{0} had it: {1}. The period ended {2}, and no renewal is known.",
+                "{0} 曾拥有：{1}。该周期已于 {2} 结束，未见续期。"
+            )
+        case .hadBefore: ("{0} had been granted it: {1} × {2}.", "此前已发放给 {0}：{1} × {2}。")
+        case .nobodyHas: ("Nobody has it.", "没有人拥有它。")
+        case .refundedNow: ("Apple refunded or revoked it {0}. Nobody has it now.", "Apple 已于 {0} 退款或撤销。现在没有人拥有它。")
+        case .partlyRefundedNow: ("Apple refunded {0} % of it.", "Apple 已退还其中 {0}%。")
+        case .takenBackNow: ("An operator took it back {0}.", "运营人员已于 {0} 收回。")
+        case .sandboxNow:
+            (
+                "It is from the sandbox, in which apps are tested: nobody paid.",
+                "来自沙盒环境（用于测试 App）：没有人付款。"
+            )
+        case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
+        case .ownsWithoutGrant: ("{0} owns it, but was not granted it.", "{0} 是其所有者，但尚未发放。")
+        case .decidedNotYet:
+            (
+                "Its period has not begun: Apple signs a renewal up to a day early. It is granted when it begins.",
+                "周期尚未开始：Apple 最多提前一天签署续期。开始时即会发放。"
+            )
+        case .decidedExpired: ("Its period has ended. A renewal is another transaction.", "周期已结束。续期是另一笔交易。")
+        case .decidedRevoked: ("Apple refunded or revoked it.", "Apple 已退款或撤销。")
+        case .decidedUpgraded: ("Another subscription of the group replaced it.", "已被同组的另一订阅替换。")
+        case .decidedUnknown:
+            (
+                "The evidence does not say enough to decide. A transaction of StoreKit 2 does.",
+                "凭证信息不足，无法判定。StoreKit 2 的交易则足够。"
+            )
+        case .decidedGrantable:
+            (
+                "It can be granted: no account has sent its evidence. Let the customer open the app and restore purchases.",
+                "可以发放：还没有账户提交其凭证。请让顾客打开 App 并恢复购买。"
+            )
+        case .toldNow: ("Your backend was told.", "已通知您的后端。")
+        case .notToldNow:
+            (
+                "Your backend was not told: the event could not be delivered. Send it again below.",
+                "未能通知您的后端：事件投递失败。请在下方重新发送。"
+            )
+        case .waitingNow: ("Your backend is not told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
+        case .nobodyTold:
+            (
+                "No event is kept: your backend was told by the answer to its request, or more than 30 days ago.",
+                "没有保存事件：后端已由其请求的响应得知，或已超过 30 天。"
+            )
+        case .othersTried: ("{0} sent it, too. The answer: {1}", "{0} 也提交过。结果：{1}")
+        case .wasTransferredNow: ("It was transferred from {0} to {1}.", "已从 {0} 转移至 {1}。")
+        case .confirmed:
+            ("Apple was asked, and confirmed it {0}.", "已询问 Apple，并于 {0} 得到确认。")
+        case .unconfirmed:
+            (
+                "Apple was asked, and does not know it since {0}. That alone does not prove a forgery.",
+                "已询问 Apple，自 {0} 起 Apple 表示没有此交易。仅此不能证明伪造。"
+            )
+        case .onlyAttempts: ("No evidence of it was accepted.", "没有任何凭证被接受。")
+
+        // The story
+        case .whatHappened: ("What happened", "经过")
+        case .bought: ("Bought at Apple: {0} × {1}.", "在 Apple 购买：{0} × {1}。")
+        case .boughtAs: ("Bought at Apple: {0}, until {1}.", "在 Apple 购买：{0}，至 {1}。")
+        case .ends: ("Its period ends.", "周期结束。")
+        case .owned: ("{0} became its owner.", "{0} 成为其所有者。")
+        case .granted: ("Granted to {0}: {1} × {2}.", "已发放给 {0}：{1} × {2}。")
+        case .refunded: ("Refunded or revoked by Apple.", "Apple 退款或撤销。")
+        case .refundedUndated: ("Apple signed that it is refunded or revoked.", "Apple 签署确认已退款或撤销。")
+        case .reasonAppIssue: ("The customer named a problem with the app.", "顾客称 App 存在问题。")
+        case .percent: ("{0} % of the price.", "价款的 {0}%。")
+        case .notificationArrived: ("Apple's notification {0} arrived.", "收到 Apple 的通知 {0}。")
+        case .tried: ("{0} sent it. The answer: {1}", "{0} 提交。结果：{1}")
+        case .triedOften: ("{0} sent it {1} times. The answer: {2}", "{0} 提交了 {1} 次。结果：{2}")
+        case .triedRefused: ("{0} sent evidence that was refused: {1}", "{0} 提交的凭证被拒绝：{1}")
+        case .triedRefusedOften: ("{0} sent evidence {1} times. It was refused: {2}", "{0} 提交了 {1} 次凭证，均被拒绝：{2}")
+        case .inRequest: ("Request {0}.", "请求 {0}。")
+        case .transactionIs: ("Transaction {0}.", "交易 {0}。")
+        case .transferred: ("Transferred from {0} to {1}. Reason: {2}", "从 {0} 转移至 {1}。原因：{2}")
+        case .adjusted:
+            (
+                "Support set the quantity of {0} from {1} to {2}. Reason: {3}",
+                "客服将 {0} 的数量从 {1} 改为 {2}。原因：{3}"
+            )
+        case .gaveProduct: ("Support granted {0} the quantity {1}. Reason: {2}", "客服向 {0} 发放数量 {1}。原因：{2}")
+        case .sentAgain: ("Support sent an event again. Reason: {0}", "客服重新发送了事件。原因：{0}")
+        case .asked: ("Support asked Apple. Reason: {0}", "客服询问了 Apple。原因：{0}")
+        case .takenBack: ("An operator took it back from {0}.", "运营人员从 {0} 收回。")
+        case .told: ("Your backend was told, sequence {0}:", "已通知您的后端，序号 {0}：")
+        case .waiting: ("Your backend is not told yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
+        case .dead: ("Your backend could not be told, sequence {0}:", "未能通知您的后端，序号 {0}：")
+        case .triedToTell: ("Attempts: {0}.", "尝试次数：{0}。")
+        case .becauseOf: ("The last failure: {0}", "最后一次失败：{0}")
+        case .eventGranted: ("{0} has {2}, and had {1}.", "{0} 的数量由 {1} 变为 {2}。")
+        case .eventRevoked: ("{0} has {2}, and had {1}: it was taken back.", "{0} 的数量由 {1} 变为 {2}：已收回。")
+        case .eventRestored: ("{0} has {2}, and had {1}: a refund was reversed.", "{0} 的数量由 {1} 变为 {2}：退款已撤回。")
+        case .eventAdjusted: ("{0} has {2}, and had {1}: a part was changed.", "{0} 的数量由 {1} 变为 {2}：部分变更。")
+        case .eventChanged: ("{0} has {2}, and had {1}: access ends at another date.", "{0} 的数量由 {1} 变为 {2}：到期日期已变更。")
+        case .eventConflict:
+            (
+                "{0} has {2}, and had {1}, but it was bought with the token of another account.",
+                "{0} 的数量由 {1} 变为 {2}，但购买时使用了另一账户的令牌。"
+            )
+        case .moreEntries: ("The latest {0} entries of each kind are shown.", "每类仅显示最近 {0} 条。")
+
+        // Facts
+        case .environment: ("Environment", "环境")
+        case .app: ("App", "App")
+        case .product: ("Product", "产品")
+        case .order: ("Order of your backend", "后端的订单")
+        case .related: ("Other transactions of the purchase", "同一购买的其他交易")
+        case .owner: ("Owner", "所有者")
+        case .noOwner: ("none", "无")
+        case .production: ("production", "生产环境")
+        case .sandbox: ("sandbox: nobody paid", "沙盒环境：没有人付款")
+        case .otherEnvironment: ("testing in Xcode: nobody paid", "Xcode 测试：没有人付款")
+
+        // Outcomes
+        case .grantedOutcome: ("It is the account's from then on.", "从此归该账户所有。")
+        case .alreadyYours: ("The account had it already.", "该账户此前已拥有。")
+        case .belongsToAnother: ("It belongs to another account, which sent it first.", "它属于先提交的另一账户。")
+        case .tooEarly: ("It begins later. The app sends it again when it has begun.", "尚未开始。开始后 App 会再次提交。")
+        case .expired: ("Its period had ended, or another had replaced it.", "周期已结束，或已被替换。")
+        case .revoked: ("It was refunded, or taken back.", "已退款或被收回。")
+        case .notForSale:
+            (
+                "The product is not among those that the server sells (--product-id).",
+                "该产品不在服务器所售产品之列（--product-id）。"
+            )
+        case .notYours: ("It was bought with the token of another account.", "购买时使用了另一账户的令牌。")
+        case .tokenMissing:
+            (
+                "It was bought without an account token, which the server requires.",
+                "购买时没有账户令牌，而服务器要求提供。"
+            )
+        case .undetermined: ("The evidence does not say enough to decide.", "凭证信息不足，无法判定。")
+
+        // Accounts and requests
+        case .accountStory: ("Account {0}", "账户 {0}")
+        case .owns: ("What it has now", "现在拥有")
+        case .ownsNothing: ("Nothing that gives access now.", "目前没有任何可用的项目。")
+        case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
+        case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
+        case .older: ("Older entries", "更早的记录")
+        case .attemptStory: ("Request {0}", "请求 {0}")
+        case .digest: ("SHA-256 of the evidence", "凭证的 SHA-256")
+        case .evidenceKept:
+            (
+                "The evidence was kept: search for its SHA-256, and its report says why it was refused.",
+                "凭证已保存：查询其 SHA-256，报告会说明被拒绝的原因。"
+            )
+        case .evidenceNotKept:
+            (
+                "The evidence was not kept: the server runs without --keep-evidence. Ask the customer for the receipt.",
+                "凭证未保存：服务器运行时未使用 --keep-evidence。请向顾客索取收据。"
+            )
+
+        // Acts
+        case .acts: ("What you can do", "可执行的操作")
+        case .actsAbout: ("Each act is recorded with its reason, and is shown above.", "每项操作连同原因都会被记录，并显示在上方。")
+        case .needsScope: ("Your token does not have the scope {0}.", "您的令牌没有 {0} 权限。")
+        case .reason: ("Reason (recorded)", "原因（会被记录）")
+        case .sendAgain: ("Send the event again", "重新发送事件")
+        case .sendAgainAbout: ("Sequence {0}. A backend that was told already ignores it.", "序号 {0}。已收到过的后端会忽略它。")
+        case .transfer: ("Transfer to another account", "转移至另一账户")
+        case .transferAbout:
+            (
+                "{0} loses it with all its renewals, and both accounts are told. The way back is a transfer to the first.",
+                "{0} 将失去它及其所有续期，两个账户都会收到通知。转移回原账户即可撤销。"
+            )
+        case .to: ("To account", "目标账户")
+        case .setQuantity: ("Set the quantity", "设置数量")
+        case .setQuantityAbout:
+            (
+                "{0} has {1}. The way back: follow Apple again, or set it to what it was.",
+                "{0} 现有 {1}。撤销方法：重新以 Apple 为准，或设回原值。"
+            )
+        case .quantity: ("Quantity", "数量")
+        case .followApple: ("Follow Apple again", "重新以 Apple 为准")
+        case .followAppleAbout:
+            (
+                "Undoes what support set: the quantity is again what Apple signed.",
+                "撤销客服的设置：数量恢复为 Apple 所签署的数量。"
+            )
+        case .grantProduct: ("Grant a product", "发放产品")
+        case .grantProductAbout:
+            (
+                "A gift of support to {0}. It gets an id that no evidence has. The way back: set its quantity to 0.",
+                "客服向 {0} 赠送。它有一个任何凭证都没有的 ID。撤销方法：将其数量设为 0。"
+            )
+        case .productID: ("Product id", "产品 ID")
+        case .bundleID: ("App (bundle id)", "App（Bundle ID）")
+        case .askApple: ("Ask Apple now", "立即询问 Apple")
+        case .askAppleAbout:
+            (
+                "Asks the App Store about {0}, and records what Apple signs.",
+                "向 App Store 查询 {0}，并记录 Apple 签署的内容。"
+            )
+        case .didSend: ("The event is sent again.", "事件正在重新发送。")
+        case .didTransfer: ("Purchases transferred to {1}: {0}.", "已转移至 {1} 的购买数：{0}。")
+        case .didAdjust: ("The quantity is now {1}; it was {0}.", "数量现为 {1}；原为 {0}。")
+        case .didGrant: ("Granted under the id {0}.", "已发放，ID 为 {0}。")
+        case .didBefore: ("This form was sent before. Nothing was done again.", "此表单已提交过，未再次执行。")
+        case .didAsk: ("Apple answered. Transactions recorded: {0}.", "Apple 已答复。已记录的交易数：{0}。")
+        case .didAskNothing: ("Apple answered with nothing that the ledger did not have.", "Apple 的答复中没有账本未知的内容。")
+        case .actNotFound:
+            (
+                "Nothing was done: the account has no such purchase, or there is no such event or app.",
+                "未执行：该账户没有此购买，或没有此事件或 App。"
+            )
+        case .actInvalid: ("Nothing was done: a value is not allowed ({0}).", "未执行：有值不被允许（{0}）。")
+        case .actRefunded:
+            (
+                "Nothing was done: Apple refunded it, or an operator took it back. Grant a product instead.",
+                "未执行：Apple 已退款，或运营人员已收回。请改为发放产品。"
+            )
+        case .actFailed:
+            (
+                "It is not known whether it was done. Look at the story before you try again.",
+                "无法确定是否已执行。重试前请先查看经过。"
+            )
+        case .actForbidden: ("Nothing was done: your token does not have the scope {0}.", "未执行：您的令牌没有 {0} 权限。")
+        case .actNoReason: ("Nothing was done: a reason is required.", "未执行：必须填写原因。")
+        case .actNoNumber:
+            (
+                "Nothing was done: the quantity must be a number up to 1,000,000.",
+                "未执行：数量必须为不超过 1,000,000 的数字。"
+            )
+        case .appleUnknown: ("Apple does not know it.", "Apple 没有此记录。")
+        case .appleUnavailable: ("Apple could not be asked at the moment. Try again later.", "暂时无法询问 Apple，请稍后重试。")
+        case .appleRefused: ("Apple's answer was refused: {0}", "Apple 的答复被拒绝：{0}")
+        case .appleSettings: ("Apple refuses to answer this server. Tell its operator.", "Apple 拒绝答复此服务器。请告知运营人员。")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+@_spi(Surfaces) import ReceiptReport
+
+/// The texts of the desk. `{0}`, `{1}` are the places of values.
+///
+/// A new text is a case here, with its words in both languages in `SupportPhrase+Table.swift`.
+enum SupportPhrase: Words, CaseIterable {
+    // The frame
+    case title, skip, signOut, settings, newSearch, timesInZone, timesInUTC, beijing, limits
+
+    // Signing in
+    case signIn, signInAbout, token, tokenRefused, tooManyAttempts, sessionOver, notFromHere, wrongHost,
+        refusedForm, ledgerFailed, ledgerUnavailable, language, zone, save
+
+    // The search
+    case search, searchLabel, searchAbout, searched, searchedText, nothingFound, nothingFoundAdvice,
+        maybeTransaction, maybeOrder, moreFound, moreEvidence, foundEvidence, nothingRedeemed, noPurchase
+
+    // The answer
+    case transactionStory, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
+        partlyRefundedNow, takenBackNow, sandboxNow, adjustedNow, ownsWithoutGrant, decidedNotYet,
+        decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
+        notToldNow, waitingNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed, unconfirmed
+
+    // The story
+    case whatHappened, bought, boughtAs, ends, owned, granted, refunded, refundedUndated, reasonAppIssue,
+        percent, notificationArrived, tried, triedOften, triedRefused, triedRefusedOften, inRequest,
+        transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack, told, waiting, dead,
+        triedToTell, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
+        eventConflict, moreEntries
+
+    // Facts
+    case environment, app, product, order, related, owner, noOwner, production, sandbox, otherEnvironment
+
+    // Outcomes
+    case grantedOutcome, alreadyYours, belongsToAnother, tooEarly, expired, revoked, notForSale, notYours,
+        tokenMissing, undetermined
+
+    // Accounts and requests
+    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, older, attemptStory, digest, evidenceKept,
+        evidenceNotKept
+
+    // Acts
+    case acts, actsAbout, needsScope, reason, sendAgain, sendAgainAbout, transfer, transferAbout, to,
+        setQuantity, setQuantityAbout, quantity, followApple, followAppleAbout, grantProduct,
+        grantProductAbout, productID, bundleID, askApple, askAppleAbout, didSend, didTransfer, didAdjust,
+        didGrant, didBefore, didAsk, didAskNothing, actNotFound, actInvalid, actRefunded, actFailed,
+        actForbidden, actNoReason, actNoNumber, appleUnknown, appleUnavailable, appleRefused, appleSettings
+}

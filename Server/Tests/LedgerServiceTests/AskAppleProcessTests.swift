@@ -1,0 +1,247 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+import TrialSupport
+
+/// Servers and commands that ask, as processes.
+@Suite(.serialized) struct AskAppleProcessTests {
+    private static let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
+    private static var stores: [String] { PostgreSQLServer.binaries == nil ? ["SQLite"] : ["SQLite", "PostgreSQL"] }
+
+    private func location(_ store: String, _ shop: AppleShop) throws -> String {
+        store == "SQLite" ? shop.path("ledger.db") : try PostgreSQLServer.shared.get().makeDatabase()
+    }
+
+    /// Purchases of the last days that anna's app brought, each fourth of them refunded since. Apple could tell nobody.
+    private func sell(_ count: Int, _ shop: AppleShop, _ ledger: PurchaseLedger) throws -> Set<String> {
+        var refunded: Set<String> = []
+        for number in 0..<count {
+            let (customer, date) = (1 + number % 20, shop.store.now - .seconds(20 * 86_400 - Int64(number) * 600))
+            let coins = shop.store.change(customer: customer) { $0.buyConsumable("coins", at: date) }
+            _ = try ledger.redeem(shop.evidence(coins, of: customer, at: date), for: "anna", at: date)
+            guard number % 4 == 0 else { continue }
+            shop.store.change(customer: customer) { $0.refund(coins, at: date + .seconds(60)) }
+            refunded.insert(coins.transactionID)
+        }
+        shop.store.deliverNotifications()
+        return refunded
+    }
+
+    private func refunds(_ ledger: PurchaseLedger) throws -> Set<String> {
+        Set(try ledger.texts("SELECT transaction_id FROM grants WHERE quantity = 0").map { $0[0] })
+    }
+
+    private func recordedCount(_ ledger: PurchaseLedger) throws -> Int {
+        try ledger.texts("SELECT uuid FROM notifications").count
+    }
+
+    private func wait(_ seconds: Double = 60, until holds: () throws -> Bool) throws {
+        let end = Date.now.addingTimeInterval(seconds)
+        while try !holds() {
+            try #require(Date.now < end, "not in time")
+            usleep(20_000)
+        }
+    }
+
+    private func isComplete(_ ledger: PurchaseLedger) throws -> Bool {
+        try ledger.texts(
+            "SELECT environment FROM history_checkpoints WHERE complete_until IS NOT NULL"
+        ).count == 1
+    }
+
+    @Test(arguments: stores)
+    func `a server that is killed between a page and its checkpoint leaves nothing out`(_ store: String) throws {
+        let shop = try AppleShop()
+        let location = try location(store, shop)
+        let ledger = try shop.ledger(location)
+        let refunded = try sell(240, shop, ledger)
+        let total = 300
+        #expect(try refunds(ledger) == [])
+        var kills = 0
+        func pages() -> Int { shop.store.requestCounts[.notificationHistory] ?? 0 }
+        // At any moment of the first windows, of which the last have something.
+        while kills < (Self.isLong ? 60 : 12), try recordedCount(ledger) < total {
+            let server = try shop.serve(location)
+            let asked = pages() + Int.random(in: 2...(Self.isLong ? 4 : 12))
+            try wait { try pages() >= asked || recordedCount(ledger) == total }
+            usleep(UInt32.random(in: 0...20_000))
+            server.send(SIGKILL)
+            _ = server.wait()
+            kills += 1
+            try ledger.endLeases()
+        }
+        print("reconciliation, \(store): \(kills) servers killed, \(try recordedCount(ledger)) of \(total) known")
+        let server = try shop.serve(location)
+        try wait { try recordedCount(ledger) == total && isComplete(ledger) }
+        #expect(try refunds(ledger) == refunded)
+        #expect(server.terminate() == 0)
+        // A kill costs the page that was under way, and a look at what could not be delivered.
+        #expect(pages() <= 60 + kills * 20, "\(pages()) pages")
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `two servers share one queue: each page is asked for once`() throws {
+        let shop = try AppleShop()
+        let location = try PostgreSQLServer.shared.get().makeDatabase()
+        let ledger = try shop.ledger(location)
+        let refunded = try sell(240, shop, ledger)
+        let servers = try (0..<2).map { _ in try shop.serve(location) }
+        try wait { try recordedCount(ledger) == 300 && isComplete(ledger) }
+        sleep(2)
+        #expect(try refunds(ledger) == refunded)
+        // 15 pages; windows of a week since 179 days, and what Apple could not deliver.
+        let pages = shop.store.requestCounts[.notificationHistory] ?? 0
+        #expect(pages <= 26 + 15 + 15 + 4, "\(pages) requests")
+        for server in servers { #expect(server.terminate() == 0) }
+    }
+
+    @Test func `a key that Apple refuses stops the questions, and SIGHUP reads the next one`() throws {
+        let shop = try AppleShop()
+        let ledger = try shop.ledger(shop.path("ledger.db"))
+        _ = try sell(4, shop, ledger)
+        try shop.writeKeys(try SigningKey(generating: .p256))
+        let server = try shop.serve(shop.path("ledger.db"))
+        func metrics() throws -> String { try request("GET", "/metrics", port: server.metricsPort).text }
+        try wait { try metrics().contains(#"code="401"} "#) }
+        #expect(try recordedCount(ledger) == 0)
+        try shop.writeKeys()
+        server.send(SIGHUP)
+        try wait { try recordedCount(ledger) == 5 }
+        try wait(20) {
+            let text = try metrics()
+            return text.contains(
+                #"receipt_server_apple_recovered_total{app="com.example.app",environment="production",type="REFUND"} 1"#
+            )
+                && text.contains(#"receipt_server_last_notification_seconds{environment="production",type="REFUND"}"#)
+        }
+        // A faulty file leaves the keys as they are.
+        try shop.write(Array("[]".utf8), to: "ask-apple.json")
+        server.send(SIGHUP)
+        try wait { server.events("ask-apple-not-reloaded").count == 1 }
+        #expect(server.terminate() == 0)
+    }
+
+    // MARK: The runbook of a restored back-up
+
+    /// Copies a ledger, as `LEDGER.md` says; returns what restores it.
+    private func backUp(_ store: String, _ location: String, _ shop: AppleShop) throws -> () throws -> Void {
+        if store == "SQLite" {
+            try ChildProcess.run(["sqlite3", location, ".backup \(shop.path("copy.db"))"])
+            return {
+                for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: location + suffix) }
+                try FileManager.default.removeItem(atPath: location)
+                try FileManager.default.moveItem(atPath: shop.path("copy.db"), toPath: location)
+            }
+        }
+        let binaries = try #require(PostgreSQLServer.binaries)
+        let (server, schema) = try #require(
+            location.range(of: "&options=-csearch_path%3D").map {
+                (String(location[..<$0.lowerBound]), String(location[$0.upperBound...]))
+            })
+        try ChildProcess.run([binaries + "/pg_dump", "--schema", schema, "-f", shop.path("copy.sql"), server])
+        return {
+            _ = try PostgreSQLServer.query(server, "DROP SCHEMA \(schema) CASCADE")
+            try ChildProcess.run([
+                binaries + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", shop.path("copy.sql"), server,
+            ])
+        }
+    }
+
+    private func state(_ ledger: PurchaseLedger) throws -> [String: [String]] {
+        let rows = try ledger.texts(
+            "SELECT transaction_id, account, CAST(quantity AS TEXT) FROM grants WHERE quantity > 0")
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })
+    }
+
+    @Test(arguments: stores)
+    func `after last week's back-up, reconcile brings back what Apple signed, and lists what nobody owns`(
+        _ store: String
+    ) throws {
+        let shop = try AppleShop()
+        let location = try location(store, shop)
+        let now = shop.store.now
+        func ago(_ days: Int64) -> Instant { now - .seconds(days * 86_400) }
+        let token = "6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01"
+        let (early, subscription) = shop.store.change(customer: 1) { history in
+            (
+                history.buyConsumable("coins", at: ago(14)),
+                history.subscribe(to: "weekly", in: "g", for: .days(7), at: ago(10))
+            )
+        }
+        let restore: () throws -> Void
+        do {
+            let ledger = try shop.ledger(location, orders: true)
+            for transaction in [early, subscription.firstPeriod] {
+                _ = try ledger.redeem(shop.evidence(transaction, of: 1, at: ago(9)), for: "anna", at: ago(9))
+            }
+            _ = try ledger.token(for: "clara", storing: AppAccountToken(token), at: ago(9))
+            try ledger.completeFile()
+            restore = try backUp(store, location, shop)
+        }
+        // A week passes.
+        let byToken = shop.store.change(customer: 2) { history in
+            history.appAccountToken = token
+            return history.buyNonConsumable("pro", at: ago(5))
+        }
+        let lost = shop.store.change(customer: 3) { $0.buyConsumable("coins", quantity: 2, at: ago(4)) }
+        let renewal = shop.store.change(customer: 1) { history in
+            history.refund(early, at: ago(6))
+            return history.renew(subscription)
+        }
+        shop.isDelivering.withLock { $0 = true }
+        shop.store.deliverNotifications()
+        var before: [String: [String]] = [:]
+        do {
+            let ledger = try shop.ledger(location, orders: true)
+            let brought = [(early, 1, "anna"), (renewal, 1, "anna"), (byToken, 2, "clara"), (lost, 3, "ben")]
+            for (transaction, customer, account) in brought {
+                _ = try ledger.redeem(shop.evidence(transaction, of: customer), for: account)
+            }
+            before = try state(ledger)
+            #expect(before[lost.transactionID] == ["ben", "2"] && before[early.transactionID] == nil)
+        }
+        try restore()
+        let since = ["--orders", "--since", ago(8).description]
+        let dry = try shop.run("reconcile", location, since + ["--dry-run"])
+        #expect(dry.text.contains("would-tell revoked 1"), "\(dry.text)")
+        let run = try shop.run("reconcile", location, since)
+        #expect(run.status == 0, "\(run.text)")
+        #expect(run.text.contains("unowned com.example.app production \(lost.transactionID) coins"), "\(run.text)")
+        #expect(run.text.contains("recovered com.example.app production REFUND 1"), "\(run.text)")
+        let ledger = try shop.ledger(location, orders: true)
+        var expected = before
+        expected[lost.transactionID] = nil
+        #expect(try state(ledger) == expected, "\(run.text)")
+        // Its customer's app brings it again.
+        _ = try ledger.redeem(shop.evidence(lost, of: 3), for: "ben")
+        #expect(try state(ledger) == before)
+        let again = try shop.run("reconcile", location, since)
+        #expect(
+            again.status == 0 && again.text.contains("recovered 0") && !again.text.contains("unowned"), "\(again.text)")
+    }
+
+    @Test func `the exit status says that something is left over, or that Apple refuses the key`() throws {
+        let shop = try AppleShop()
+        let location = shop.path("ledger.db")
+        _ = try sell(4, shop, shop.ledger(location))
+        shop.store.inject(.changedSignature, into: .notificationHistory, count: 100)
+        let refused = try shop.run("reconcile", location)
+        #expect(refused.status == 1 && refused.text.contains("refused "), "\(refused.text)")
+        shop.store.endFaults()
+        try shop.writeKeys(try SigningKey(generating: .p256))
+        #expect(try shop.run("reconcile", location).status == 2)
+        #expect(try shop.run("check-apple", location).status == 2)
+        try shop.writeKeys()
+        #expect(try shop.run("reconcile", location, ["--account", "anna"]).status == 0)
+        #expect(try shop.run("reconcile", location, ["--since", "yesterday"]).text.contains("--since must be a date"))
+        // It tries for some minutes.
+        guard Self.isLong else { return }
+        shop.server.stop()
+        let unreachable = try shop.run("reconcile", location)
+        #expect(unreachable.status == 1, "\(unreachable.text)")
+    }
+}

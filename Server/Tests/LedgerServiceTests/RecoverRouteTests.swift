@@ -1,0 +1,111 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import Foundation
+@testable import HTTPService
+@testable import LedgerService
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+import TrialSupport
+
+/// `POST /v1/recover`, called without a network of its own; the App Store is behind one.
+struct RecoverRouteTests {
+    private let shop: AppleShop
+    private let table: RouteTable
+    private let ledger: PurchaseLedger
+    private let document: OpenAPIDocument
+
+    init() throws {
+        shop = try AppleShop()
+        document = try OpenAPIDocument("openapi-ledger.json")
+        let (verifier, log) = (try shop.store.verifier(), ServiceLog(detail: .none) { _ in })
+        let file = try AskAppleFile(shop.path("ask-apple.json"), verifier)
+        var policy = LedgerPolicy()
+        policy.questions = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
+        ledger = try PurchaseLedger(shop.path("ledger.db"), policy: policy)
+        let tokens = try AccessTokens(file: shop.path("tokens"))
+        let askApple = AskApple(shop.path("ask-apple.json"), file, ledger, verifier, log)
+        table = RouteTable(LedgerRoutes(ledger, verifier, tokens, log, nil, askApple).routes)
+    }
+
+    private func recover(_ body: String, token: String = AppleShop.supportToken) throws -> (status: Int, [String: Any])
+    {
+        let field = Request.Field(.header, "Authorization", "Bearer \(token)")
+        let response = table.answer(
+            Request(method: "POST", path: "/v1/recover", fields: [field], body: Array(body.utf8)))
+        let body = try #require(JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any])
+        let fault = document.fault("post", "/v1/recover", response.status, response.contentType, body)
+        #expect(fault == nil, "\(fault ?? "")")
+        return (response.status, body)
+    }
+
+    private func code(_ answer: [String: Any]) -> String? { (answer["error"] as? [String: Any])?["code"] as? String }
+
+    private func outcomes(_ answer: [String: Any]) -> [String]? {
+        (answer["outcomes"] as? [[String: Any]])?.compactMap { $0["outcome"] as? String }
+    }
+
+    private func buy() -> PurchaseHistory.Transaction {
+        let date = shop.store.now - .seconds(60)
+        return shop.store.change(customer: 1) { $0.buyConsumable("coins", quantity: 3, at: date) }
+    }
+
+    @Test func `the order id of an invoice is redeemed for the account that support names`() throws {
+        let coins = buy()
+        let order = FakeAppStore.orderID(of: coins.transactionID)
+        let (status, recorded) = try recover(#"{"order_id":"\#(order)"}"#)
+        #expect(status == 200 && recorded["transactions"] as? [String] == [coins.transactionID])
+        #expect(outcomes(recorded) == [])
+        #expect(outcomes(try recover(#"{"order_id":"\#(order)","account":"anna"}"#).1) == ["granted"])
+        #expect(
+            outcomes(try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#).1) == [
+                "already-yours"
+            ])
+        #expect(outcomes(try recover(#"{"order_id":"\#(order)","account":"ben"}"#).1) == ["belongs-to-another"])
+    }
+
+    @Test func `a refund of which no notification came is recorded at once`() throws {
+        let coins = buy()
+        _ = try ledger.redeem(shop.evidence(coins, of: 1), for: "anna")
+        let date = shop.store.now
+        shop.store.change(customer: 1) { $0.refund(coins, at: date) }
+        #expect(try recover(#"{"transaction_id":"\#(coins.transactionID)"}"#).status == 200)
+        #expect(try ledger.texts("SELECT CAST(quantity AS TEXT) FROM grants") == [["0"]])
+    }
+
+    @Test(arguments: [
+        (#"{}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","order_id":"2"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","acount":"anna"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":1}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"../notifications"}"#, 400, "invalid-request"),
+        ("[]", 400, "invalid-json"),
+        (#"{"transaction_id":"77"}"#, 404, "unknown-to-apple"),
+        (#"{"order_id":"MX77"}"#, 404, "unknown-to-apple"),
+    ])
+    func `what names no purchase is refused`(body: String, status: Int, expected: String) throws {
+        let (found, answer) = try recover(body)
+        #expect(found == status && code(answer) == expected)
+    }
+
+    @Test(arguments: [
+        (FakeFault.internalError, 503, "apple-unavailable"), (.rateLimit, 503, "apple-unavailable"),
+        (.tornBody, 503, "apple-unavailable"), (.unauthorized, 503, "apple-unavailable"),
+        (.changedSignature, 502, "apple-refused"), (.otherApp, 502, "apple-refused"),
+        (.otherEnvironment, 502, "apple-refused"), (.untrustedRoot, 502, "apple-refused"),
+    ])
+    func `an answer that proves nothing grants nothing`(fault: FakeFault, status: Int, expected: String) throws {
+        let coins = buy()
+        shop.store.inject(fault, count: 100)
+        let (found, answer) = try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#)
+        #expect(found == status && code(answer) == expected, "\(answer)")
+        #expect(try ledger.texts("SELECT transaction_id FROM grants").isEmpty)
+    }
+
+    @Test func `the scope is none that a token has by itself`() throws {
+        let (status, answer) = try recover(#"{"transaction_id":"1"}"#, token: LedgerProcess.token)
+        #expect(status == 403 && code(answer) == "forbidden")
+    }
+}

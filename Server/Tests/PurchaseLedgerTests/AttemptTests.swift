@@ -1,0 +1,220 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// The table of attempts, and what is kept of the evidence.
+@Suite struct AttemptTests {
+    private static let text = Array("MIIT evidence that a client sent, sent, sent, sent, sent, sent, sent".utf8)
+
+    /// The attempt number `number`, each at its time.
+    private static func attempt(
+        _ number: Int, of account: String = "anna", _ evidence: [UInt8]? = nil, code: String = "forged-receipt",
+        _ outcomes: [TransactionOutcome] = [], at date: Instant? = nil
+    ) throws -> Attempt {
+        let digits = String(number)
+        return try #require(
+            Attempt(
+                String(repeating: "0", count: 28 - digits.count) + digits, of: account,
+                evidence ?? Array("evidence \(number)".utf8), code: code, outcomes, at: date ?? day(Double(number))))
+    }
+
+    private func count(_ table: String, _ ledger: PurchaseLedger) throws -> Int64 {
+        try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT COUNT(*) FROM \(table)")[0].integer(0)
+        }
+    }
+
+    @Test func `the digest is that of the text without white space at its ends`() throws {
+        let digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+        for text in ["foo", " foo\r\n", "\t\nfoo"] { #expect(EvidenceDigest.text(of: Array(text.utf8)) == digest) }
+        for text in ["", " \n"] {
+            #expect(EvidenceDigest.text(of: Array(text.utf8))?.hasPrefix("e3b0c44298fc1c14") == true)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an attempt is found by its request, digest, account and transaction`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            _ = try ledger.redeem(evidence, for: "anna", at: day(1))
+            let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+            let outcomes = try ledger.redeem(evidence, for: "ben", at: day(2)).outcomes
+            let attempt = try Self.attempt(1, of: "ben", Self.text, code: "ok", outcomes)
+            log.add(attempt)
+            log.add(try? Self.attempt(2, of: "ben"))
+            try log.write()
+            let name = TransactionName(
+                environment: .production, bundleID: Minted.bundleID, transactionID: coins.transactionID)
+            let told = try #require(try ledger.story(of: name, at: day(3))).attempts
+            #expect(told.map(\.account) == ["ben"] && told[0].outcomes.map(\.outcome) == ["belongs-to-another"])
+            #expect(told[0].outcomes[0].name == name && told[0].isEvidenceKept && told[0].at == day(1))
+            for word in [attempt.requestID, attempt.digest] {
+                let found = try ledger.find(word)
+                guard case .attempt(let fact)? = found.first, found.count == 1 else {
+                    Issue.record("\(found)")
+                    continue
+                }
+                #expect(fact.requestID == attempt.requestID)
+            }
+            let entries = try #require(try ledger.history(of: "ben")).entries
+            #expect(
+                entries.map { entry in
+                    if case .attempt(let fact) = entry.fact { fact.code } else { "" }
+                } == ["forged-receipt", "ok"])
+            #expect(try ledger.keptEvidence(attempt.digest) == Self.text)
+            #expect(try ledger.keptEvidence("none") == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the same evidence is kept once, compressed, while an attempt is about it`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let text = Array(String(repeating: "MIIT", count: 50_000).utf8)
+            for (number, account) in ["anna", "ben", "anna"].enumerated() {
+                try ledger.record([Self.attempt(number, of: account, text)])
+            }
+            #expect(try count("kept_evidence", ledger) == 1 && count("attempts", ledger) == 3)
+            let size = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT stored_bytes FROM kept_evidence")[0].integer(0)
+            }
+            #expect(size < 2000)
+            _ = try ledger.forget("anna")
+            // Ben sent it, too.
+            #expect(try count("kept_evidence", ledger) == 1 && count("attempts", ledger) == 1)
+            try ledger.removeAttempts(before: day(10))
+            #expect(try count("kept_evidence", ledger) == 0 && count("attempts", ledger) == 0)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the deletion of an account erases what it sent, also what waits`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let outcomes = try ledger.redeem(
+                history.evidence(coins, signedAt: day(1)), for: "ben", at: day(1)
+            ).outcomes
+            let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+            log.add(try? Self.attempt(1, Self.text, code: "ok", outcomes))
+            try log.write()
+            log.add(try? Self.attempt(2))
+            log.add(try? Self.attempt(3, of: "ben"))
+            #expect(try count("attempted_transactions", ledger) == 1)
+            log.forget("anna", at: day(5))
+            // An account of which nothing is known but what it sent is known.
+            _ = try ledger.forget("anna")
+            try log.write()
+            #expect(try count("attempts", ledger) == 1 && count("attempted_transactions", ledger) == 0)
+            #expect(try ledger.history(of: "anna") == nil)
+            #expect(try count("kept_evidence", ledger) == 1)
+            // What another server wrote after that.
+            try ledger.record([Self.attempt(4)])
+            try ledger.eraseAttempts(of: "anna", through: day(5))
+            #expect(try count("attempts", ledger) == 1)
+            let error = #expect(throws: LedgerError.self) { try ledger.forget("anna") }
+            #expect(error?.code == .notFound)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `each account keeps its last attempts, and no more evidence than its bound`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let bound = PurchaseLedger.maximumAttemptCount
+            try ledger.record([Self.attempt(0, of: "ben")])
+            for begin in stride(from: 1, through: 3 * bound, by: bound / 2) {
+                try ledger.record((begin..<begin + bound / 2).map { try Self.attempt($0) })
+                #expect(try count("attempts", ledger) <= Int64(bound) + 1)
+            }
+            let entries = try #require(try ledger.history(of: "anna", limit: 500)).entries
+            #expect(entries.count == bound && entries.first?.at == day(Double(3 * bound)))
+            #expect(try ledger.history(of: "ben")?.entries.count == 1)
+            // Of random bytes, which cannot be compressed.
+            var generator = SystemRandomNumberGenerator()
+            var bytes = (0..<3 << 17).flatMap { _ in
+                let number: UInt64 = generator.next()
+                return (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+            }
+            for number in 1000..<1005 {
+                bytes[0] = UInt8(number - 1000)
+                try ledger.record([Self.attempt(number, of: "ben", bytes)])
+            }
+            #expect(try count("kept_evidence", ledger) == 2 + Int64(bound))
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `attempts are removed when they are too old, and none are recorded without a time`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try ledger.record((1...50).map { try Self.attempt($0, of: "account \($0 % 7)") })
+            try ledger.removeAttempts(before: day(31))
+            #expect(try count("attempts", ledger) == 20)
+            let log = AttemptLog(ledger, keeping: .zero, withEvidence: true)
+            log.add(try? Self.attempt(51))
+            try log.stop()
+            #expect(try count("attempts", ledger) == 20)
+        }
+    }
+
+    @Test func `what is repeated within a batch is one attempt, and an account's last are taken`() throws {
+        let same = try (0..<3).map { try Self.attempt($0, Self.text) } + [Self.attempt(3, of: "ben", Self.text)]
+        let bounded = AttemptLog.bounded(same)
+        #expect(bounded.map(\.account) == ["anna", "ben"] && bounded.map(\.times) == [3, 1])
+        #expect(bounded[0].requestID == same[2].requestID)
+        let many = try (0..<1000).map { try Self.attempt($0) }
+        #expect(AttemptLog.bounded(many).map(\.requestID) == many.suffix(100).map(\.requestID))
+    }
+
+    @Test func `more than can wait is counted, and the end records what waits`() throws {
+        try Place.sqlite.withLedger { ledger in
+            let log = AttemptLog(ledger, keeping: .seconds(86_400 * 100_000), withEvidence: false)
+            for number in 0..<AttemptLog.maximumCount + 5 { log.add(try? Self.attempt(number, of: "\(number % 300)")) }
+            #expect(log.lost == 5)
+            try log.stop()
+            #expect(try count("attempts", ledger) > 0 && count("kept_evidence", ledger) == 0)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a history is read in parts, each fact once`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            // Many facts of one moment.
+            let coins = (0..<7).map { _ in history.buyConsumable("coins", at: day(0)) }
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: coins))
+            _ = try ledger.redeem(receipt, for: "anna", at: day(1))
+            try ledger.record((1...4).map { try Self.attempt($0, at: day(1)) })
+            try ledger.transfer(
+                from: "anna", to: "ben", transactionID: coins[0].transactionID, reason: "support", at: day(1))
+            for quantity in [2, 3] {
+                let name = TransactionName(
+                    environment: .production, bundleID: Minted.bundleID, transactionID: coins[1].transactionID)
+                try ledger.adjust(
+                    Adjustment(.quantity(name, Int64(quantity)), reason: "support"), of: "anna", at: day(1))
+            }
+            func text(_ entries: [AccountHistory.Entry]) -> [String] { entries.map { "\($0)" } }
+            let whole = try #require(try ledger.history(of: "anna", limit: 500))
+            // 6 grants, 7 + 1 + 2 events, 4 attempts, a transfer and 2 acts.
+            #expect(whole.entries.count == 23 && whole.next == nil)
+            for limit in [1, 2, 5, 22, 23] {
+                var cursor: String?
+                var found: [String] = []
+                repeat {
+                    let part = try #require(try ledger.history(of: "anna", after: cursor, limit: limit))
+                    #expect(part.entries.count <= limit)
+                    found += text(part.entries)
+                    cursor = part.next
+                } while cursor != nil
+                #expect(found == text(whole.entries), "\(limit)")
+            }
+            for cursor in ["", "x", "1-2", "1-9-00", "1-0-0", "1-0-zz", "1-3-x", "1-0-ff", "1-0-00"] {
+                let error = #expect(throws: LedgerError.self) { try ledger.history(of: "anna", after: cursor) }
+                #expect(error?.code == .invalidText, "\(cursor)")
+            }
+        }
+    }
+}

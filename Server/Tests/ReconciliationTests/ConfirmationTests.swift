@@ -1,0 +1,165 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Reconciliation
+import Testing
+
+/// Whether Apple knows what is signed.
+@Suite struct ConfirmationTests {
+    /// A transaction that Apple's key signed, and of which Apple knows nothing.
+    private func forge(_ shop: Shop, _ id: String = "999000000000001") throws -> VerifiedEvidence {
+        var history = PurchaseHistory(
+            bundleID: shop.store.options.bundleID,
+            environment: shop.store.environment == .production ? .production : .sandbox, customer: 499)
+        let coins = history.buyConsumable("coins", at: shop.store.now - .hours(1))
+        var builder = try #require(history.transaction(coins, signedAt: shop.store.now))
+        builder.payload["transactionId"] = .string(id)
+        builder.payload["originalTransactionId"] = .string(id)
+        return try shop.store.verifier().verify(builder.signed(by: shop.store.authority))
+    }
+
+    @Test(arguments: Place.available)
+    func `an id that Apple does not know is asked about six times in 103 hours, and then told with its signer`(
+        _ place: Place
+    ) throws {
+        let shop = try Shop(place)
+        // Apple knows another transaction: key, app and host are right.
+        try shop.unheard()
+        let forged = try forge(shop)
+        let id = try #require(forged.transactionIDs.first)
+        #expect(try shop.ledger.redeem(forged, for: "eve", at: shop.store.now).outcomes.map(\.outcome) == [.granted])
+        let dates = Guarded<[Instant]>([])
+        shop.onRequest.withLock { [store = shop.store] body in
+            body = { request in
+                if request.url.hasSuffix(id) { dates.withLock { $0.append(store.now) } }
+            }
+        }
+        try shop.run(for: .hours(103))
+        #expect(shop.found.isEmpty)
+        try shop.run(for: .hours(1))
+        let times = dates.withLock(\.self)
+        let waits = zip(times.dropFirst(), times).map { $0 - $1 }
+        #expect(waits == [.seconds(300), .hours(1), .hours(6), .hours(24), .hours(72)])
+        let unknown = try #require(shop.ledger.unknownTransactions().first)
+        #expect(unknown.transactionID == id && unknown.account == "eve")
+        let signer = try #require(forged.purchases.first).verification.signer
+        #expect(unknown.signer == "\(signer)")
+        #expect(try shop.ledger.unknownCounts().map(\.count) == [1])
+        #expect(shop.findings.withLock { $0.count { if case .unknown = $0 { true } else { false } } } == 1)
+        // Nothing is taken back, and nothing is asked any more.
+        #expect(try shop.rows("SELECT quantity FROM grants WHERE transaction_id = '\(id)'") == [["1"]])
+        try shop.run(for: .days(30))
+        #expect(dates.withLock(\.count) == 6)
+    }
+
+    @Test func `while Apple knows no id at all, no id is called unknown`() throws {
+        let shop = try Shop(.sqlite)
+        let forged = try forge(shop)
+        _ = try shop.ledger.redeem(forged, for: "eve", at: shop.store.now)
+        try shop.run(for: .days(60))
+        #expect(try shop.ledger.unknownTransactions().isEmpty)
+        #expect(try shop.ledger.failedQuestions().count == 1)
+        #expect(shop.requests(.transactionInfo) < 30)
+    }
+
+    @Test func `in the sandbox, unknown ids end in silence`() throws {
+        let shop = try Shop(.sqlite, .sandbox)
+        try shop.unheard()
+        _ = try shop.ledger.redeem(try forge(shop), for: "eve", at: shop.store.now)
+        try shop.run(for: .days(10))
+        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.questions.isEmpty)
+        #expect(shop.found.isEmpty)
+    }
+
+    @Test(arguments: Place.available)
+    func `an id that Apple knows late is confirmed`(_ place: Place) throws {
+        let shop = try Shop(place)
+        let coins = try shop.unheard()
+        shop.store.inject(.notFound, into: .transactionInfo, count: 4)
+        try shop.run(for: .days(3))
+        #expect(shop.requests(.transactionInfo) == 5)
+        #expect(
+            try shop.rows("SELECT answers, unknown_since FROM confirmations WHERE confirmed_at IS NOT NULL")
+                == [["0", "NULL"]])
+        // Known ids can vanish: that says nothing.
+        shop.store.inject(.notFound, into: .transactionInfo, count: 1000)
+        #expect(try shop.redeem(coins, for: "ben") == [.belongsToAnother])
+        try shop.run(for: .days(10))
+        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.questions.isEmpty)
+    }
+
+    @Test(arguments: [
+        FakeFault.changedSignature, .otherApp, .otherEnvironment, .untrustedRoot, .future, .otherTransaction,
+    ])
+    func `an answer that is not genuine, or about something else, confirms nothing and is asked for again`(
+        _ fault: FakeFault
+    ) throws {
+        let shop = try Shop(.sqlite)
+        try shop.unheard()
+        shop.store.inject(fault, into: .transactionInfo)
+        try shop.run(for: .hours(12))
+        #expect(shop.requests(.transactionInfo) == 1)
+        #expect(shop.reconciler.counts.refused.values.reduce(0, +) == 1)
+        #expect(try shop.rows("SELECT 1 FROM confirmations").isEmpty)
+        #expect(try shop.rows("SELECT 1 FROM evidence").count == 1)
+        try shop.run(for: .hours(24))
+        #expect(shop.requests(.transactionInfo) == 2)
+        #expect(try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count == 1)
+    }
+
+    @Test(arguments: Place.available)
+    func `a refund that Apple tells with its answer is taken back`(_ place: Place) throws {
+        let shop = try Shop(place)
+        let coins = try shop.unheard()
+        shop.isUp.withLock { $0 = false }
+        shop.store.change(customer: 1) { $0.refund(coins, at: Shop.start + .seconds(60)) }
+        try shop.run(for: .seconds(720))
+        #expect(try shop.quantity(coins) == "0")
+        #expect(try shop.causes == ["granted redeem", "revoked reconciliation"])
+    }
+
+    // MARK: Recovery
+
+    @Test(arguments: Place.available)
+    func `a purchase is recovered by the order id, for an account or for nobody`(_ place: Place) throws {
+        let shop = try Shop(place)
+        shop.isUp.withLock { $0 = false }
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        let order = FakeAppStore.orderID(of: coins.transactionID)
+        let recorded = try shop.reconciler.recover(.order(order), of: shop.app)
+        #expect(recorded.transactionIDs == [coins.transactionID] && recorded.outcomes.isEmpty)
+        #expect(try shop.quantity(coins) == nil)
+        let redeemed = try shop.reconciler.recover(.order(order), of: shop.app, for: "anna")
+        #expect(redeemed.outcomes.map(\.outcome) == [.granted] && redeemed.sequence != nil)
+        #expect(try shop.quantity(coins) == "1")
+        #expect(try shop.questions.isEmpty)
+        let other = try shop.reconciler.recover(.transaction(coins.transactionID), of: shop.app, for: "ben")
+        #expect(other.outcomes.map(\.outcome) == [.belongsToAnother])
+        for what in [Reconciler.Recovery.order("MXNOTHING"), .transaction("999000000000001")] {
+            let error = #expect(throws: Reconciler.RecoveryError.self) {
+                try shop.reconciler.recover(what, of: shop.app)
+            }
+            guard case .notFound = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+    }
+
+    @Test func `a recovered subscription has its renewals`() throws {
+        let shop = try Shop(.sqlite)
+        shop.isUp.withLock { $0 = false }
+        let (subscription, renewal) = shop.store.change(customer: 1) { history in
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start - .days(40))
+            return (subscription, history.renew(subscription))
+        }
+        let id = subscription.originalTransactionID
+        let result = try shop.reconciler.recover(.transaction(id), of: shop.app, for: "anna")
+        #expect(result.outcomes.map(\.outcome) == [.expired])
+        #expect(try shop.quantity(renewal) == "1")
+    }
+}

@@ -1,0 +1,219 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Reconciliation
+import Testing
+
+/// Notifications that did not arrive.
+@Suite struct HistoryTests {
+    /// 45 purchases of an account, which are refunded while nobody takes notifications: three pages.
+    private func outage(_ shop: Shop, count: Int = 45) throws -> [PurchaseHistory.Transaction] {
+        try shop.reconciler.begin()
+        let purchases = shop.store.change(customer: 1) { history in
+            (0..<count).map { history.buyNonConsumable("product \($0)", at: Shop.start) }
+        }
+        shop.store.deliverNotifications()
+        for purchase in purchases { #expect(try shop.redeem(purchase) == [.granted]) }
+        try shop.run(for: .hours(2))
+        shop.isUp.withLock { $0 = false }
+        let date = shop.store.now
+        shop.store.change(customer: 1) { history in
+            for (index, purchase) in purchases.enumerated() {
+                history.refund(purchase, at: date + .seconds(Int64(index)))
+            }
+        }
+        shop.store.setClock(date + .seconds(60))
+        shop.store.deliverNotifications()
+        return purchases
+    }
+
+    private func left(_ shop: Shop) throws -> Int {
+        try shop.rows("SELECT 1 FROM grants WHERE quantity > 0").count
+    }
+
+    @Test(arguments: Place.available)
+    func `a refund whose notification nobody took is taken back within 15 minutes`(_ place: Place) throws {
+        let shop = try Shop(place)
+        _ = try outage(shop)
+        #expect(try left(shop) == 45)
+        try shop.run(for: .seconds(900))
+        #expect(try left(shop) == 0)
+        #expect(try shop.causes.filter { $0 == "revoked reconciliation" }.count == 45)
+        let checkpoint = try shop.checkpoint()
+        #expect(try #require(checkpoint.completeUntil) >= shop.store.now - .seconds(900))
+        #expect(checkpoint.gap == nil)
+    }
+
+    @Test(arguments: Place.available, 1...3)
+    func `a server that is killed between a page and its checkpoint loses nothing, and moves no checkpoint`(
+        _ place: Place, _ page: Int
+    ) throws {
+        let shop = try Shop(place)
+        _ = try outage(shop)
+        let before = try shop.checkpoint().completeUntil
+        // The server is seen last before this page: what it has committed is all that there is.
+        let pages = Guarded(0)
+        let (isThere, goOn, ended) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        shop.store.setClock(shop.store.now + .seconds(900))
+        let lost = try Shop.reconciler(
+            Shop.ledger(shop.location, shop.store), shop.store, shop.requestsPerHour,
+            Guarded { request in
+                guard request.body != nil else { return }
+                let number = pages.withLock { pages in
+                    pages += 1
+                    return pages
+                }
+                if number == page {
+                    isThere.signal()
+                    goOn.wait()
+                }
+            })
+        Thread.detachNewThread {
+            while case .asked = lost.runOnce() {}
+            ended.signal()
+        }
+        isThere.wait()
+        #expect(try shop.checkpoint().completeUntil == before)
+        #expect(try left(shop) == 45 - 20 * (page - 1))
+        // Another one goes on after the lease, from the page at which the first was.
+        while case .asked = shop.reconciler.runOnce() {}
+        #expect(try left(shop) == 45 - 20 * (page - 1))
+        let asked = shop.requests(.notificationHistory)
+        try shop.run(for: .seconds(61))
+        #expect(try left(shop) == 0)
+        #expect(shop.requests(.notificationHistory) == asked + 4 - page)
+        let after = try #require(try shop.checkpoint().completeUntil)
+        #expect(after > (before ?? .distantPast))
+        // The first one was only slow. It changes nothing any more.
+        goOn.signal()
+        ended.wait()
+        #expect(try shop.checkpoint().completeUntil == after && left(shop) == 0)
+        #expect(try shop.causes.filter { $0 == "revoked reconciliation" }.count == 45)
+    }
+
+    @Test(arguments: Place.available)
+    func `a refused item is counted, stops no window, and is asked for again with the next one`(_ place: Place) throws {
+        let shop = try Shop(place)
+        _ = try outage(shop)
+        shop.store.inject(.changedSignature, into: .notificationHistory)
+        try shop.run(for: .seconds(900))
+        #expect(try left(shop) == 20)
+        #expect(shop.reconciler.counts.refused.values.reduce(0, +) == 20)
+        #expect(try #require(shop.checkpoint().completeUntil) >= shop.store.now - .seconds(900))
+        try shop.run(for: .seconds(900))
+        // The windows overlap.
+        #expect(try left(shop) == 0)
+    }
+
+    @Test(arguments: FakeFault.allCases.filter { $0 != .pageLost })
+    func `whatever is wrong with a catch-up, it is complete when the fault has ended`(_ fault: FakeFault) throws {
+        let shop = try Shop(.sqlite)
+        _ = try outage(shop, count: 21)
+        shop.store.inject(fault, into: .notificationHistory, count: 12)
+        try shop.run(for: .hours(13))
+        #expect(try left(shop) == 0)
+        #expect(try shop.checkpoint().gap == nil)
+        #expect(shop.requests(.notificationHistory) < 150)
+    }
+
+    @Test(arguments: Place.available)
+    func `notifications that something else took are found by the daily look at all of them`(_ place: Place) throws {
+        let shop = try Shop(place)
+        try shop.reconciler.begin()
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        shop.store.deliverNotifications()
+        #expect(try shop.redeem(coins) == [.granted])
+        try shop.run(for: .hours(1))
+        // A proxy answers for the server.
+        shop.isSwallowing.withLock { $0 = true }
+        let date = shop.store.now
+        shop.store.change(customer: 1) { $0.refund(coins, at: date) }
+        try shop.run(for: .hours(20))
+        #expect(try shop.quantity(coins) == "1")
+        try shop.run(for: .hours(6))
+        #expect(try shop.quantity(coins) == "0")
+        #expect(shop.reconciler.counts.swallowed == [shop.app: 1])
+    }
+
+    @Test(arguments: Place.available)
+    func `after an outage, everything since the checkpoint is asked for at once`(_ place: Place) throws {
+        let shop = try Shop(place)
+        try shop.reconciler.begin()
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        #expect(try shop.redeem(coins) == [.granted])
+        try shop.run(for: .hours(1))
+        shop.isSwallowing.withLock { $0 = true }
+        let date = shop.store.now + .days(1)
+        shop.store.change(customer: 1) { $0.refund(coins, at: date) }
+        shop.store.setClock(shop.store.now + .days(40))
+        shop.store.deliverNotifications()
+        let restarted = try shop.another()
+        try restarted.begin()
+        while case .asked = restarted.runOnce() {}
+        #expect(try shop.quantity(coins) == "0")
+        #expect(try shop.checkpoint().gap == nil)
+    }
+
+    @Test(arguments: Place.available, [AppStoreEnvironment.production, .sandbox])
+    func `what is older than Apple keeps is a named gap`(_ place: Place, _ environment: AppStoreEnvironment) throws {
+        let shop = try Shop(place, environment)
+        try shop.reconciler.begin()
+        try shop.run(for: .hours(1))
+        let seen = try #require(try shop.checkpoint().sweptUntil)
+        let kept = environment == .production ? 179.0 : 29
+        shop.store.setClock(shop.store.now + .days(200))
+        try shop.reconciler.begin()
+        while case .asked = shop.reconciler.runOnce() {}
+        let checkpoint = try shop.checkpoint()
+        let gap = try #require(checkpoint.gap)
+        #expect(gap.from == min(seen, gap.from) && gap.until == shop.store.now - .days(kept))
+        #expect(checkpoint.completeUntil == shop.store.now && checkpoint.sweptUntil == shop.store.now)
+        #expect(shop.found.contains { if case .gap = $0 { true } else { false } })
+    }
+
+    @Test func `a dry run says what is missing, and changes nothing`() throws {
+        let shop = try Shop(.sqlite)
+        _ = try outage(shop)
+        let before = try shop.rows("SELECT * FROM history_checkpoints") + shop.rows("SELECT * FROM questions")
+        let result = try shop.another().reconcile(dryRun: true)
+        #expect(result.status == 0 && result.events == ["revoked": 45])
+        #expect(result.counts.recovered.map { "\($0.key.name) \($0.value)" } == ["REFUND 45"])
+        #expect(
+            result.counts.seen.map { "\($0.key.name) \($0.value)" }.sorted() == ["ONE_TIME_CHARGE 45", "REFUND 45"])
+        #expect(try left(shop) == 45)
+        let after = try shop.rows("SELECT * FROM history_checkpoints") + shop.rows("SELECT * FROM questions")
+        #expect(before == after)
+    }
+
+    @Test(arguments: Place.available)
+    func `an operator's run asks for everything since a date, and lists what nobody owns`(_ place: Place) throws {
+        let shop = try Shop(place)
+        // Apple has delivered the refunds, to a ledger whose back-up was restored since.
+        shop.isSwallowing.withLock { $0 = true }
+        _ = try outage(shop, count: 25)
+        #expect(try left(shop) == 25)
+        let date = shop.store.now
+        let gems = shop.store.change(customer: 2) { $0.buyConsumable("gems", at: date) }
+        shop.store.deliverNotifications()
+        let result = try shop.another().reconcile(since: Shop.start)
+        #expect(result.status == 0 && result.isComplete && result.leftOver == 0)
+        #expect(try left(shop) == 0)
+        #expect(result.unowned.map(\.transactionID) == [gems.transactionID])
+        #expect(result.gaps.isEmpty)
+    }
+
+    @Test func `a run that cannot ask says so by its status`() throws {
+        for (fault, status) in [(FakeFault.unauthorized, Int32(2)), (.unavailable, 1), (.rateLimitWithoutHeader, 1)] {
+            let shop = try Shop(.sqlite)
+            shop.store.inject(fault, count: 10_000)
+            let result = try shop.reconciler.reconcile()
+            #expect(result.status == status, "\(fault)")
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Reconciliation
+import Testing
+
+/// When something is asked, how often, and by whom.
+@Suite struct QueueTests {
+    @Test(arguments: Place.available)
+    func `a purchase that no notification told of is asked about once, and one that was heard of is not`(
+        _ place: Place
+    ) throws {
+        let shop = try Shop(place)
+        let (unheard, heard, early) = shop.store.change(customer: 1) { history in
+            (0..<3).map { history.buyConsumable("coins \($0)", at: Shop.start) }
+        }.triple
+        // Nobody takes the notifications until the first and the last purchase are granted.
+        shop.isUp.withLock { $0 = false }
+        #expect(try shop.redeem(unheard) == [.granted] && shop.redeem(heard) == [.granted])
+        #expect(try shop.questions.filter { $0.hasPrefix("transaction") }.count == 2)
+        let notifications = try #require(shop.store.histories[1]).notifications(through: Shop.start)
+        for notification in notifications where notification.transaction != unheard {
+            try shop.ledger.record(shop.verified(notification), at: shop.store.now)
+        }
+        #expect(try shop.redeem(early) == [.granted])
+        #expect(try shop.questions.filter { $0.hasPrefix("transaction") } == ["transaction \(unheard.transactionID) 3"])
+        try shop.run(for: .seconds(479))
+        #expect(shop.requests(.transactionInfo) == 0)
+        try shop.run(for: .seconds(241))
+        #expect(shop.requests(.transactionInfo) == 1)
+        try shop.run(for: .days(3))
+        #expect(shop.requests(.transactionInfo) == 1)
+        let confirmed = try shop.rows("SELECT transaction_id FROM confirmations WHERE confirmed_at IS NOT NULL")
+        #expect(confirmed.contains([unheard.transactionID]))
+    }
+
+    @Test(arguments: QuestionPolicy.Confirm.allCases)
+    func `a purchase is confirmed as the policy says`(_ confirm: QuestionPolicy.Confirm) throws {
+        let shop = try Shop(.sqlite, confirm: confirm)
+        try shop.reconciler.begin()
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        shop.store.deliverNotifications()
+        #expect(try shop.redeem(coins) == [.granted])
+        let expected: [QuestionPolicy.Confirm: [String]] = [
+            .unheard: [], .none: [], .all: ["transaction \(coins.transactionID) 5"],
+        ]
+        #expect(try shop.questions.filter { $0.hasPrefix("transaction") } == expected[confirm])
+    }
+
+    @Test(arguments: Place.available)
+    func `what is disputed is asked about once a day`(_ place: Place) throws {
+        let shop = try Shop(place)
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        shop.store.deliverNotifications()
+        try shop.reconciler.begin()
+        #expect(try shop.redeem(coins) == [.granted])
+        for _ in 0..<5 {
+            #expect(try shop.redeem(coins, for: "ben") == [.belongsToAnother])
+            try shop.run(for: .hours(4))
+        }
+        #expect(shop.requests(.transactionInfo) == 1)
+        try shop.run(for: .hours(5))
+        #expect(try shop.redeem(coins, for: "ben") == [.belongsToAnother])
+        try shop.run(for: .hours(1))
+        #expect(shop.requests(.transactionInfo) == 2)
+    }
+
+    @Test(arguments: Place.available)
+    func `two servers ask each question once, and never more than the budget of both`(_ place: Place) throws {
+        let shop = try Shop(place, requestsPerHour: 40)
+        let asked = Guarded<[String]>([])
+        shop.onRequest.withLock { body in
+            body = { request in asked.withLock { $0.append(request.url) } }
+        }
+        let purchases = shop.store.change(customer: 1) { history in
+            (0..<60).map { history.buyNonConsumable("product \($0)", at: Shop.start) }
+        }
+        for purchase in purchases { #expect(try shop.redeem(purchase) == [.granted]) }
+        shop.store.setClock(Shop.start + .seconds(900))
+        let servers = try [shop.reconciler, shop.another(), shop.another()]
+        for hour in 1...3 {
+            let threads = servers.map { server in
+                JoinedThread {
+                    for _ in 0..<50 { if case .idle = server.runOnce() { return } }
+                }
+            }
+            for thread in threads { thread.join() }
+            // Half of the budget is for what is not urgent.
+            #expect(asked.withLock(\.count) == min(20 * hour, 60))
+            shop.store.setClock(shop.store.now + .seconds(3600))
+        }
+        #expect(Set(asked.withLock(\.self)).count == 60)
+        #expect(try shop.questions.isEmpty)
+        let spent = try shop.rows("SELECT spent, spent_low FROM budgets ORDER BY hour")
+        #expect(spent.allSatisfy { $0 == ["20", "20"] })
+    }
+
+    @Test(arguments: Place.available)
+    func `a question of a server that has crashed is asked by another after its lease`(_ place: Place) throws {
+        let shop = try Shop(place)
+        try shop.unheard()
+        shop.store.setClock(Shop.start + .seconds(900))
+        func take(_ now: Instant) throws -> [Question] {
+            try shop.ledger.takeQuestions(
+                about: shop.app, of: [.transaction], limit: 4, requestsPerHour: 100, at: now
+            ).questions
+        }
+        let lost = try #require(try take(shop.store.now).first)
+        #expect(try take(shop.store.now + .seconds(59)).isEmpty)
+        let taken = try #require(try take(shop.store.now + .seconds(60)).first)
+        // Who was slow changes nothing any more.
+        try shop.ledger.finish(lost, .ended, at: shop.store.now + .seconds(61))
+        #expect(try shop.questions.count == 1)
+        try shop.ledger.finish(taken, .ended, at: shop.store.now + .seconds(62))
+        #expect(try shop.questions.isEmpty)
+    }
+
+    @Test func `attempts are put off longer each time, and a question is given up after 20`() throws {
+        let shop = try Shop(.sqlite)
+        let coins = try shop.unheard()
+        shop.store.inject(.internalError, into: .transactionInfo, count: 1000)
+        try shop.run(for: .days(30))
+        #expect(shop.requests(.transactionInfo) == 20)
+        #expect(try shop.ledger.failedQuestions().map(\.subject) == [coins.transactionID])
+        #expect(try shop.quantity(coins) == "1")
+        shop.store.endFaults()
+        try shop.ledger.askAgain(#require(shop.ledger.failedQuestions().first), at: shop.store.now)
+        try shop.run(for: .hours(1))
+        #expect(try shop.ledger.failedQuestions().isEmpty && shop.requests(.transactionInfo) == 21)
+    }
+
+    @Test(arguments: [FakeFault.rateLimit, .rateLimitSeconds, .rateLimitPast, .rateLimitWithoutHeader])
+    func `an endpoint that Apple limits is left alone, and its questions are not used up`(_ fault: FakeFault) throws {
+        let shop = try Shop(.sqlite)
+        try shop.unheard()
+        shop.store.inject(fault, into: .transactionInfo, count: 30)
+        try shop.run(for: .hours(2))
+        #expect(shop.requests(.transactionInfo) == 31)
+        #expect(try shop.questions.isEmpty)
+    }
+
+    @Test func `after three answers 401 an app is asked about once an hour, until a key is right`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.reconciler.begin()
+        shop.store.inject(.unauthorized, count: 1000)
+        let count = Guarded(0)
+        shop.onRequest.withLock { $0 = { _ in count.withLock { $0 += 1 } } }
+        try shop.run(for: .hours(10))
+        #expect(3...16 ~= count.withLock(\.self))
+        #expect(shop.reconciler.stopped.keys.contains(shop.app))
+        #expect(shop.findings.withLock { $0.count { if case .stopped = $0 { true } else { false } } } == 1)
+        shop.store.endFaults()
+        shop.reconciler.replace(shop.reconciler.apps)
+        try shop.run(for: .hours(1))
+        #expect(shop.reconciler.stopped.isEmpty)
+        #expect(try #require(shop.checkpoint().completeUntil) > shop.store.now - .hours(1))
+    }
+
+    // MARK: Subscriptions
+
+    @Test(arguments: Place.available)
+    func `a renewal that nobody told of is asked about when the period ends`(_ place: Place) throws {
+        let shop = try Shop(place)
+        let subscription = shop.store.change(customer: 1) {
+            $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
+        }
+        shop.store.deliverNotifications()
+        #expect(try shop.redeem(subscription.firstPeriod) == [.granted])
+        let id = subscription.originalTransactionID
+        #expect(try shop.questions == ["statuses \(id) 2"])
+        // Apple says SUCCESS: something in front of the server takes it.
+        let renewal = shop.store.change(customer: 1) { $0.renew(subscription) }
+        try shop.run(until: Shop.start + .days(30) - .hours(1.1))
+        #expect(shop.requests(.subscriptionStatuses) == 0)
+        shop.isUp.withLock { $0 = false }
+        try shop.run(until: Shop.start + .days(30) + .seconds(301))
+        #expect(shop.requests(.subscriptionStatuses) == 2)
+        #expect(try shop.quantity(renewal) == "1")
+        #expect(try shop.causes == ["granted redeem", "granted reconciliation"])
+        #expect(try shop.questions == ["statuses \(id) 2"])
+    }
+
+    @Test
+    func `a subscription that ends is asked about until it is known not to renew, in billing retry daily for 60 days`()
+        throws
+    {
+        func count(_ change: (inout PurchaseHistory, PurchaseHistory.Subscription) -> Void) throws -> Int {
+            let shop = try Shop(.sqlite)
+            let subscription = shop.store.change(customer: 1) {
+                $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
+            }
+            shop.store.deliverNotifications()
+            #expect(try shop.redeem(subscription.firstPeriod) == [.granted])
+            shop.isUp.withLock { $0 = false }
+            shop.store.change(customer: 1) { history in change(&history, subscription) }
+            try shop.run(for: .days(120))
+            #expect(try shop.questions.isEmpty)
+            return shop.requests(.subscriptionStatuses)
+        }
+        #expect(try count { $0.turnOffRenewal(of: $1, at: Shop.start + .days(10)) } == 1)
+        let retries = try count { $0.failToRenew($1) }
+        #expect(60...64 ~= retries)
+    }
+}
+
+extension [PurchaseHistory.Transaction] {
+    fileprivate var triple: (PurchaseHistory.Transaction, PurchaseHistory.Transaction, PurchaseHistory.Transaction) {
+        (self[0], self[1], self[2])
+    }
+}

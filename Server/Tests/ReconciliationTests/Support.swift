@@ -1,0 +1,264 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Reconciliation
+import Testing
+
+/// Where a ledger can be. The same must hold in each.
+enum Place: String, CaseIterable, CustomTestStringConvertible {
+    case sqlite, postgreSQL
+
+    static var available: [Place] { PostgreSQLServer.binaries == nil ? [.sqlite] : allCases }
+
+    var testDescription: String { rawValue }
+
+    func makeLocation() throws -> Location {
+        switch self {
+        case .sqlite:
+            let memory = URL(filePath: "/dev/shm")
+            let isUsable = FileManager.default.isWritableFile(atPath: memory.path)
+            let parent = isUsable ? memory : FileManager.default.temporaryDirectory
+            let folder = parent.appending(path: "reconciliation-\(UUID().uuidString)").path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            return Location(folder + "/ledger.db", folder: folder)
+        case .postgreSQL: return Location(try PostgreSQLServer.shared.get().makeDatabase(), folder: nil)
+        }
+    }
+
+    /// A place of a ledger, which is removed when nobody uses it any more.
+    final class Location: Sendable {
+        let text: String
+        let folder: String?
+
+        init(_ text: String, folder: String?) {
+            self.text = text
+            self.folder = folder
+        }
+
+        deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
+    }
+}
+
+/// A fake App Store whose clock stands still, a ledger, and who asks for it.
+final class Shop: Sendable {
+    static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
+
+    let store: FakeAppStore
+    let location: Place.Location
+    let ledger: PurchaseLedger
+    let reconciler: Reconciler
+    let findings = Guarded<[Finding]>([])
+    /// Whether the server takes notifications.
+    let isUp: Guarded<Bool>
+    /// Whether something in front of the server takes them instead.
+    let isSwallowing = Guarded(false)
+    /// Called with each request before it is answered.
+    let onRequest: Guarded<@Sendable (HTTPTransport.Request) -> Void>
+    let requestsPerHour: Int
+    private let confirm: QuestionPolicy.Confirm
+    private let receiver: Receiver
+
+    private final class Receiver: Sendable {
+        let body = Guarded<NotificationReceiver>({ _ in .noResponse })
+    }
+
+    init(
+        _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: QuestionPolicy.Confirm = .unheard,
+        requestsPerHour: Int = AppleApp.defaultRequestsPerHour
+    ) throws {
+        let receiver = Receiver()
+        var options = FakeAppStore.Options()
+        options.environment = environment
+        options.date = Self.start
+        options.tokenClock = .store
+        options.receiver = { payload in receiver.body.withLock { $0 }(payload) }
+        store = try FakeAppStore(options)
+        self.receiver = receiver
+        location = try place.makeLocation()
+        isUp = Guarded(true)
+        onRequest = Guarded({ _ in })
+        self.requestsPerHour = requestsPerHour
+        self.confirm = confirm
+        ledger = try Self.ledger(location, store, confirm)
+        reconciler = try Self.reconciler(ledger, store, requestsPerHour, onRequest, findings)
+        let (ledger, store, isUp, isSwallowing) = (ledger, store, isUp, isSwallowing)
+        let verifier = try store.verifier()
+        receiver.body.withLock { body in
+            body = { payload in
+                if isSwallowing.withLock({ $0 }) { return .success }
+                guard isUp.withLock({ $0 }) else { return .noResponse }
+                do {
+                    try ledger.record(verifier.verifyNotification(payload), at: store.now)
+                    return .success
+                } catch {
+                    return .unsuccessfulStatus
+                }
+            }
+        }
+    }
+
+    static func ledger(
+        _ location: Place.Location, _ store: FakeAppStore, _ confirm: QuestionPolicy.Confirm = .unheard
+    ) throws -> PurchaseLedger {
+        var policy = LedgerPolicy()
+        var questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
+        questions.confirm = confirm
+        policy.questions = questions
+        return try PurchaseLedger(location.text, policy: policy)
+    }
+
+    static func reconciler(
+        _ ledger: PurchaseLedger, _ store: FakeAppStore, _ requestsPerHour: Int,
+        _ onRequest: Guarded<@Sendable (HTTPTransport.Request) -> Void> = Guarded({ _ in }),
+        _ findings: Guarded<[Finding]> = Guarded([])
+    ) throws -> Reconciler {
+        var clientOptions = AppStoreServerClient.Options()
+        clientOptions.clock = { store.now }
+        let answer = store.inProcess()
+        clientOptions.transport = { (request) throws(TransportFault) in
+            onRequest.withLock { $0 }(request)
+            return try answer(request)
+        }
+        let client = try AppStoreServerClient(
+            store.credentials, environment: store.environment, verifier: store.verifier(), options: clientOptions)
+        var options = Reconciler.Options()
+        options.clock = { store.now }
+        options.random = { 0.5 }
+        options.wait = { store.setClock(store.now + $0) }
+        options.onFinding = { finding in findings.withLock { $0.append(finding) } }
+        return Reconciler(ledger, [AppleApp(client, requestsPerHour: requestsPerHour)], options)
+    }
+
+    /// Another server of the same ledger.
+    func another() throws -> Reconciler {
+        try Self.reconciler(
+            Self.ledger(location, store, confirm), store, requestsPerHour, onRequest, findings)
+    }
+
+    var found: [Finding] { findings.withLock { $0 } }
+
+    var app: AskedApp { AskedApp(store.environment, store.options.bundleID) }
+
+    // MARK: Time
+
+    /// Asks what is due, and moves the clock to what is due next, until a date.
+    func run(_ reconciler: Reconciler? = nil, until date: Instant) throws {
+        let reconciler = reconciler ?? self.reconciler
+        var steps = 0
+        while true {
+            store.deliverNotifications()
+            switch reconciler.runOnce() {
+            case .asked: steps += 1
+            case .idle(let next):
+                guard let next, next <= date else {
+                    store.setClock(date)
+                    store.deliverNotifications()
+                    return
+                }
+                steps += 1
+                store.setClock(next)
+            }
+            try #require(steps < 100_000)
+        }
+    }
+
+    func run(for duration: Duration) throws { try run(until: store.now + duration) }
+
+    // MARK: Purchases
+
+    /// What the app gets from StoreKit.
+    func evidence(_ transaction: PurchaseHistory.Transaction, customer: Int = 1) throws -> VerifiedEvidence {
+        let history = try #require(store.histories[customer])
+        let builder = try #require(history.transaction(transaction, signedAt: store.now))
+        return try store.verifier().verify(builder.signed(by: store.authority))
+    }
+
+    @discardableResult
+    func redeem(
+        _ transaction: PurchaseHistory.Transaction, for account: String = "anna", customer: Int = 1
+    ) throws -> [Outcome] {
+        try ledger.redeem(evidence(transaction, customer: customer), for: account, at: store.now).outcomes.map(
+            \.outcome)
+    }
+
+    /// A consumable that was granted, and of which no notification tells.
+    @discardableResult
+    func unheard() throws -> PurchaseHistory.Transaction {
+        isUp.withLock { $0 = false }
+        let coins = store.change(customer: 1) { $0.buyConsumable("coins", at: Self.start) }
+        #expect(try redeem(coins) == [.granted])
+        return coins
+    }
+
+    func verified(_ notification: PurchaseHistory.Notification, customer: Int = 1) throws -> VerifiedNotification {
+        let history = try #require(store.histories[customer])
+        let builder = try history.builder(for: notification, partsSignedBy: store.authority)
+        return try store.verifier().verifyNotification(builder.signed(by: store.authority))
+    }
+
+    // MARK: Tables
+
+    func rows(_ statement: String) throws -> [[String]] {
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement) }
+        return rows.map { row in
+            row.values.map { value in
+                switch value {
+                case .null: "NULL"
+                case .integer(let number): "\(number)"
+                case .text(let text): text
+                default: "\(value)"
+                }
+            }
+        }
+    }
+
+    func quantity(_ transaction: PurchaseHistory.Transaction) throws -> String? {
+        try rows("SELECT quantity FROM grants WHERE transaction_id = '\(transaction.transactionID)'").first?[0]
+    }
+
+    var questions: [String] {
+        get throws {
+            try rows("SELECT kind, subject, priority FROM questions WHERE state = 'pending' ORDER BY kind, subject").map
+            { $0.joined(separator: " ") }
+        }
+    }
+
+    var causes: [String] {
+        get throws {
+            try rows("SELECT event FROM outbox ORDER BY account, sequence").map { row in
+                let event = try JSONSerialization.jsonObject(with: Data(row[0].utf8)) as? [String: Any]
+                return "\(event?["kind"] ?? "") \(event?["cause"] ?? "")"
+            }
+        }
+    }
+
+    func checkpoint() throws -> HistoryCheckpoint {
+        let app = app
+        return try ledger.store.read { (connection) throws(LedgerError) in try connection.checkpoint(of: app) }
+    }
+
+    func requests(_ endpoint: AppStoreServerEndpoint) -> Int { store.requestCounts[endpoint] ?? 0 }
+}
+
+/// A thread that tests wait for.
+final class JoinedThread: @unchecked Sendable {
+    private let end = DispatchSemaphore(value: 0)
+
+    init(_ body: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread { [end] in
+            body()
+            end.signal()
+        }
+    }
+
+    func join() { end.wait() }
+}
+
+extension Duration {
+    static func hours(_ hours: Double) -> Duration { .milliseconds(Int64(hours * 3_600_000)) }
+    static func days(_ days: Double) -> Duration { .hours(days * 24) }
+}

@@ -1,0 +1,106 @@
+import AppStoreReceipt
+import Foundation
+@testable import SupportDesk
+import Testing
+import TrialSupport
+
+/// Who gets in, over a real socket.
+@Suite(.serialized) struct SignInTests {
+    @Test func `a token of the scope support signs in, and the cookie is not for scripts or other sites`() throws {
+        let desk = try DeskFixture()
+        let answer = try desk.post("/sign-in", [("token", DeskFixture.staff)])
+        #expect(answer.status == 303 && answer.headers["location"] == "/")
+        let cookie = try #require(answer.cookies.first { $0.hasPrefix("receipt-support=") })
+        let id = cookie.dropFirst("receipt-support=".count).prefix { $0 != ";" }
+        #expect(id.count == 64)
+        #expect(cookie.dropFirst("receipt-support=".count + id.count) == "; Path=/; HttpOnly; SameSite=Strict")
+        // Neither the token nor the session stands in a page or a line of the log.
+        let page = try desk.get("/", cookie: "receipt-support=\(id)").text
+        #expect(page.contains("action=\"/search\""))
+        for text in [page, desk.lines.withLock { $0.joined() }] {
+            #expect(!text.contains(DeskFixture.staff) && !text.contains(id))
+        }
+    }
+
+    @Test func `with an https origin, the cookie is of this host alone and comes over TLS alone`() throws {
+        let desk = try DeskFixture(["--support", "127.0.0.1:0", "--support-origin", "https://desk.example.com"])
+        let answer = try desk.post(
+            "/sign-in", [("token", DeskFixture.staff)], headers: ["Origin: https://desk.example.com"])
+        for cookie in answer.cookies { #expect(cookie.hasPrefix("__Host-") && cookie.contains("; Secure")) }
+        #expect(answer.cookies.count == 2)
+    }
+
+    @Test(arguments: [DeskFixture.backend, "unknown-token-0123456789abcdef0123456789", "", "x", "\u{0}"])
+    func `another scope's token does not sign in, and neither does an unknown one`(token: String) throws {
+        let desk = try DeskFixture()
+        let answer = try desk.post("/sign-in", [("token", token)])
+        #expect(answer.status == 403 && answer.cookies.isEmpty)
+        #expect(answer.text.contains("The token is unknown, or does not have the scope"))
+    }
+
+    @Test func `a session that a stranger chose is worth nothing, and that of before ends`() throws {
+        let desk = try DeskFixture()
+        let chosen = "receipt-support=" + String(repeating: "a", count: 64)
+        let answer = try desk.post("/sign-in", [("token", DeskFixture.staff)], cookie: chosen)
+        let cookie = try #require(answer.cookies.first { $0.hasPrefix("receipt-support=") })
+        let own = String(cookie.prefix { $0 != ";" })
+        #expect(own != chosen)
+        #expect(try desk.get("/", cookie: chosen).text.contains("action=\"/sign-in\""))
+        // Signed in again in the same browser, the first session is over.
+        _ = try desk.post("/sign-in", [("token", DeskFixture.staff)], cookie: own)
+        #expect(try desk.get("/", cookie: own).text.contains("action=\"/sign-in\""))
+    }
+
+    @Test func `a session ends when it is idle, after eight hours, at sign-out, and with its token`() throws {
+        let desk = try DeskFixture()
+        func isIn(_ browser: DeskFixture.Browser) throws -> Bool {
+            try browser.get("/").text.contains("action=\"/search\"")
+        }
+        let idle = try desk.browser()
+        desk.advance(.seconds(30 * 60))
+        #expect(try !isIn(idle))
+        let busy = try desk.browser()
+        for _ in 0..<24 {
+            desk.advance(.seconds(20 * 60 - 1))
+            #expect(try isIn(busy))
+        }
+        desk.advance(.seconds(60))
+        #expect(try !isIn(busy))
+        let out = try desk.browser()
+        #expect(try out.post("/sign-out", []).cookies.first?.contains("Max-Age=0") == true)
+        #expect(try !isIn(out))
+        let removed = try desk.browser()
+        try desk.setTokens("\(DeskFixture.staff) read\n")
+        #expect(try !isIn(removed))
+    }
+
+    @Test func `sessions are bounded, and the one that was idle for longest ends`() throws {
+        let desk = try DeskFixture()
+        let first = try desk.browser()
+        for _ in 0..<Sessions.maximumCountOfToken {
+            desk.advance(.milliseconds(1))
+            _ = try desk.post("/sign-in", [("token", DeskFixture.staff)])
+        }
+        #expect(desk.desk.sessions.count == Sessions.maximumCountOfToken)
+        #expect(try first.get("/").text.contains("action=\"/sign-in\""))
+    }
+
+    @Test func `wrong tokens are limited, and nobody with a long token is locked out`() throws {
+        let desk = try DeskFixture()
+        func status(_ token: String) throws -> Int { try desk.post("/sign-in", [("token", token)]).status }
+        for number in 0..<SignInLimit.maximumCount { #expect(try status("wrong-token-\(number)") == 403) }
+        #expect(try status("wrong-token") == 429)
+        #expect(try status("another-wrong-token-0123456789abcdef01234") == 429)
+        // It may be a word: it waits.
+        #expect(try status(DeskFixture.short) == 429)
+        #expect(try status(DeskFixture.staff) == 303)
+        desk.advance(.seconds(3))
+        #expect(try status("wrong-token") == 403)
+        #expect(try status("wrong-token") == 429)
+        desk.advance(.seconds(3))
+        #expect(try status(DeskFixture.short) == 303)
+        // The log is no way to fill a disk.
+        let refusals = desk.lines.withLock { $0.filter { $0.contains("support-sign-in-refused") }.count }
+        #expect(refusals == SignInLimit.maximumCount + 1)
+    }
+}

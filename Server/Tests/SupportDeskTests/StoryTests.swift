@@ -1,0 +1,149 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+@testable import PurchaseLedger
+@testable import SupportDesk
+import Testing
+import TrialSupport
+
+/// What support reads, over a real socket.
+@Suite(.serialized) struct StoryTests {
+    private let id = "340000000000001"
+
+    /// Granted to 安娜 at 00:12 in Beijing, told, tried by ben, and refunded eight minutes later.
+    private func refunded() throws -> DeskFixture {
+        let desk = try DeskFixture()
+        let coins = try desk.coins(id)
+        try desk.redeem(coins, for: "安娜")
+        for event in try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date) {
+            try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date)
+        }
+        desk.advance(.seconds(120))
+        try desk.redeem(coins, for: "ben")
+        desk.advance(.seconds(360))
+        let date = desk.date
+        var notification = try JWSBuilder.notification(
+            .refund, bundleID: MintedEvidence.bundleID,
+            transaction: desk.coins(id) { ($0.revocationDate, $0.signedDate) = (date, date) }, signedDate: date)
+        notification.notificationUUID = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        let signed = try notification.signed(by: desk.evidence.ellipticAuthority)
+        try desk.ledger.record(desk.desk.verifier.verifyNotification(signed), at: date)
+        return desk
+    }
+
+    @Test func `a story has who was granted it, who else tried, the refund, and what the backend was told`() throws {
+        let desk = try refunded()
+        let browser = try desk.browser()
+        let saved = try browser.post("/settings", [("language", "en"), ("zone", "Asia/Shanghai")])
+        let view = try #require(saved.cookies.first?.prefix { $0 != ";" })
+        func search(_ text: String) throws -> String {
+            let answer = try desk.post(
+                "/search", [("form", browser.form), ("text", text)], cookie: browser.cookie + "; " + view)
+            return words(answer.text)
+        }
+        let story = try search(id)
+        let inOrder = [
+            "Apple refunded or revoked it 2025-06-21 00:20:00 +08:00", "Nobody has it now.",
+            "ben sent it, too. The answer: It belongs to another account, which sent it first.",
+            "2025-06-21 00:12:00 +08:00 (2025-06-20 16:12:00 UTC) Granted to 安娜: 3 × com.example.app.coins.",
+            "ben sent it. The answer:", "Refunded or revoked by Apple.", "Apple's notification REFUND arrived.",
+            "Your backend is not told yet, sequence", "安娜 has 0, and had 3: it was taken back.",
+            "Times are in Beijing time; UTC in brackets.",
+        ]
+        var rest = story[...]
+        for sentence in inOrder {
+            let place = try #require(rest.range(of: sentence), "\(sentence) in \(story)")
+            rest = rest[place.upperBound...]
+        }
+        // The first event was delivered.
+        #expect(story.contains("Your backend was told, sequence"))
+        // Whatever the customer has leads to it.
+        let line = #"{"request":"request-of-ben","transactions":"340000000000001 belongs-to-another"}"#
+        for text in [line, try desk.coins(id), "the receipt \(try desk.coins(id)) of ben", "  \(id)\n"] {
+            #expect(try search(text).contains("Granted to 安娜"), "\(text.prefix(40))")
+        }
+        #expect(try search(desk.coins(id)).contains("Genuine under the root certificate that was given"))
+        #expect(try search("request-of-ben").contains("Request request-of-ben"))
+        let account = try search("安娜")
+        #expect(account.contains("Account 安娜") && account.contains("Nothing that gives access now."))
+    }
+
+    @Test func `the page is in the language that was chosen, whole`() throws {
+        let desk = try refunded()
+        let browser = try desk.browser()
+        let saved = try browser.post("/settings", [("language", "zh-Hans"), ("zone", "UTC")])
+        let view = try #require(saved.cookies.first?.prefix { $0 != ";" })
+        let page = try desk.post(
+            "/search", [("form", browser.form), ("text", id)], cookie: browser.cookie + "; " + view
+        ).text
+        #expect(page.contains("<html lang=\"zh-Hans\">"))
+        #expect(words(page).contains("已发放给 安娜 ：3 × com.example.app.coins"))
+        #expect(!words(page).contains("Granted") && !words(page).contains("Your backend"))
+        // A stranger is asked in the language of the browser.
+        let chinese = try desk.get("/", headers: ["Accept-Language: zh-CN,zh;q=0.9"]).text
+        #expect(chinese.contains("登录"))
+    }
+
+    @Test func `evidence that was refused has its report, and what only Apple knows is said to be that`() throws {
+        let desk = try DeskFixture(appleAnswer: .recorded([]))
+        let browser = try desk.browser(DeskFixture.everything)
+        let forged = try Data(desk.evidence.receipt(isForged: true)).base64EncodedString()
+        let other = try Data(desk.evidence.receipt(bundleID: "com.example.other")).base64EncodedString()
+        try desk.redeem(forged, for: "eve")
+        let page = try words(browser.search("eve sent \(forged)"))
+        #expect(page.contains("Not genuine: trust nothing in it."))
+        #expect(page.contains("eve sent evidence that was refused: untrusted-chain"))
+        #expect(try words(browser.search(other)).contains("bundle-id-mismatch"))
+        let unknown = try words(browser.search("340000000000009"))
+        #expect(unknown.contains("The ledger knows nothing of this."))
+        #expect(unknown.contains("can be a transaction id of which nobody has sent evidence"))
+        let order = try browser.search("My order is MX1A2B3C4D, thanks")
+        #expect(words(order).contains("MX1A2B3C4D can be the order id of Apple's e-mail."))
+        let answer = try browser.post(
+            "/act",
+            [
+                ("act", "ask-apple"), ("number", "1"), ("order", "MX1A2B3C4D"), ("environment", "production"),
+                ("bundle", MintedEvidence.bundleID), ("reason", "a test"),
+            ])
+        #expect(words(answer.text).contains("Apple answered with nothing that the ledger did not have."))
+        #expect(desk.asked.withLock { $0.first }?.contains("MX1A2B3C4D") == true)
+    }
+
+    @Test func `each act does what it says, is in the story with its reason, and has a way back`() throws {
+        let desk = try DeskFixture()
+        try desk.redeem(desk.coins(id), for: "anna")
+        let browser = try desk.browser(DeskFixture.everything)
+        let name = [("environment", "production"), ("bundle", MintedEvidence.bundleID), ("id", id)]
+        func act(_ act: Act, _ fields: [(String, String)], account: String = "anna") throws -> String {
+            desk.advance(.seconds(1))
+            return try words(
+                browser.post(
+                    "/act",
+                    name + [
+                        ("act", act.rawValue), ("number", UUID().uuidString), ("account", account),
+                        ("reason", "because of \(act.rawValue)"),
+                    ] + fields
+                ).text)
+        }
+        func story() throws -> TransactionStory {
+            let name = TransactionName(
+                environment: .production, bundleID: MintedEvidence.bundleID, transactionID: id)
+            return try #require(try desk.ledger.story(of: name, at: desk.date))
+        }
+        func quantity(_ account: String) throws -> Int64 {
+            return try story().grants.first { $0.account == account }?.quantity ?? 0
+        }
+        let set = try act(.setQuantity, [("quantity", "7")])
+        #expect(set.contains("The quantity is now 7; it was 3.") && set.contains("because of set-quantity"))
+        #expect(try quantity("anna") == 7)
+        #expect(try act(.followApple, []).contains("The quantity is now 3; it was 7."))
+        #expect(try act(.transfer, [("to", "ben")]).contains("Purchases transferred to ben: 1."))
+        #expect(try quantity("ben") == 3)
+        #expect(try act(.transfer, [("to", "anna")], account: "ben").contains("Purchases transferred to anna"))
+        let sent = try act(.sendAgain, [("event", #require(story().events.first).id)])
+        #expect(sent.contains("The event is sent again.") && sent.contains("because of send-again"))
+        let granted = try act(.grantProduct, [("product", "com.example.app.gift"), ("quantity", "2")])
+        #expect(granted.contains("Granted under the id support-"))
+        #expect(granted.contains("anna has it: 2 × com.example.app.gift."))
+    }
+}

@@ -1,0 +1,91 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import SpanASN1
+import TestSupport
+import Testing
+
+// The code of README.md, word for word; the last test here compares them.
+
+/// Keeps what a client sent, and returns what the account has now. Your server has authenticated the account.
+func redeem(_ body: [UInt8], account: String, _ verifier: AppStoreVerifier, _ store: some PurchaseStore) throws {
+    let evidence = try verifier.verify(body)  // a receipt, a transaction's jwsRepresentation, or JSON with one
+    let renewals = evidence.renewals.map { SubscriptionRenewal($0) }
+    try store.add(evidence.purchases.map(\.purchase), renewals, firstOwner: account)
+    let known = try store.everything(of: account)
+    for item in Entitlements(trustingStored: known.purchases, renewals: known.renewals, at: .now).items {
+        print(item.transactionID, item.productID, item.access.code)
+        try store.set(item.access, of: item.transactionID, for: account)  // sets, and never adds
+    }
+}
+
+/// Your database. `add` keeps each original transaction for the account that brought it first, and throws for others.
+protocol PurchaseStore {
+    func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws
+    func everything(of account: String) throws -> (purchases: [Purchase], renewals: [SubscriptionRenewal])
+    func set(_ access: Entitlements.Access, of transactionID: String, for account: String) throws
+}
+
+/// A store in memory.
+private final class MemoryStore: PurchaseStore {
+    struct BelongsToAnother: Error {}
+
+    private var purchases: [(account: String, purchase: Purchase)] = []
+    private var renewals: [SubscriptionRenewal] = []
+    /// In the order of the last call of `set` for each.
+    private(set) var lines: [String] = []
+
+    func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws {
+        for purchase in purchases {
+            let isForeign = self.purchases.contains {
+                $0.purchase.originalTransactionID == purchase.originalTransactionID && $0.account != account
+            }
+            guard !isForeign else { throw BelongsToAnother() }
+            self.purchases.append((account, purchase))
+        }
+        self.renewals += renewals
+    }
+
+    func everything(of account: String) -> (purchases: [Purchase], renewals: [SubscriptionRenewal]) {
+        (purchases.filter { $0.account == account }.map(\.purchase), renewals)
+    }
+
+    func set(_ access: Entitlements.Access, of transactionID: String, for account: String) {
+        let productID = purchases.first { $0.purchase.transactionID == transactionID }?.purchase.productID
+        lines.removeAll { $0.hasPrefix("\(transactionID) ") }
+        lines.append("\(transactionID) \(productID ?? "") \(access.code)")
+    }
+}
+
+@Suite struct ReadmeTests {
+    private static let now = Instant.now
+    private let store = MemoryStore()
+
+    private func transaction(_ id: String, _ productID: String, _ members: (String, JSONValue)...) throws -> [UInt8] {
+        var builder = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: productID, transactionID: id)
+        for (name, value) in members { builder.payload[name] = value }
+        return Array(try builder.signed(by: Minted.ellipticAuthority).utf8)
+    }
+
+    @Test func `the README's function decides from everything it knows, and prints what the README says`() throws {
+        let verifier = try Minted.verifier()
+        let coins = try transaction("1001", "coins100", ("type", "Consumable"))
+        let month = try transaction(
+            "1002", "pro.month", ("type", "Auto-Renewable Subscription"),
+            ("expiresDate", .integer((Self.now + .seconds(86_400)).millisecondsSince1970)))
+        let refund = try transaction(
+            "1003", "level", ("type", "Non-Consumable"),
+            ("revocationDate", .integer((Self.now - .seconds(60)).millisecondsSince1970)))
+        for body in [coins, month, refund] { try redeem(body, account: "anna", verifier, store) }
+        let readme = try Project.text("README.md")
+        #expect(readme.contains("```\n" + store.lines.joined(separator: "\n") + "\n```"), "\(store.lines)")
+        #expect(throws: MemoryStore.BelongsToAnother.self) { try redeem(coins, account: "ben", verifier, store) }
+    }
+
+    @Test func `the README shows this code`() throws {
+        let source = try Project.text("Tests/AppStoreReceiptTests/Articles/ReadmeTests.swift")
+        let block = try Project.text("README.md").components(separatedBy: "```swift\n")[1]
+        let code = block.components(separatedBy: "```\n")[0].components(separatedBy: "\n\n")
+        #expect(code.count == 4)
+        for part in code.dropFirst(2) { #expect(source.contains(part), "\(part)") }
+    }
+}
