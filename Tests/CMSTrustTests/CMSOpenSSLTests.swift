@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: OpenSSLVectors.verdicts)
-    func `a message is judged as openssl cms judges it, or more strictly by a rule that the table names`(
+    func `OpenSSL's verdict, or a stricter one by a named rule`(
         verdict: OpenSSLVectors.Verdict
     ) throws {
         let outcome = try verdict.outcome()

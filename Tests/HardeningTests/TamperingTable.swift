@@ -23,7 +23,7 @@ struct TamperingRow: Sendable {
     }
 }
 
-/// The rows of a suite: a part of the table in SECURITY.md.
+/// The rows of a suite. SECURITY.md names the regions.
 final class TamperingTable: Sendable {
     @TaskLocal static var current: TamperingTable?
     private let rows = Mutex<[String: TamperingRow]>([:])

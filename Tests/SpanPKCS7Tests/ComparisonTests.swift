@@ -18,7 +18,7 @@ import Testing
             let source = try String(contentsOf: file, encoding: .utf8)
             #expect(source.contains("func `\(link.1)`"), "\(link.1)")
         }
-        #expect(count >= 40)
+        #expect(count >= 25)
     }
 
     @Test func `the number of verdicts is that of the table`() throws {

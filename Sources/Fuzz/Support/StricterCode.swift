@@ -4,16 +4,16 @@ public enum StricterCode {
     public static let reasons: [(codes: [String], reason: String)] = [
         (
             ["trailing-data"],
-            "`d2i` stops at the end of the structure; bytes after it would be unsigned bytes in a \"verified\" file"
+            "`d2i` ignores bytes after the structure"
         ),
         (
             [
                 "non-minimal-length", "non-minimal-tag", "length-overflow", "invalid-length", "tag-number-too-large",
-            ], "DER is required where nobody writes BER; with lax lengths, two readers can read different structures"
+            ], "DER is required where nobody writes BER"
         ),
         (
             ["indefinite-length", "constructed-string"],
-            "they occur inside certificates, attributes and other signed structures, which the gate does not rewrite"
+            "inside signed structures, which the gate does not rewrite"
         ),
         (
             [
@@ -21,30 +21,30 @@ public enum StricterCode {
                 "invalid-string", "invalid-integer", "integer-out-of-range", "invalid-time", "invalid-null",
                 "nesting-too-deep",
             ],
-            "the payload is not a receipt (to `CMS_verify`, content is arbitrary bytes), or optional fields of the container are out of place"
+            "the payload is not a receipt, or optional fields of the container are out of place"
         ),
         (
             ["creation-date-missing", "creation-date-repeated", "creation-date-unreadable"],
-            "the payload is not a receipt; the chain is validated at attribute 12"
+            "the chain is validated at attribute 12"
         ),
         (
             ["certificate-expired", "certificate-not-yet-valid"],
-            "the chain is validated at the receipt's date, and libcrypto was given another"
+            "libcrypto was given another date"
         ),
         (
             ["unexpected-value"],
-            "versions that do not match the structure (RFC 5652, 5.1 and 5.3); a certificate's two algorithm identifiers that differ (RFC 5280, 4.1.1.2); a content type other than signed data"
+            "versions (RFC 5652, 5.1 and 5.3); a certificate's two algorithm identifiers (RFC 5280, 4.1.1.2); a content type other than signed data"
         ),
         (["invalid-bit-string", "invalid-object-identifier", "invalid-boolean"], "DER (X.690, 11.2 and 8.19)"),
         (["signer-count"], "a receipt has one signer"),
         (
             ["missing-signer-certificate", "ambiguous-signer-certificate"],
-            "names are compared byte for byte, where libcrypto ignores case and spaces; two matches are ambiguous"
+            "names are compared byte for byte; two matches are ambiguous"
         ),
-        (["unexpected-content-type", "missing-content"], "the content of a receipt is plain data, and present"),
+        (["unexpected-content-type", "missing-content"], "a receipt's content is plain data"),
         (
             ["invalid-signed-attributes", "missing-signed-attributes", "unsorted-set", "signed-attributes-as-content"],
-            "RFC 5652, 5.3 and 11 are applied strictly: DER order; content-type and message-digest exactly once; required if the content is not plain data; never content themselves"
+            "RFC 5652, 5.3 and 11, strictly"
         ),
         (
             ["unsupported-algorithm", "algorithm-mismatch", "weak-algorithm", "weak-key", "unsupported-key"],
@@ -55,7 +55,7 @@ public enum StricterCode {
                 "missing-leaf-marker", "missing-intermediate-marker", "invalid-key-usage", "invalid-extended-key-usage",
                 "unknown-critical-extension", "invalid-issuer", "invalid-chain-length", "untrusted-chain",
                 "certificate-too-large", "malformed-certificate",
-            ], "the rules for a receipt's chain; purpose *any* requires none of them"
+            ], "the rules for a receipt's chain"
         ),
         (["bundle-id-mismatch", "environment-mismatch", "unknown-environment"], "the policy"),
         (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),
