@@ -34,5 +34,7 @@ public struct UTF8Bytes: Hashable, Comparable, Sendable {
 
 extension String {
     /// Byte-for-byte equality.
+    // Inlined in the last place of a function, Swift 6.3 compares a small string after it has freed the stack that has its bytes.
+    @inline(never)
     public func hasSameBytes(as other: String) -> Bool { utf8Span.span.hasSameBytes(as: other.utf8Span.span) }
 }
