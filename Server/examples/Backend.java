@@ -15,7 +15,7 @@ import javax.crypto.spec.SecretKeySpec;
 import static java.nio.charset.StandardCharsets.*;
 
 /**
- * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/LEDGER.md. Java 17, Gson, and JDBC for SQLite.
+ * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. Java 17, Gson, and JDBC for SQLite.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 \
  *         java -cp /usr/share/java/gson.jar:/usr/share/java/sqlite-jdbc.jar Backend.java
  * Start receipt-server with --webhook http://127.0.0.1:8081/webhook and the same secret.

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A small backend of a shop: what each account has, by the rule of "Deliver" in Server/LEDGER.md. Node 22.13 or later, nothing else.
+// A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. Node 22.13 or later, nothing else.
 //
 //     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 node backend.mjs
 //

@@ -1,7 +1,7 @@
 <?php
 
 /**
- * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/LEDGER.md. PHP 8.2 with PDO for SQLite.
+ * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. PHP 8.2 with PDO for SQLite.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db \
  *         PHP_CLI_SERVER_WORKERS=4 php -S 127.0.0.1:8081 backend.php
  *

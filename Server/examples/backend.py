@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small backend of a shop: what each account has, by the rule of "Deliver" in Server/LEDGER.md. Python's standard library, nothing else.
+"""A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. Python's standard library, nothing else.
 
     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 ./backend.py
 

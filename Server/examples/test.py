@@ -185,7 +185,7 @@ class Shop:
             ledger.backup(copy)
 
     def restore(self):
-        """As LEDGER.md says, without the evidence since."""
+        """As RUNBOOK.md says, without the evidence since."""
         self.kills += 1
         server = self.processes.pop()
         server.kill()

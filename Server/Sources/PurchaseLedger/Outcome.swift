@@ -24,7 +24,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
     case undetermined
 
-    /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `LEDGER.md` are made from it.
+    /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `REFERENCE.md` are made from it.
     package struct Row: Sendable {
         package let mayFinish: Bool
         /// What the purchase is, and what to do.

@@ -59,7 +59,7 @@ package enum ReceiptServer {
                                             redeem it; asks Apple about one purchase
 
         import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
-        CSV: see LEDGER.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
+        CSV: see RUNBOOK.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
         if a line is faulty or contradicts the ledger, or if the database does not answer.
 
         check-apple says whether Apple accepts the keys, and whether its notifications arrive. reconcile asks

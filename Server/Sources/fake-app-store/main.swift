@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-// An App Store on this machine for tests in any language. See Server/FAKE-APP-STORE.md.
+// An App Store on this machine for tests in any language. See Server/TEST-YOUR-BACKEND.md.
 
 let help = """
     Usage: fake-app-store --port PORT --root-out FILE [OPTIONS]

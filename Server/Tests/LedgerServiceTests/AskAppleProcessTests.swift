@@ -127,7 +127,7 @@ import TrialSupport
 
     // MARK: The runbook of a restored back-up
 
-    /// Copies a ledger, as `LEDGER.md` says; returns what restores it.
+    /// Copies a ledger, as `RUNBOOK.md` says; returns what restores it.
     private func backUp(_ store: String, _ location: String, _ shop: AppleShop) throws -> () throws -> Void {
         if store == "SQLite" {
             try ChildProcess.run(["sqlite3", location, ".backup \(shop.path("copy.db"))"])

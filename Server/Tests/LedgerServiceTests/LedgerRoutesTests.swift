@@ -88,7 +88,7 @@ struct LedgerRoutesTests {
     @Test func `the documents have the table of outcomes, whole and in its words`() throws {
         let rows = Outcome.allCases.map { "| `\($0.rawValue)` | \($0.row.meaning) | \($0.mayFinish ? "yes" : "no") |" }
         #expect(
-            try Document("LEDGER.md").has(
+            try Document("REFERENCE.md").has(
                 rows, after: "| outcome | the purchase | may the app finish the transaction? |\n| --- | --- | --- |\n",
                 before: "\n\n"))
         let values = Outcome.allCases.map { "              \"\($0.rawValue)\"" }.joined(separator: ",\n")

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 @testable import PurchaseLedger
 
-/// What a backend knows that follows *Deliver* of `LEDGER.md` to the letter, and sees nothing but answers and events.
+/// What a backend knows that follows *Deliver* of `TUTORIAL.md` to the letter, and sees nothing but answers and events.
 struct Backend {
     struct Grant: Hashable {
         let account: String

@@ -365,7 +365,7 @@ struct World {
         guard let lost = sinceBackUp else { return }
         log(nil, "restored")
         try restorable.restore(at: now)
-        // As LEDGER.md says. The clients come when they come.
+        // As RUNBOOK.md says. The clients come when they come.
         for notification in arrived { try restorable.ledger.record(notification, at: now) }
         // A deletion gives another name than before: what was moved from that one is moved from this one.
         var names: [String: String] = [:]

@@ -4,18 +4,19 @@ import Foundation
 @testable import PurchaseLedger
 import Testing
 
-/// The statements of `LEDGER.md`.
+/// The statements of `RUNBOOK.md`, and the code and the tables of `REFERENCE.md`.
 @Suite struct DocumentationTests {
-    private let text: String
+    private let runbook, reference: String
 
     init() throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../LEDGER.md")
-        text = try String(contentsOf: file, encoding: .utf8)
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        runbook = try String(contentsOf: folder.appending(path: "RUNBOOK.md"), encoding: .utf8)
+        reference = try String(contentsOf: folder.appending(path: "REFERENCE.md"), encoding: .utf8)
     }
 
-    /// The statements under a heading.
+    /// The statements of the runbook under a heading.
     private func statements(_ heading: String) throws -> [String] {
-        let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
+        let section = try #require(runbook.components(separatedBy: "\n## ").first { $0.hasPrefix(heading) })
         let blocks = section.components(separatedBy: "```sql\n").dropFirst().compactMap {
             $0.components(separatedBy: "```").first
         }
@@ -31,7 +32,7 @@ import Testing
     func `wrong grants are found by a query, and no signature gives back what is set to nothing`(
         _ place: Place
     ) throws {
-        let statements = try statements("Undoing wrong grants")
+        let statements = try statements("Undo wrong grants")
         try #require(statements.count == 1)
         let location = try place.makeLocation()
         do {
@@ -103,7 +104,7 @@ import Testing
     func `a wrong stated type is corrected by a query, and the next evidence is decided by the new setting`(
         _ place: Place
     ) throws {
-        let statements = try statements("Outcomes")
+        let statements = try statements("Wrong types")
         try #require(statements.count == 1)
         let location = try place.makeLocation()
         var policy = LedgerPolicy()
@@ -169,13 +170,14 @@ import Testing
             "    }",
             "}",
         ]
-        #expect(text.contains(lines.joined(separator: "\n")))
+        #expect(reference.contains(lines.joined(separator: "\n")))
     }
 
     @Test func `the tables of the page are those of the library`() throws {
         try Place.sqlite.withLedger { ledger in
             let rows = try run("SELECT name FROM sqlite_master WHERE type = 'table'", ledger)
-            let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("Tables") })
+            let section = try #require(
+                reference.components(separatedBy: "\n## ").first { $0.hasPrefix("Tables") })
             let described = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
                 $0.split(separator: "`").dropFirst().first.map(String.init)
             }

@@ -10,7 +10,7 @@ struct ServiceFaultTests {
     private static func rows<Table: ServiceFault>(_: Table.Type) -> [String] {
         Table.allCases.map { fault in
             let row = fault.row
-            return "| `\(fault.rawValue)` | \(row.status) | \(row.explanation) | \(row.advice) |"
+            return "| `\(fault.rawValue)` | \(row.status) | \(row.explanation) |"
         }
     }
 
@@ -18,7 +18,7 @@ struct ServiceFaultTests {
         let rows = Self.rows(HTTPFault.self) + Self.rows(EvidenceFault.self) + Self.rows(LedgerFault.self)
         #expect(
             try Document("README.md").has(
-                rows, after: "| code | status | what is wrong | what to do |\n| --- | --- | --- | --- |\n",
+                rows, after: "| code | status | what is wrong |\n| --- | --- | --- |\n",
                 before: "\n\n"))
     }
 

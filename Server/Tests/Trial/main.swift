@@ -2,7 +2,7 @@ import AppStoreReceipt
 import Foundation
 import TrialSupport
 
-// What README.md promises, measured: each row with what it must be.
+// What the server promises, measured: each row with what it must be.
 //
 //   server-trial [--long]
 //   server-trial --ledger [OPTIONS]     only a ledger: `../../benchmark` has the options

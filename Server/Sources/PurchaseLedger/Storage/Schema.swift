@@ -1,6 +1,6 @@
 /// The tables, and how those of older versions become those of today.
 ///
-/// `LEDGER.md` describes them. Texts are compared byte for byte, also where the database has a locale.
+/// `REFERENCE.md` lists them. Texts are compared byte for byte, also where the database has a locale.
 enum Schema {
     /// The statements that make each version from the one before.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
