@@ -178,9 +178,10 @@ import Testing
             let rows = try run("SELECT name FROM sqlite_master WHERE type = 'table'", ledger)
             let section = try #require(
                 reference.components(separatedBy: "\n## ").first { $0.hasPrefix("Tables") })
-            let described = section.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
-                $0.split(separator: "`").dropFirst().first.map(String.init)
+            let cells = section.split(separator: "\n").filter { $0.hasPrefix("| ") }.compactMap {
+                $0.components(separatedBy: " | ").last
             }
+            let described = cells.flatMap { $0.matches(of: /`([a-z_]+)`/).map { String($0.1) } }
             #expect(described.sorted() == (try rows.map { try $0.text(0) }.sorted()))
         }
     }
