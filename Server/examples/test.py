@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RECEIPT, SERVER = HERE / "../../.build/debug/receipt", HERE / "../.build/debug/receipt-server"
+RECEIPT, SERVER = HERE / "../../.build/release/receipt", HERE / "../.build/release/receipt-server"
 TOKEN, SECRET = "examples-token-0123456789", "examples-secret-0123456789abcdef"
 APP, DAY = "com.example.app", 86_400_000
 ACCOUNTS = ["anna", "ben", "17", "o'neil@example.com"]
