@@ -52,6 +52,7 @@ let package = Package(
         .library(name: "_LibcryptoHandles", targets: ["LibcryptoHandles"]),
         .library(name: "_SeededRandom", targets: ["SeededRandom"]),
         .library(name: "_ReceiptReport", targets: ["ReceiptReport"]),
+        .library(name: "_FuzzSupport", targets: ["FuzzSupport"]),
     ],
     targets: [
         .systemLibrary(
@@ -115,6 +116,7 @@ let package = Package(
         fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzTransactionReceipt", ["SpanASN1", "AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
+        fuzz("FuzzReport", ["AppStoreReceipt", "AppStoreReceiptTesting", "ReceiptReport", "StrictText"]),
         .target(name: "CLibcryptoOracle", dependencies: ["CLibcryptoShims"], path: "Sources/Fuzz/Oracle"),
         fuzz(
             "FuzzDifferential",

@@ -31,6 +31,18 @@ func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target 
         name: "\(name)Tests", dependencies: [.init(stringLiteral: name)] + dependencies, swiftSettings: settings)
 }
 
+/// Whether the fuzz targets are built for libFuzzer (`scripts/fuzz` asks for it) or, as usual, to replay files.
+let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
+
+/// A fuzz target.
+func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["ServerFuzzSupport", library("_FuzzSupport"), library("AppStoreReceipt")]
+            + [library("AppStoreReceiptTesting")] + dependencies,
+        path: "Tests/Fuzz/" + name.dropFirst("Fuzz".count), swiftSettings: settings + (isFuzzing ? [.define("FUZZ")] : []))
+}
+
 let package = Package(
     name: "swift-app-store-receipt-server",
     platforms: [.macOS(.v26)],
@@ -120,6 +132,12 @@ let package = Package(
         .target(
             name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
             swiftSettings: toolSettings),
+        .target(name: "ServerFuzzSupport", path: "Tests/Fuzz/Support", swiftSettings: settings),
+        fuzz("FuzzAnswers", ["AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText]),
+        fuzz("FuzzLedger", ["PurchaseLedger"]),
+        fuzz(
+            "FuzzRoutes",
+            ["HTTPService", "LedgerService", "ReceiptService", "SupportDesk", "PurchaseLedger", strictText]),
         tests(
             of: "PurchaseLedger",
             ["LedgerTestSupport", strictText, libcryptoHandles, seededRandom, library("AppStoreReceiptTesting")]),

@@ -17,10 +17,14 @@ let hasOwnLibcrypto = Context.environment["ASR_OWN_LIBCRYPTO"] != nil
 /// The functions of AddressSanitizer are in the program, and not in a library.
 let isSanitized = Context.environment["ASR_SANITIZED"] != nil
 
+/// Whether the fuzz target is built (`scripts/fuzz` asks for it), which contains the library; and for libFuzzer, or to replay files.
+let hasFuzzTarget = Context.environment["RECEIPT_FUZZ_C"] != nil
+let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
+
 /// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift runtime in a shared library.
 /// Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
 let linkerFlags =
-    (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
+    hasFuzzTarget ? [] : (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
     + ["-use-ld=lld"]
     + [
         "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map", "-soname=libappstorereceipt.so.1",
@@ -51,4 +55,10 @@ let package = Package(
             dependencies: [.product(name: "AppStoreReceipt", package: "swift-app-store-receipt")],
             path: "Sources/GenerateCases", swiftSettings: settings),
     ]
+        + (hasFuzzTarget
+            ? [
+                .executableTarget(
+                    name: "FuzzC", dependencies: ["CAppStoreReceipt", "AppStoreReceiptC"],
+                    cSettings: isFuzzing ? [.define("FUZZ")] : [])
+            ] : [])
 )

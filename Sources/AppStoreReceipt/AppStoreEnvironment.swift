@@ -13,7 +13,10 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     case localTesting = "local-testing"
 
     /// Creates the environment of a receipt's type [0]; `nil` for an unknown type.
-    public init?(receiptType: String) { self.init(name: receiptType.utf8Span.span, in: Self.receiptTypes) }
+    public init?(receiptType: String) {
+        guard let environment = receiptType.withUTF8Bytes({ Self(receiptType: $0) }) else { return nil }
+        self = environment
+    }
 
     init?(receiptType: Span<UInt8>) { self.init(name: receiptType, in: Self.receiptTypes) }
 
@@ -24,7 +27,7 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
 
     /// Compares bytes, because an attacker can choose the name.
     init?(name: Span<UInt8>, in names: [(String, AppStoreEnvironment)]) {
-        for (known, environment) in names where name.hasSameBytes(as: known.utf8Span.span) {
+        for (known, environment) in names where name.hasSameBytes(as: known) {
             self = environment
             return
         }
@@ -34,7 +37,10 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
 
 extension AppStoreEnvironment {
     /// Creates the environment of a name in a payload; `nil` for an unknown name.
-    package init?(signedName: String) { self.init(name: signedName.utf8Span.span, in: Self.signedNames) }
+    package init?(signedName: String) {
+        guard let environment = signedName.withUTF8Bytes({ Self(name: $0, in: Self.signedNames) }) else { return nil }
+        self = environment
+    }
 
     /// The name in a payload.
     package var signedName: String {

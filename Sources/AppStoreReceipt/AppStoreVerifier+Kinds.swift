@@ -40,7 +40,9 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedTransactionReceipt {
         let received = ReceivedEvidence(transactionReceipt, as: .transactionReceipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try verifiers.transactionReceipts.verify(received.text(in: transactionReceipt.evidenceBytes))
+            try transactionReceipt.withEvidenceBytes { (bytes) throws(VerificationError) in
+                try verifiers.transactionReceipts.verify(received.text(in: bytes))
+            }
         }
     }
 
@@ -112,7 +114,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> Value {
         let received = ReceivedEvidence(jws, as: .jws, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try verify(received.text(in: jws.evidenceBytes))
+            try jws.withEvidenceBytes { (bytes) throws(VerificationError) in try verify(received.text(in: bytes)) }
         }
     }
 }

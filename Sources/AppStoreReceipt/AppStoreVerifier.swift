@@ -77,7 +77,8 @@ public final class AppStoreVerifier: Sendable {
     /// - Returns: The verified evidence, by its kind.
     /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: some EvidenceSource) throws(VerificationError) -> VerifiedEvidence {
-        try verify(ReceivedEvidence(evidence, policy.limits), in: evidence.evidenceBytes)
+        let received = ReceivedEvidence(evidence, policy.limits)
+        return try evidence.withEvidenceBytes { (bytes) throws(VerificationError) in try verify(received, in: bytes) }
     }
 
     /// Verifies evidence of any kind, and copies it only if it is a binary receipt.

@@ -7,9 +7,13 @@ public import Foundation
 #endif
 
 extension Data: EvidenceSource {
-    /// The bytes of the data.
-    public var evidenceBytes: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { span }
+    /// Calls `body` with the bytes of the data.
+    public func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Data of up to 14 bytes has no address either.
+        try unsafe withUnsafeBytes { bytes in
+            Swift.Result { () throws(Failure) in try body(unsafe Span(_unsafeBytes: bytes)) }
+        }.get()
     }
 }

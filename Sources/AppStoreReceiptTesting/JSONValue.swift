@@ -77,7 +77,7 @@ public enum JSONValue: Sendable {
         case .integer(let value): writer.integer(value)
         case .boolean(let value): writer.bool(value)
         case .null: writer.null()
-        case .raw(let text): writer.raw(text.utf8Span.span)
+        case .raw(let text): text.withUTF8Bytes { writer.raw($0) }
         case .array(let elements):
             writer.beginArray()
             for element in elements { element.write(to: &writer) }
@@ -85,7 +85,7 @@ public enum JSONValue: Sendable {
         case .object(let members):
             writer.beginObject()
             for member in members {
-                writer.name(utf8: member.name.utf8Span.span)
+                member.name.withUTF8Bytes { writer.name(utf8: $0) }
                 member.value.write(to: &writer)
             }
             writer.endObject()

@@ -209,7 +209,7 @@ extension JSONCursor {
     fileprivate mutating func readOctets() throws(JSONError) -> [UInt8] {
         let string = try readString()
         let digits = string.bytes
-        guard let octets = Hexadecimal.bytes(digits.span) else {
+        guard let octets = Hexadecimal.bytes(digits) else {
             throw JSONError(.unexpectedValue, offset: string.offset)
         }
         return octets

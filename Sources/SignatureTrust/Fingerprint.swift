@@ -22,7 +22,7 @@ public struct Fingerprint: Hashable, Sendable {
             guard stride(from: 2, to: 95, by: 3).allSatisfy({ digits[$0] == UInt8(ascii: ":") }) else { return nil }
             digits = digits.indices.compactMap { $0 % 3 == 2 ? nil : digits[$0] }
         }
-        guard let bytes = Hexadecimal.bytes(digits.span), bytes.count == 32 else { return nil }
+        guard let bytes = Hexadecimal.bytes(digits), bytes.count == 32 else { return nil }
         words = Self.words(bytes.span)
     }
 

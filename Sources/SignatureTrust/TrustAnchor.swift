@@ -19,7 +19,7 @@ public struct TrustAnchor: Hashable, Sendable {
     }
 
     /// Creates a trust anchor from a certificate in this source.
-    init(knownCertificate hexadecimal: String) { der = Hexadecimal.bytes(hexadecimal.utf8Span.span) ?? [] }
+    init(knownCertificate hexadecimal: String) { der = Hexadecimal.bytes(Array(hexadecimal.utf8)) ?? [] }
 
     /// Whether the certificate is a root, so that a chain can end in it. It is also `true` for a certificate that libcrypto cannot read: the verifier reports that
     /// error.

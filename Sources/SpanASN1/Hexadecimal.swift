@@ -15,7 +15,7 @@ package enum Hexadecimal {
     }
 
     /// The bytes of pairs of digits, in either case; `nil` for anything else.
-    package static func bytes(_ digits: Span<UInt8>) -> [UInt8]? {
+    package static func bytes(_ digits: [UInt8]) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {

@@ -4,7 +4,8 @@ extension Instant {
     /// Creates an instant from a date in the formats that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
     /// offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit Testing in Xcode).
     public init?(rfc3339 text: String) {
-        self.init(rfc3339: text.utf8Span.span)
+        guard let instant = text.withUTF8Bytes({ Instant(rfc3339: $0) }) else { return nil }
+        self = instant
     }
 
     /// See ``init(rfc3339:)``; `text` is ASCII.

@@ -266,9 +266,8 @@ public struct JSONCursor: ~Escapable {
     }
 
     private mutating func scanLiteral(_ literal: String) throws(JSONError) {
-        let literal = literal.utf8Span.span
-        for index in literal.indices {
-            guard try current() == literal[index] else { throw JSONError(.unexpectedCharacter, offset: position) }
+        for byte in literal.utf8 {
+            guard try current() == byte else { throw JSONError(.unexpectedCharacter, offset: position) }
             position += 1
         }
     }

@@ -57,8 +57,7 @@ public struct JSONString: ~Escapable {
     }
 
     public static func == (string: borrowing JSONString, other: String) -> Bool {
-        let other = other.utf8Span.span
-        return string.hasEscapes ? string.bytes.span.hasSameBytes(as: other) : string.raw.hasSameBytes(as: other)
+        string.hasEscapes ? string.bytes.span.hasSameBytes(as: other) : string.raw.hasSameBytes(as: other)
     }
 }
 

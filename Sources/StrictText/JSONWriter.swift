@@ -150,12 +150,7 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Values
 
-    public mutating func string(_ value: String) {
-        beginString()
-        appendEscaping(value.utf8Span.span)
-        // After the use of the span: Swift 6.3 makes a call in the last place a jump, before which it frees the stack that has the bytes of a small string.
-        written.append(.quotationMark)
-    }
+    public mutating func string(_ value: String) { value.withUTF8Bytes { string(utf8: $0) } }
 
     /// Writes a string that needs no escapes.
     public mutating func string(_ value: StaticString) {
@@ -167,17 +162,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes a string from its UTF-8, which must be valid.
     public mutating func string(utf8 value: Span<UInt8>) {
-        beginString()
-        appendEscaping(value)
-        written.append(.quotationMark)
-    }
-
-    private mutating func beginString() {
         separate()
         written.append(.quotationMark)
-    }
-
-    private mutating func appendEscaping(_ value: Span<UInt8>) {
         var start = 0
         while true {
             var end = value.endOfPlainASCII(from: start)
@@ -198,6 +184,7 @@ public struct JSONWriter: ~Copyable {
                 start = end + 1
             }
         }
+        written.append(.quotationMark)
     }
 
     /// Writes a string of ASCII that needs no escapes. `body` appends at most `capacity` characters.

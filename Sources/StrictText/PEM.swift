@@ -20,12 +20,12 @@ public struct PEMBlock {
 
     /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is explanatory (RFC 7468, 2).
     public static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
-        let start = start.utf8Span.span
+        let startCount = start.utf8.count
         var position = position
         while position < text.count {
             let isAtLineStart = position == 0 || text[position - 1] == .lineFeed
-            if isAtLineStart, text.count - position >= start.count,
-                text.extracting(position..<position + start.count).hasSameBytes(as: start)
+            if isAtLineStart, text.count - position >= startCount,
+                text.extracting(position..<position + startCount).hasSameBytes(as: start)
             {
                 return position
             }
@@ -49,15 +49,17 @@ public struct PEMBlock {
             }
             position += expected.count
         }
-        let dashes = "-----".utf8Span.span
-        try pass(Self.start.utf8Span.span)
+        func pass(_ expected: String, _ kind: PEMError.Kind = .malformed) throws(PEMError) {
+            try pass(Array(expected.utf8).span, kind)
+        }
+        try pass(Self.start)
         let labelStart = position
         while position < text.count, !text[position].isLineBreak {
             if text[position] == .hyphen, position + 1 < text.count, text[position + 1] == .hyphen { break }
             position += 1
         }
         label = labelStart..<position
-        try pass(dashes)
+        try pass("-----")
         while position < text.count, text[position] == .space || text[position] == .tab { position += 1 }
         guard position < text.count, text[position].isLineBreak else {
             throw PEMError(position == text.count ? .unfinished : .malformed, offset: position)
@@ -69,9 +71,9 @@ public struct PEMBlock {
         guard text[position - 1].isLineBreak else {
             throw PEMError(position == text.count ? .unfinished : .malformed, offset: position)
         }
-        try pass("-----END ".utf8Span.span)
+        try pass("-----END ")
         try pass(text.extracting(label), .labelMismatch)
-        try pass(dashes, .labelMismatch)
+        try pass("-----", .labelMismatch)
         end = position
     }
 }

@@ -33,8 +33,36 @@ public struct UTF8Bytes: Hashable, Comparable, Sendable {
 }
 
 extension String {
+    /// Calls `body` with the UTF-8.
+    ///
+    /// It takes the place of `utf8Span`. A string of up to 15 bytes is a value without an address, and what `utf8Span` shows is a copy in the frame of the function that asks. If the last
+    /// call of that function takes the span, swiftc 6.3.1 with optimization makes it a jump for which the frame is already gone, and the callee reads what the stack has then.
+    /// `scripts/check/rules` finds `utf8Span`.
+    @inlinable
+    public func withUTF8Bytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var copy = self
+        return try unsafe copy.withUTF8 { bytes in
+            Swift.Result { () throws(Failure) in try body(unsafe Span(_unsafeElements: bytes)) }
+        }.get()
+    }
+
     /// Byte-for-byte equality.
-    // Inlined in the last place of a function, Swift 6.3 compares a small string after it has freed the stack that has its bytes.
-    @inline(never)
-    public func hasSameBytes(as other: String) -> Bool { utf8Span.span.hasSameBytes(as: other.utf8Span.span) }
+    public func hasSameBytes(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension Span<UInt8> {
+    /// Byte-for-byte equality with the UTF-8 of a string.
+    public func hasSameBytes(as string: String) -> Bool {
+        guard count == string.utf8.count else { return false }
+        var index = 0
+        for byte in string.utf8 {
+            guard self[index] == byte else { return false }
+            index += 1
+        }
+        return true
+    }
 }

@@ -107,8 +107,9 @@ class UWSGI(Server, unittest.TestCase):
         """tearDown kills it: uWSGI 2.0.21 ends at no signal if its master has a thread of the application, whatever that does."""
 
     def command(self, address):
+        # Without the hooks of fork, a worker never gets the interpreter's lock (GIL) that another thread of the master had (unbit/uwsgi#2387).
         return ["uwsgi_python3", "--virtualenv", sys.prefix, "--module", "application", "--master", "--processes", "3",
-                "--enable-threads", "--no-orphans", "--max-requests", "10", "--min-worker-lifetime", "1", "--http-socket", address, "--die-on-term", "--disable-logging", "--logto", os.devnull]
+                "--enable-threads", "--py-call-uwsgi-fork-hooks", "--no-orphans", "--max-requests", "10", "--min-worker-lifetime", "1", "--http-socket", address, "--die-on-term", "--disable-logging", "--logto", os.devnull]
 
 
 if __name__ == "__main__":

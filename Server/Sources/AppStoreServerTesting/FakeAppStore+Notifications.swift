@@ -248,7 +248,7 @@ extension FakeAppStore {
     }
 
     private func place(of token: String, at now: Instant) throws(FakeRefusal) -> Int {
-        let bytes = (try? Base64.decode(token.utf8Span.span, as: .jws)) ?? []
+        let bytes = (try? Base64.decode(Array(token.utf8).span, as: .jws)) ?? []
         let parts = String(decoding: bytes, as: UTF8.self).utf8.split(separator: UInt8(ascii: "_"))
         guard parts.count == 2, let number = Int(Substring(parts[0])), let date = Int64(Substring(parts[1])) else {
             throw FakeRefusal(4_000_014, "Invalid request. The pagination token is invalid.")

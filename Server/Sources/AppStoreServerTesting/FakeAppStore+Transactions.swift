@@ -133,7 +133,7 @@ extension FakeAppStore {
         }
 
         init?(_ text: String) {
-            guard let bytes = try? Base64.decode(text.utf8Span.span, as: .jws) else { return nil }
+            guard let bytes = try? Base64.decode(Array(text.utf8).span, as: .jws) else { return nil }
             let parts = String(decoding: bytes, as: UTF8.self).utf8.split(separator: UInt8(ascii: "_"))
             guard parts.count == 2, let date = Int64(Substring(parts[0])) else { return nil }
             self.init(date: Instant(millisecondsSince1970: date), id: String(Substring(parts[1])))

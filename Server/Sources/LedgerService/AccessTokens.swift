@@ -69,6 +69,10 @@ package final class AccessTokens: Sendable {
     }
 
     /// The SHA-256 of a token, by which it is known.
+    package static func digest(of token: String) throws(LedgerError) -> DigestValue {
+        try token.withUTF8Bytes { (token) throws(LedgerError) in try digest(of: token) }
+    }
+
     package static func digest(of token: Span<UInt8>) throws(LedgerError) -> DigestValue {
         do throws(LibcryptoError) {
             return try DigestAlgorithm.sha256.digest(of: token)

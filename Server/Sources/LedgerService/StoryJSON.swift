@@ -82,7 +82,7 @@ extension JSONWriter {
         member("signer", fact.signer)
         name("purchase")
         let purchase = fact.purchase.storedJSON
-        raw(purchase.utf8Span.span)
+        purchase.withUTF8Bytes { raw($0) }
     }
 
     private mutating func members(_ fact: RefundFact) {

@@ -154,8 +154,8 @@ package struct SupportDesk: Sendable {
         let form = try FormBody(request)
         // By digests, so that the time of the comparison tells nothing.
         guard let sent = form.exactText("form"),
-            try AccessTokens.digest(of: sent.utf8Span.span)
-                == AccessTokens.digest(of: visit.session.formToken.utf8Span.span)
+            try AccessTokens.digest(of: sent)
+                == AccessTokens.digest(of: visit.session.formToken)
         else {
             throw Turned(
                 response: visit.page.response(403, code: "forged-request") { html in

@@ -146,6 +146,12 @@ if arguments.starts(with: ["--service", "--json"]) {
     exit(0)
 }
 
+guard arguments.allSatisfy({ $0 == "--long" }) else {
+    FileHandle.standardError.write(Data("server-trial: see `benchmark` for the options\n".utf8))
+    evidence.remove()
+    exit(2)
+}
+
 // MARK: Throughput
 
 /// The processor time that the library takes for the mixed receipts in this process, a request, while the server has the same load.

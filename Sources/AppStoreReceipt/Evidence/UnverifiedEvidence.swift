@@ -15,7 +15,8 @@ public struct UnverifiedEvidence: Sendable {
     /// - Parameter input: Evidence that ``AppStoreVerifier/verify(_:)`` accepts.
     /// - Throws: An error of any stage before the policy but the signature and the chain.
     public init(decoding input: some EvidenceSource) throws(VerificationError) {
-        try self.init(ReceivedEvidence(input, VerificationLimits()), in: input.evidenceBytes)
+        let received = ReceivedEvidence(input, VerificationLimits())
+        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in try Self(received, in: bytes) }
     }
 
     /// The receipt; `nil` for other evidence.

@@ -1,46 +1,47 @@
+import StrictText
+
 /// Bytes or text in which evidence is received: `[UInt8]`, `String`, slices of them and, with the module `AppStoreReceiptFoundation`, `Data`.
 public protocol EvidenceSource {
-    /// The bytes; of a text, its UTF-8.
-    var evidenceBytes: Span<UInt8> { @_lifetime(borrow self) get }
+    /// Calls `body` with the bytes; of a text, with its UTF-8.
+    func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result
     /// The bytes as an array, which a verified receipt keeps.
     var evidenceArray: [UInt8] { get }
 }
 
 extension EvidenceSource {
     /// A copy of the bytes.
-    public var evidenceArray: [UInt8] { [UInt8](copying: evidenceBytes) }
+    public var evidenceArray: [UInt8] { withEvidenceBytes { [UInt8](copying: $0) } }
 }
 
 extension [UInt8]: EvidenceSource {
-    /// The elements.
-    public var evidenceBytes: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { span }
-    }
+    /// Calls `body` with the elements.
+    public func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(span) }
+
     /// The array itself, which is not copied.
     public var evidenceArray: [UInt8] { self }
 }
 
 extension String: EvidenceSource {
-    /// The UTF-8 of the string.
-    public var evidenceBytes: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { utf8Span.span }
-    }
+    /// Calls `body` with the UTF-8 of the string.
+    public func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try withUTF8Bytes(body) }
 }
 
 extension ArraySlice<UInt8>: EvidenceSource {
-    /// The elements.
-    public var evidenceBytes: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { span }
-    }
+    /// Calls `body` with the elements.
+    public func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(span) }
 }
 
 extension Substring: EvidenceSource {
-    /// The UTF-8 of the string.
-    public var evidenceBytes: Span<UInt8> {
-        @_lifetime(borrow self)
-        get { utf8Span.span }
-    }
+    /// Calls `body` with the UTF-8 of the string.
+    public func withEvidenceBytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try String(self).withUTF8Bytes(body) }
 }

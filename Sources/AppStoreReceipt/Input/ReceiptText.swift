@@ -126,7 +126,7 @@ struct ReceiptText: ~Escapable {
             throw InputError(.invalidPEM, armor: .pem, offset: error.offset)
         }
         let label = text.extracting(block.label)
-        guard label.hasSameBytes(as: "PKCS7".utf8Span.span) || label.hasSameBytes(as: "CMS".utf8Span.span) else {
+        guard label.hasSameBytes(as: "PKCS7") || label.hasSameBytes(as: "CMS") else {
             throw InputError(.invalidPEM, armor: .pem, offset: block.label.lowerBound)
         }
         let position = text.endOfWhitespace(from: block.end)
@@ -203,8 +203,8 @@ struct ReceiptText: ~Escapable {
 
 extension Span<UInt8> {
     func hasBytes(_ expected: String, at position: Int) -> Bool {
-        let expected = expected.utf8Span.span
-        guard count - position >= expected.count else { return false }
-        return extracting(position..<position + expected.count).hasSameBytes(as: expected)
+        let expectedCount = expected.utf8.count
+        guard count - position >= expectedCount else { return false }
+        return extracting(position..<position + expectedCount).hasSameBytes(as: expected)
     }
 }

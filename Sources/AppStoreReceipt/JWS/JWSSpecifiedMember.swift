@@ -13,7 +13,7 @@ package struct JWSSpecifiedMember: Sendable {
     }
 
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.name(utf8: name.utf8Span.span)
+        name.withUTF8Bytes { writer.name(utf8: $0) }
         switch value {
         case .null: writer.null()
         case .json(let text): writer.raw(text.span)

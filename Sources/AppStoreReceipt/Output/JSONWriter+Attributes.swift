@@ -37,7 +37,7 @@ extension JSONWriter {
         }
         beginObject()
         for (type, values) in groups {
-            name(utf8: String(type).utf8Span.span)
+            String(type).withUTF8Bytes { name(utf8: $0) }
             let isOpaque = opaque?.contains(type) ?? false
             if values.count > 1 { beginArray() }
             for value in values { attributeValue(value.span, isOpaque: isOpaque) }

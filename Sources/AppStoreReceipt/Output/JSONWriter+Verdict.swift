@@ -33,7 +33,7 @@ extension JSONWriter {
     private mutating func write(_ parts: [EvidencePart]) {
         trust(parts)
         for part in parts {
-            name(utf8: part.name.utf8Span.span)
+            part.name.withUTF8Bytes { name(utf8: $0) }
             part.write(to: &self)
         }
     }

@@ -60,7 +60,7 @@ extension TransactionReceipt {
             writer.name("unknown_keys")
             writer.beginObject()
             for (key, value) in unknown {
-                writer.name(utf8: key.utf8Span.span)
+                key.withUTF8Bytes { writer.name(utf8: $0) }
                 writer.string(value)
             }
             writer.endObject()

@@ -71,7 +71,9 @@ extension StoredRecord {
     /// Reads a value from JSON that is nothing else.
     init(text: String) throws(DecodingError) {
         do throws(JSONError) {
-            self = try JSONCursor.decode(text.utf8Span.span) { (cursor) throws(JSONError) in try Self.read(&cursor) }
+            self = try text.withUTF8Bytes { (text) throws(JSONError) in
+                try JSONCursor.decode(text) { (cursor) throws(JSONError) in try Self.read(&cursor) }
+            }
         } catch {
             throw .dataCorrupted(
                 .init(

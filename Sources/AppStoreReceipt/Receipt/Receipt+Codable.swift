@@ -72,7 +72,9 @@ extension Decoder {
         guard text.utf8.count <= limit else { throw corrupted(tooLarge) }
         let decoded: [UInt8]
         do throws(Base64Error) {
-            decoded = try Base64.decode(text.utf8Span.span, as: [.standard, .padded])
+            decoded = try text.withUTF8Bytes { (text) throws(Base64Error) in
+                try Base64.decode(text, as: [.standard, .padded])
+            }
         } catch {
             throw corrupted(error)
         }

@@ -106,7 +106,7 @@ struct PropertyList: Sendable {
     /// Returns the range of the value of a key, if it is there.
     func value(of key: TransactionReceiptKey, in text: Span<UInt8>) -> Range<Int>? {
         let name = key.rawValue
-        for entry in entries where text.extracting(entry.key).hasSameBytes(as: name.utf8Span.span) {
+        for entry in entries where text.extracting(entry.key).hasSameBytes(as: name) {
             return entry.value
         }
         return nil

@@ -5,7 +5,9 @@ extension TransactionReceipt {
         unverified input: some EvidenceSource, _ limits: VerificationLimits = VerificationLimits()
     ) throws(VerificationError) {
         let received = ReceivedEvidence(input, as: .transactionReceipt, limits)
-        try self.init(unverified: received.text(in: input.evidenceBytes))
+        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in
+            try Self(unverified: received.text(in: bytes))
+        }
     }
 
     /// - Parameter list: The property list.

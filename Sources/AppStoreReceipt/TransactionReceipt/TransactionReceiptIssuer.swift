@@ -30,7 +30,7 @@ public struct TransactionReceiptIssuer: Hashable, Sendable {
 
     /// Creates an issuer from a certificate in this source.
     init(knownCertificate hexadecimal: String, _ versions: Set<TransactionReceipt.Version>) {
-        der = Hexadecimal.bytes(hexadecimal.utf8Span.span) ?? []
+        der = Hexadecimal.bytes(Array(hexadecimal.utf8)) ?? []
         self.versions = versions
     }
 }

@@ -114,7 +114,7 @@ struct TextWriter: ~Copyable {
             unsafe next += 1
             return
         }
-        guard 0..<10_000_000_000_000_000 ~= value else { return append(String(value).utf8Span.span) }
+        guard 0..<10_000_000_000_000_000 ~= value else { return String(value).withUTF8Bytes { append($0) } }
         let (high, low) = UInt64(truncatingIfNeeded: value).quotientAndRemainder(dividingBy: 100_000_000)
         let digits = UInt128(_low: .decimalDigits(high), _high: .decimalDigits(low))
         let leading = digits.trailingZeroBitCount / 8

@@ -57,7 +57,7 @@ private func checkError(_ error: VerificationError, _ input: [UInt8]) {
 
 private func checkJSON(_ text: String) {
     do {
-        try JSONCursor.decode(text.utf8Span.span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
+        try JSONCursor.decode(Array(text.utf8).span) { (cursor) throws(JSONError) in _ = try cursor.skipValue() }
     } catch {
         check(false, "\(error) in the JSON that was written: \(text)")
     }

@@ -82,7 +82,7 @@ struct TerminalProgress {
 
     private func write(_ text: String) {
         // An error of standard error cannot be reported.
-        try? System.write(text.utf8Span.span, to: System.standardError)
+        try? System.write(Array(text.utf8).span, to: System.standardError)
     }
 }
 

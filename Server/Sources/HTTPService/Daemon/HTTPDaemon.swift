@@ -1,6 +1,6 @@
 import CMicrohttpd
-import StrictText
 import ServerThreads
+import StrictText
 
 #if canImport(Glibc)
 import Glibc
@@ -247,6 +247,7 @@ extension HTTPDaemon {
     /// Ends a request whose answer was sent, or whose connection has ended.
     func end(_ exchange: Exchange, isAborted: Bool) {
         exchange.release()
+        if exchange.bodyByteCount >= ServiceLimits.hugeBodyByteCount { http_return_freed() }
         if isAborted { metrics.countAborted() }
         exchange.connection.enter(.idle, for: limits.idleTime)
     }

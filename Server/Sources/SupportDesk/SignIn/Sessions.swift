@@ -31,7 +31,7 @@ final class Sessions: Sendable {
     /// Begins a session, whose id nobody knew before.
     func begin(_ token: DigestValue, at now: Instant) throws(LedgerError) -> String {
         let id = RandomText.make()
-        let digest = try AccessTokens.digest(of: id.utf8Span.span)
+        let digest = try AccessTokens.digest(of: id)
         let session = Session(token: token, formToken: RandomText.make(), begin: now, last: now)
         sessions.withLock { sessions in
             sessions = sessions.filter { !Self.isOver($0.value, at: now) }
@@ -52,7 +52,7 @@ final class Sessions: Sendable {
 
     /// Returns the session with an id, and notes that it is used.
     func session(_ id: String, at now: Instant) throws(LedgerError) -> Session? {
-        let digest = try AccessTokens.digest(of: id.utf8Span.span)
+        let digest = try AccessTokens.digest(of: id)
         return sessions.withLock { sessions in
             guard var session = sessions[digest] else { return nil }
             guard !Self.isOver(session, at: now) else {
@@ -66,13 +66,13 @@ final class Sessions: Sendable {
     }
 
     func end(_ id: String) throws(LedgerError) {
-        let digest = try AccessTokens.digest(of: id.utf8Span.span)
+        let digest = try AccessTokens.digest(of: id)
         sessions.withLock { $0[digest] = nil }
     }
 
     /// Notes that a form is sent; `false` if it was before.
     func send(_ form: String, of id: String) throws(LedgerError) -> Bool {
-        let digest = try AccessTokens.digest(of: id.utf8Span.span)
+        let digest = try AccessTokens.digest(of: id)
         let form = UTF8Bytes(form)
         return sessions.withLock { sessions in
             guard sessions[digest]?.sent.contains(form) == false else { return false }
