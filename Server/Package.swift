@@ -40,7 +40,8 @@ func fuzz(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name,
         dependencies: ["ServerFuzzSupport", library("_FuzzSupport"), library("AppStoreReceipt")]
             + [library("AppStoreReceiptTesting")] + dependencies,
-        path: "Tests/Fuzz/" + name.dropFirst("Fuzz".count), swiftSettings: settings + (isFuzzing ? [.define("FUZZ")] : []))
+        path: "Tests/Fuzz/" + name.dropFirst("Fuzz".count),
+        swiftSettings: settings + (isFuzzing ? [.define("FUZZ")] : []))
 }
 
 let package = Package(

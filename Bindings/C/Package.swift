@@ -24,13 +24,16 @@ let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
 /// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift runtime in a shared library.
 /// Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
 let linkerFlags =
-    hasFuzzTarget ? [] : (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
-    + ["-use-ld=lld"]
-    + [
-        "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map", "-soname=libappstorereceipt.so.1",
-        "-z", "nodelete", "-z", "now",
-    ].flatMap { ["-Xlinker", $0] }
-    + (isSanitized ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+    hasFuzzTarget
+    ? []
+    : (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
+        + ["-use-ld=lld"]
+        + [
+            "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map",
+            "-soname=libappstorereceipt.so.1",
+            "-z", "nodelete", "-z", "now",
+        ].flatMap { ["-Xlinker", $0] }
+        + (isSanitized ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
 
 let package = Package(
     name: "appstorereceipt",

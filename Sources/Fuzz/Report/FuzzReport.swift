@@ -96,7 +96,8 @@ private struct MarkupReader {
             guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "\"")) else { return check(false, "no end") }
             let value = bytes[start..<end]
             check(!value.contains { $0 < 0x20 || $0 == UInt8(ascii: "<") }, "markup in an attribute")
-            check(!attribute.starts(with: "on".utf8) && !attribute.elementsEqual("style".utf8), "an attribute that acts")
+            check(
+                !attribute.starts(with: "on".utf8) && !attribute.elementsEqual("style".utf8), "an attribute that acts")
             check(!attribute.elementsEqual("src".utf8), "an attribute that loads")
             if attribute.elementsEqual("href".utf8) { check(value.first == UInt8(ascii: "#"), "a link to elsewhere") }
             index = end + 1

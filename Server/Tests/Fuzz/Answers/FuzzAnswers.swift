@@ -44,8 +44,14 @@ private func ask(_ client: AppStoreServerClient, _ question: UInt8, _ body: [UIn
         switch question {
         case 0: checkGenuine([try client.transactionInfo(of: shop.id).transaction].compactMap(\.self))
         case 1: checkGenuine(try client.subscriptionStatuses(of: shop.id).subscriptions.compactMap(\.transaction))
-        case 2: try client.transactionHistoryPages(of: shop.id) { checkGenuine($0.transactions); return true }
-        case 3: try client.refundHistoryPages(of: shop.id) { checkGenuine($0.transactions); return true }
+        case 2:
+            try client.transactionHistoryPages(of: shop.id) {
+                checkGenuine($0.transactions); return true
+            }
+        case 3:
+            try client.refundHistoryPages(of: shop.id) {
+                checkGenuine($0.transactions); return true
+            }
         case 4: checkGenuine(try client.order("MX1").transactions)
         case 5:
             let query = NotificationHistoryQuery(from: Shop.date - .seconds(86_400), to: Shop.date)
@@ -96,14 +102,15 @@ private struct Shop {
         options.receiver = { _ in .success }
         store = try FakeAppStore(options)
         verifier = try store.verifier()
-        id = store.change(customer: 1) { history in
-            let start = Self.date - .seconds(25 * 86_400)
-            let subscription = history.subscribe(to: "weekly", in: "group", for: .week, at: start)
-            history.renew(subscription)
-            let coins = history.buyConsumable("coins", at: start)
-            history.refund(coins, at: start + .seconds(86_400))
-            return coins
-        }.transactionID
+        id =
+            store.change(customer: 1) { history in
+                let start = Self.date - .seconds(25 * 86_400)
+                let subscription = history.subscribe(to: "weekly", in: "group", for: .week, at: start)
+                history.renew(subscription)
+                let coins = history.buyConsumable("coins", at: start)
+                history.refund(coins, at: start + .seconds(86_400))
+                return coins
+            }.transactionID
         store.deliverNotifications()
         ids = Set(store.histories.values.flatMap(\.transactions).map(\.transactionID))
         let bodies = Guarded<[[UInt8]]>([])
@@ -136,7 +143,8 @@ private struct Shop {
         case 2: _ = try? client.transactionHistory(of: id)
         case 3: _ = try? client.refundHistory(of: id)
         case 4: _ = try? client.order(FakeAppStore.orderID(of: id))
-        case 5: _ = try? client.notificationHistory(NotificationHistoryQuery(from: date - .seconds(86_400 * 25), to: date))
+        case 5:
+            _ = try? client.notificationHistory(NotificationHistoryQuery(from: date - .seconds(86_400 * 25), to: date))
         case 6: _ = try? client.requestTestNotification()
         default: _ = try? client.testNotificationStatus("token")
         }

@@ -63,11 +63,13 @@ private struct FuzzedHistory {
             if let subscription = subscriptions.last, value & 1 == 1 {
                 transactions.append(history.renew(subscription))
             } else {
-                let subscription = history.subscribe(to: "monthly", in: "group\(subscriptions.count)", for: .days(30), at: now)
+                let subscription = history.subscribe(
+                    to: "monthly", in: "group\(subscriptions.count)", for: .days(30), at: now)
                 subscriptions.append(subscription)
                 transactions.append(subscription.firstPeriod)
             }
-        case 2: if let one = chosen(value) { history.refund(one, at: now, percentage: value & 64 == 0 ? 100_000 : 40_000) }
+        case 2:
+            if let one = chosen(value) { history.refund(one, at: now, percentage: value & 64 == 0 ? 100_000 : 40_000) }
         case 3: if let one = chosen(value) { history.reverseRefund(of: one, at: now) }
         case 4: try redeem(verifier.verify(history.receipt(signedAt: now).signed(by: authority)), for: account)
         case 5:
@@ -123,7 +125,9 @@ private struct FuzzedHistory {
         check(again.sequence == first.sequence, "to ask again tells an event")
         check(again.outcomes.count == first.outcomes.count, "outcomes are lost")
         for (before, after) in zip(first.outcomes, again.outcomes) {
-            check(after.outcome == (before.outcome == .granted ? .alreadyYours : before.outcome), "to ask again changes the outcome")
+            check(
+                after.outcome == (before.outcome == .granted ? .alreadyYours : before.outcome),
+                "to ask again changes the outcome")
             check(after.quantity == before.quantity, "to ask again changes the quantity")
         }
     }

@@ -30,25 +30,42 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private let seeds: [(name: String, bytes: [UInt8])] = [
     ("verify", "POST /v1/verify\n\n\u{1}"), ("notification", "POST /v1/notifications\n\n{\"signedPayload\":\"\u{2}\"}"),
     ("redeem", "POST /v1/redeem\nAuthorization: Bearer \u{3}\n\n{\"account\":\"anna\",\"evidence\":\"\u{1}\"}"),
-    ("entitlements", "GET /v1/accounts/anna/entitlements?at=2026-01-01&environment=Production\nAuthorization: Bearer \u{3}\n\n"),
+    (
+        "entitlements",
+        "GET /v1/accounts/anna/entitlements?at=2026-01-01&environment=Production\nAuthorization: Bearer \u{3}\n\n"
+    ),
     ("history", "GET /v1/accounts/a%20b/history?after=1&limit=2\nAuthorization: Bearer \u{3}\n\n"),
-    ("transaction", "GET /v1/transactions/Production/com.example.app/2000000000000001\nAuthorization: Bearer \u{3}\n\n"),
+    (
+        "transaction",
+        "GET /v1/transactions/Production/com.example.app/2000000000000001\nAuthorization: Bearer \u{3}\n\n"
+    ),
     ("transfer", "POST /v1/accounts/anna/transfer\nAuthorization: Bearer \u{3}\n\n{\"to\":\"ben\",\"reason\":\"x\"}"),
-    ("adjust", "POST /v1/accounts/anna/adjust\nAuthorization: Bearer \u{3}\n\n{\"transaction_id\":\"1\",\"quantity\":3,\"reason\":\"x\"}"),
+    (
+        "adjust",
+        "POST /v1/accounts/anna/adjust\nAuthorization: Bearer \u{3}\n\n{\"transaction_id\":\"1\",\"quantity\":3,\"reason\":\"x\"}"
+    ),
     ("delete", "DELETE /v1/accounts/anna\nAuthorization: Bearer \u{3}\n\n"),
     ("order", "POST /v1/orders\nAuthorization: Bearer \u{3}\n\n{\"account\":\"anna\",\"product_id\":\"coins\"}"),
     ("send", "POST /v1/events/1/send\nAuthorization: Bearer \u{3}\n\n"),
     ("answer", "POST /verifyReceipt\n\n{\"receipt-data\":\"\u{1}\",\"password\":\"x\"}"),
     ("decide", "POST /v1/entitlements\n\n{\"evidence\":[\"\u{1}\",\"\u{2}\"],\"at\":\"2026-01-31T12:00:00Z\"}"),
     ("desk", "GET /\nHost: 127.0.0.1:8081\nCookie: \u{4}\n\n"),
-    ("search", "POST /search\nHost: 127.0.0.1:8081\nOrigin: http://127.0.0.1:8081\nCookie: \u{4}\nContent-Type: application/x-www-form-urlencoded\n\nform=\u{5}&text=\u{1}"),
-    ("act", "POST /act\nHost: 127.0.0.1:8081\nOrigin: http://127.0.0.1:8081\nCookie: \u{4}\nContent-Type: application/x-www-form-urlencoded\n\nform=\u{5}&act=transfer&account=anna"),
+    (
+        "search",
+        "POST /search\nHost: 127.0.0.1:8081\nOrigin: http://127.0.0.1:8081\nCookie: \u{4}\nContent-Type: application/x-www-form-urlencoded\n\nform=\u{5}&text=\u{1}"
+    ),
+    (
+        "act",
+        "POST /act\nHost: 127.0.0.1:8081\nOrigin: http://127.0.0.1:8081\nCookie: \u{4}\nContent-Type: application/x-www-form-urlencoded\n\nform=\u{5}&act=transfer&account=anna"
+    ),
 ].map { ($0, Array($1.utf8)) }
 #endif
 
 private func checkAnswer(_ response: Response, _ request: ReceivedRequest) {
     check(200..<600 ~= response.status && response.status != 500, "status \(response.status) of \(request)")
-    check(response.code.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2D }, "the code \(response.code)")
+    check(
+        response.code.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2D },
+        "the code \(response.code)")
     for (name, value) in response.headers {
         check((name + value).utf8.allSatisfy { 0x20...0x7E ~= $0 }, "a header that is no line: \(name): \(value)")
     }
@@ -124,7 +141,8 @@ private struct Site {
         let scopes = "redeem,read,events,transfer,delete,adjust,support"
         try write("\(Self.token) \(scopes)\n", to: tokens)
         let arguments = [
-            "--ledger", "\(folder)/\(number).db", "--token-file", tokens, "--orders", "--keep-evidence", "--support", "8081",
+            "--ledger", "\(folder)/\(number).db", "--token-file", tokens, "--orders", "--keep-evidence", "--support",
+            "8081",
         ]
         let options = OptionTable(
             ReceiptConfiguration.options + LedgerService.options + SupportConfiguration.options + Service.options)
@@ -166,10 +184,13 @@ private struct Site {
         let session = String(cookie.prefix { $0 != ";" })
         let start = desk.answer(Request(method: "GET", path: "/", fields: own + [header("Cookie", session)]))
         let name = Array("name=\"form\" value=\"".utf8)
-        let formToken = start.body.firstRange(of: name).map { start.body[$0.upperBound...].prefix { $0 != UInt8(ascii: "\"") } }
+        let formToken = start.body.firstRange(of: name).map {
+            start.body[$0.upperBound...].prefix { $0 != UInt8(ascii: "\"") }
+        }
         check(formToken != nil, "nobody can sign in")
         return [
-            [], Array(Base64.encode(receipt.span).utf8), notification, Array(token.utf8), Array(session.utf8), Array(formToken ?? []),
+            [], Array(Base64.encode(receipt.span).utf8), notification, Array(token.utf8), Array(session.utf8),
+            Array(formToken ?? []),
         ]
     }
 }
