@@ -148,6 +148,40 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `nobody removes another's evidence by sending it, too, and two accounts do not keep more than twice as much`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var generator = SystemRandomNumberGenerator()
+            // Three megabytes that cannot be compressed: two of them are kept of an account.
+            func random() -> [UInt8] {
+                (0..<3 << 17).flatMap { _ in
+                    let number: UInt64 = generator.next()
+                    return (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
+                }
+            }
+            let of = (anna: random(), mallory: (0..<5).map { _ in random() })
+            try ledger.record([Self.attempt(1, of: "anna", of.anna)])
+            try ledger.record([Self.attempt(2, of: "mallory", of.anna)])
+            for (number, evidence) in of.mallory.enumerated() {
+                try ledger.record([Self.attempt(3 + number, of: "mallory", evidence)])
+            }
+            #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == of.anna)
+            #expect(try count("kept_evidence", ledger) == 3)
+            // What mallory sent first stays mallory's, whoever sends it again.
+            for (number, evidence) in of.mallory.enumerated() {
+                try ledger.record([Self.attempt(10 + number, of: "eve", evidence)])
+            }
+            #expect(try count("kept_evidence", ledger) == 3)
+            // Who is deleted leaves it to those who sent it, too.
+            _ = try ledger.forget("anna")
+            #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == of.anna)
+            _ = try ledger.forget("mallory")
+            #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `attempts are removed when they are too old, and none are recorded without a time`(_ place: Place) throws {
         try place.withLedger { ledger in
             try ledger.record((1...50).map { try Self.attempt($0, of: "account \($0 % 7)") })

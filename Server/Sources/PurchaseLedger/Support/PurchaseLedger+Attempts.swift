@@ -14,10 +14,13 @@ extension PurchaseLedger {
         let accounts = Set(attempts.map { UTF8Bytes($0.account) }).map(\.string)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         let keeps = attempts.contains { $0.evidence != nil }
+        // Before the transaction: redemptions wait for that, and compression takes long.
+        let evidence = try keeps ? compressed(attempts) : []
         // With the redemptions that are under way, if there is room.
         try store.write(WorkShare(weight: attempts.count)) { (connection) throws(LedgerError) in
             for attempt in attempts { try connection.insert(attempt) }
-            if keeps { try connection.keepEvidence(of: attempts) }
+            var owners = Set(accounts.map(UTF8Bytes.init))
+            if keeps { owners.formUnion(try connection.keep(evidence)) }
             let last = try connection.run(
                 accounts.map { account in
                     SQLStatement(
@@ -32,7 +35,28 @@ extension PurchaseLedger {
                     row.values)
                 try connection.removeRest(of: removed)
             }
-            if keeps { for account in accounts { try connection.boundEvidence(of: account) } }
+            if keeps {
+                for owner in owners.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+                    try connection.boundEvidence(of: owner)
+                }
+            }
+        }
+    }
+
+    /// Compresses the evidence that is not kept yet.
+    private func compressed(_ attempts: [Attempt]) throws(LedgerError) -> [CompressedEvidence] {
+        var seen: Set<UTF8Bytes> = []
+        let sent = attempts.filter { $0.evidence != nil && seen.insert(UTF8Bytes($0.digest)).inserted }
+        let rows = try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                sent.map { SQLStatement("SELECT digest FROM kept_evidence WHERE digest = $1", [.text($0.digest)]) })
+        }
+        let kept = try Set(rows.joined().map { (row) throws(LedgerError) in UTF8Bytes(try row.text(0)) })
+        return sent.compactMap { attempt in
+            guard !kept.contains(UTF8Bytes(attempt.digest)), let evidence = attempt.evidence,
+                let bytes = EvidenceCompression.compress(evidence)
+            else { return nil }
+            return CompressedEvidence(digest: attempt.digest, bytes: bytes, byteCount: evidence.count)
         }
     }
 
@@ -83,6 +107,13 @@ extension PurchaseLedger {
     }
 }
 
+/// Evidence as the tables have it.
+private struct CompressedEvidence {
+    let digest: String
+    let bytes: [UInt8]
+    let byteCount: Int
+}
+
 extension SQLConnection {
     fileprivate func insert(_ attempt: Attempt) throws(LedgerError) {
         // Its name is there if the commit of the same batch was not answered.
@@ -101,29 +132,33 @@ extension SQLConnection {
         }
     }
 
-    /// Keeps evidence that is not kept yet.
-    fileprivate func keepEvidence(of attempts: [Attempt]) throws(LedgerError) {
-        for attempt in attempts {
-            guard let evidence = attempt.evidence,
-                try run("SELECT 1 FROM kept_evidence WHERE digest = $1", [.text(attempt.digest)]).isEmpty,
-                let compressed = EvidenceCompression.compress(evidence)
-            else { continue }
+    /// Keeps evidence, and returns whose it is.
+    fileprivate func keep(_ evidence: [CompressedEvidence]) throws(LedgerError) -> Set<UTF8Bytes> {
+        var owners: Set<UTF8Bytes> = []
+        for evidence in evidence {
             try write(
                 "INSERT INTO kept_evidence VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
                 [
-                    .text(attempt.digest), .bytes(compressed), .integer(Int64(evidence.count)),
-                    .integer(Int64(compressed.count)),
+                    .text(evidence.digest), .bytes(evidence.bytes), .integer(Int64(evidence.byteCount)),
+                    .integer(Int64(evidence.bytes.count)),
                 ])
+            let first = try run(
+                "SELECT account FROM attempts WHERE digest = $1 ORDER BY request_id LIMIT 1", [.text(evidence.digest)])
+            if let row = first.first { owners.insert(UTF8Bytes(try row.text(0))) }
         }
+        return owners
     }
 
-    /// Removes the oldest evidence of an account that has more than the tables keep.
+    /// Removes the oldest evidence of an account that has more than the tables keep. Evidence is whose who sent it first: nobody removes another's by sending it, too.
     fileprivate func boundEvidence(of account: String) throws(LedgerError) {
         let rows = try run(
             """
             SELECT attempts.digest, kept_evidence.stored_bytes FROM attempts
             JOIN kept_evidence ON kept_evidence.digest = attempts.digest
-            WHERE attempts.account = $1 ORDER BY attempts.request_id DESC
+            WHERE attempts.account = $1 AND NOT EXISTS (
+                SELECT 1 FROM attempts AS earlier WHERE earlier.digest = attempts.digest
+                    AND earlier.request_id < attempts.request_id AND earlier.account <> $1)
+            ORDER BY attempts.request_id DESC
             """, [.text(account)])
         var seen: Set<UTF8Bytes> = []
         var total: Int64 = 0
