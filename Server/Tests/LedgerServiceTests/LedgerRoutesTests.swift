@@ -682,6 +682,52 @@ extension LedgerRoutesTests {
             }
         }
     }
+
+    @Test func `no line of the log has an account, evidence, a token, a key or a reason, whatever the route`() throws {
+        try "\(Self.key) \(TokenScope.allCases.map(\.rawValue).joined(separator: ","))\n".write(
+            toFile: folder.appending(path: "tokens").path, atomically: true, encoding: .utf8)
+        try tokens.reload()
+        let lines = Guarded<[String]>([])
+        let log = ServiceLog(detail: .all) { line in
+            lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.production], trust: evidence.trust)
+        let apple = try AskApple(asking: folder, ledger, verifier, log)
+        let routes = LedgerRoutes(ledger, verifier, tokens, log, attempts, apple).routes
+        let address = try #require(ListenAddress("127.0.0.1:0"))
+        let daemon = try HTTPDaemon(address, RouteTable(routes), ServiceLimits(), log, ServiceState())
+        defer { _ = daemon.stop(within: .seconds(2)) }
+        let (coins, forged) = (try transaction("1"), Data(try evidence.receipt(isForged: true)).base64EncodedString())
+        let texts = [
+            #""account":"secret-anna","evidence":"\#(coins)","account_token":"\#(Self.token)","idempotency_key":"secret-k""#,
+            #""account":"secret-anna","evidence":"\#(coins)""#, #""account":"secret-ben","evidence":"\#(coins)""#,
+            #""account":"secret-anna","evidence":"\#(forged)""#, #""to":"secret-ben","reason":"secret-reason""#,
+            #""transaction_id":"1","quantity":9,"reason":"secret-reason","idempotency_key":"secret-k""#,
+            #""product_id":"secret-product","quantity":2,"reason":"secret-reason","idempotency_key":"secret-g""#,
+            #""token":"\#(Self.token)""#, #""account":"secret-anna","product_id":"secret-product""#,
+            #""account":"secret-anna","transaction_id":"secret-id""#, #""reason":"secret-reason""#,
+            #""secret-member":"secret""#, "secret-text",
+        ]
+        var count = 0
+        for route in routes {
+            guard case .only(let method) = route.methods else { continue }
+            let path = route.path.split(separator: "/").map { $0.first == "{" ? "secret-anna" : $0 }
+                .joined(separator: "/")
+            for text in texts {
+                _ = try request(
+                    method, "/\(path)?after=secret-cursor&environment=secret&without=secret", Array("{\(text)}".utf8),
+                    headers: ["Authorization: Bearer \(Self.key)"], port: daemon.address.port)
+                count += 1
+            }
+        }
+        let written = lines.withLock { $0 }
+        #expect(written.filter { $0.contains(#""event":"answer""#) && $0.contains(#","request":"0"#) }.count == count)
+        #expect(written.contains { $0.contains(#""transactions":"1 granted""#) })
+        for secret in ["secret", coins, forged, Self.token, Self.key] {
+            #expect(written.first { $0.contains(secret) } == nil, "\(secret.prefix(40))")
+        }
+    }
 }
 
 extension AskApple {
