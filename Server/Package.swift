@@ -70,8 +70,8 @@ let package = Package(
         target(
             "SupportDesk",
             [
-                "HTTPService", "LedgerService", "PurchaseLedger", "Reconciliation", strictText, libcryptoHandles,
-                library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
+                "HTTPService", "LedgerService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI", strictText,
+                libcryptoHandles, library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
             ]),
         // The ledger as routes, with its tokens and its options.
         target(
@@ -159,8 +159,9 @@ let package = Package(
         .testTarget(
             name: "SupportDeskTests",
             dependencies: [
-                "SupportDesk", "HTTPService", "LedgerService", "PurchaseLedger", "TrialSupport", "LedgerTestSupport",
-                "receipt-server", strictText, library("_ReceiptReport"), library("AppStoreReceipt"),
+                "SupportDesk", "HTTPService", "LedgerService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
+                "AppStoreServerTesting", "TrialSupport", "LedgerTestSupport", "receipt-server", strictText,
+                library("_ReceiptReport"), library("AppStoreReceipt"),
                 library("AppStoreReceiptTesting"),
             ], swiftSettings: toolSettings),
         .testTarget(

@@ -180,13 +180,13 @@ class Shop:
         sandbox = self.transaction(340000000000004, "pro", "Non-Consumable", -2, environment="Sandbox")
         self.redeem("dora", sandbox)
         line = json.dumps(dict(level="warning", message="redeem failed", account="dora", request=self.request_id, body=json.dumps(dict(evidence=sandbox))))
-        case("sandbox", line, "dora says that she paid. Did she?", "Genuine, but not accepted by this verifier.", "environment-mismatch", "sandbox")
+        case("sandbox", line, "dora says that she paid. Did she?", "Genuine, but not accepted by this verifier.", "environment-mismatch", "It is from the sandbox, in which apps are tested: nobody paid.")
 
         early = self.transaction(340000000000005, "monthly", "Auto-Renewable Subscription", 0, originalTransactionId="340000000000050",
                                  purchaseDate=date(0.8), expiresDate=date(30.8))
         self.redeem("emil", early, "too-early")
         case("early", "emil: renewal 340000000000005 was charged, but I still have the old period?", "Is something wrong?",
-             "Nobody has it.", "Its period has not begun: Apple signs a renewal up to a day early. It is granted when it begins.")
+             "Nobody has it.", "Its period has not begun: Apple signs a renewal up to a day early. It begins", "and is granted then.")
 
         expired = self.transaction(340000000000006, "monthly", "Auto-Renewable Subscription", -40, expiresDate=date(-10))
         self.redeem("frida", expired, "expired")
@@ -211,7 +211,7 @@ class Shop:
         status, answer = self.send("/v1/accounts/ida/transfer", dict(
             to="jan", reason="ida asked on the phone: jan is her new account", transaction_id="340000000000010", environment="production"), STAFF)
         assert status == 200, answer
-        case("moved", "ida", "ida says that Pro is gone. Who has it, and why?", "Nothing that gives access now.",
+        case("moved", "ida", "ida says that Pro is gone. Who has it, and why?", "Nothing gives access now.",
              "Transferred from ida to jan. Reason: ida asked on the phone: jan is her new account")
         # Attempts are written in batches.
         time.sleep(2.5)

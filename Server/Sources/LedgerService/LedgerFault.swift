@@ -76,7 +76,7 @@ package enum LedgerFault: String, ServiceFault {
 
 extension LedgerError: Refusal {
     /// Whether the ledger failed, and not the request.
-    var isOfLedger: Bool { fault.row.status >= 500 }
+    package var isOfLedger: Bool { fault.row.status >= 500 }
 
     private var fault: LedgerFault {
         switch code {

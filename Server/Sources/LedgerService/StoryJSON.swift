@@ -156,6 +156,7 @@ extension JSONWriter {
         member("previous_quantity", fact.previousQuantity)
         member("quantity", fact.quantity)
         member("reason", fact.reason)
+        member("answer", fact.answer)
     }
 
     private mutating func members(_ fact: NotificationFact) {

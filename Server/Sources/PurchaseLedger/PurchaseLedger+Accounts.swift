@@ -33,6 +33,7 @@ extension PurchaseLedger {
     ///   - other: The account that is to own them.
     ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
     ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the two environments can be equal.
+    ///   - bundleID: The app of the purchases; `nil` for all.
     ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow; only of all purchases in both environments.
     ///   - reason: Who decided it, and why; it is recorded.
     ///   - now: The date of the decision.
@@ -41,7 +42,8 @@ extension PurchaseLedger {
     @discardableResult
     public func transfer(
         from account: String, to other: String, transactionID: String? = nil,
-        in environment: AppStoreEnvironment? = nil, movesTokens: Bool = false, reason: String, at now: Instant = .now
+        in environment: AppStoreEnvironment? = nil, of bundleID: String? = nil, movesTokens: Bool = false,
+        reason: String, at now: Instant = .now
     ) throws(LedgerError) -> Int {
         for (text, name) in [(account, "account"), (other, "to"), (reason, "reason")] as [(String, StaticString)] {
             try LedgerText.check(text, name)
@@ -50,16 +52,22 @@ extension PurchaseLedger {
         guard !account.hasSameBytes(as: other) else {
             throw LedgerError(.invalidText, "to: the account itself")
         }
-        guard !movesTokens || transactionID == nil && environment == nil else {
+        if let bundleID { try LedgerText.check(bundleID, "bundle_id") }
+        guard !movesTokens || transactionID == nil && environment == nil && bundleID == nil else {
             throw LedgerError(.invalidText, "tokens: only with all purchases of the account")
         }
-        var statement = "SELECT id FROM families WHERE account = $1"
         var values = [SQLValue.text(account)]
-        for (column, value) in [("transaction_id", transactionID), ("environment", environment?.rawValue)] {
+        var named = ""
+        for (column, value) in [
+            ("transaction_id", transactionID), ("environment", environment?.rawValue), ("bundle_id", bundleID),
+        ] {
             guard let value else { continue }
             values.append(.text(value))
-            statement +=
-                " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND \(column) = $\(values.count))"
+            named += " AND \(column) = $\(values.count)"
+        }
+        var statement = "SELECT id FROM families WHERE account = $1"
+        if !named.isEmpty {
+            statement += " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id\(named))"
         }
         statement += " ORDER BY id"
         return try store.write { [self] (connection) throws(LedgerError) in

@@ -51,14 +51,16 @@ package struct SupportDesk: Sendable {
     package var metrics: [MetricFamily] { counts.metrics(sessionCount: sessions.count) }
 
     var routes: RouteTable {
-        func route(_ method: String, _ path: String, _ handler: @escaping @Sendable (Request) throws -> Response)
-            -> Route
-        {
+        func route(
+            _ method: String, _ path: String, isForAnyone: Bool = false,
+            _ handler: @escaping @Sendable (Request) throws -> Response
+        ) -> Route {
             Route(
                 .only(method), path, execution: .queued(.guarded),
                 headers: [
-                    "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Accept-Language",
+                    "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Content-Length", "Accept-Language",
                 ],
+                refusal: { refusal(of: $0, isForAnyone: isForAnyone) },
                 // One browser leaves the others their places.
                 owner: { sessionCookie.value(in: $0.header("Cookie")) }
             ) { request in
@@ -67,8 +69,8 @@ package struct SupportDesk: Sendable {
         }
         return RouteTable(
             [
-                route("GET", "/") { try start($0) },
-                route("POST", "/sign-in") { try signIn($0) },
+                route("GET", "/", isForAnyone: true) { try start($0) },
+                route("POST", "/sign-in", isForAnyone: true) { try signIn($0) },
                 route("POST", "/sign-out") { try signOut($0) },
                 route("GET", "/settings") { try settings($0) },
                 route("POST", "/settings") { try changeSettings($0) },
@@ -99,28 +101,56 @@ package struct SupportDesk: Sendable {
     /// A request that is not answered with what it asked for.
     struct Turned: Refusal { let response: Response }
 
-    /// Answers, with a page also where something failed. Requests for another host, and changes that another site asks for, get no further.
-    private func answer(_ request: Request, _ body: () throws -> Response) throws -> Response {
+    /// The form of somebody who is not signed in has a token, and no more.
+    private static let maximumStrangersByteCount = 16 << 10
+
+    /// Refuses a request by its headers, so that the forms of strangers take no memory: for another host, by another site, or without a session.
+    private func refusal(of request: Request, isForAnyone: Bool) -> Response? {
         let page = SupportPage(view: view(request), forms: nil)
         guard origin.isHost(of: request) else {
             return page.response(421, code: "wrong-host") { html in notice(.wrongHost, .bad, &html) }
         }
-        guard request.method.hasSameBytes(as: "GET") || request.method.hasSameBytes(as: "HEAD") || origin.isOwn(request)
-        else {
+        let isQuestion = request.method.hasSameBytes(as: "GET") || request.method.hasSameBytes(as: "HEAD")
+        guard isQuestion || origin.isOwn(request) else {
             return page.response(403, code: "wrong-origin") { html in notice(.notFromHere, .bad, &html) }
         }
+        guard isForAnyone else {
+            do throws(LedgerError) {
+                return try visitor(request) == nil ? sessionOver(request) : nil
+            } catch {
+                return failure(error, page)
+            }
+        }
+        // Browsers say how long a form is.
+        let length = request.header("Content-Length").flatMap { Int($0) }
+        guard isQuestion || length.map({ $0 <= Self.maximumStrangersByteCount }) ?? false else {
+            return page.response(413, code: "body-too-large") { html in notice(.refusedForm, .bad, &html) }
+        }
+        return nil
+    }
+
+    /// Answers, with a page also where something failed.
+    private func answer(_ request: Request, _ body: () throws -> Response) throws -> Response {
+        let page = SupportPage(view: view(request), forms: nil)
         do {
             return try body()
         } catch let error as LedgerError {
-            log.write("ledger", error)
-            let isTemporary = error.code == .storeUnavailable
-            return page.response(isTemporary ? 503 : 500, code: error.code.rawValue) { html in
-                notice(isTemporary ? .ledgerUnavailable : .ledgerFailed, .bad, &html)
-            }
+            return failure(error, page)
         } catch let error as RequestFault {
             return page.response(error.response.status, code: error.response.code) { html in
                 notice(.refusedForm, .bad, &html)
             }
+        }
+    }
+
+    private func failure(_ error: LedgerError, _ page: SupportPage) -> Response {
+        guard error.isOfLedger else {
+            return page.response(400, code: error.code.rawValue) { html in notice(.refusedForm, .bad, &html) }
+        }
+        log.write("ledger", error)
+        let isTemporary = error.code == .storeUnavailable
+        return page.response(isTemporary ? 503 : 500, code: error.code.rawValue) { html in
+            notice(isTemporary ? .ledgerUnavailable : .ledgerFailed, .bad, &html)
         }
     }
 
@@ -148,9 +178,7 @@ package struct SupportDesk: Sendable {
 
     /// Who sent a form of this session, and the form.
     func sender(_ request: Request) throws -> (Visit, FormBody) {
-        guard let visit = try visitor(request) else {
-            throw Turned(response: signInPage(view(request), .sessionOver, status: 403, code: "no-session"))
-        }
+        guard let visit = try visitor(request) else { throw Turned(response: sessionOver(request)) }
         let form = try FormBody(request)
         // By digests, so that the time of the comparison tells nothing.
         guard let sent = form.exactText("form"),
@@ -190,6 +218,10 @@ package struct SupportDesk: Sendable {
                 html.button(html.plain(SupportPhrase.signIn))
             }
         }
+    }
+
+    private func sessionOver(_ request: Request) -> Response {
+        signInPage(view(request), .sessionOver, status: 403, code: "no-session")
     }
 
     private func signIn(_ request: Request) throws -> Response {
@@ -241,9 +273,7 @@ package struct SupportDesk: Sendable {
     // MARK: Settings
 
     private func settings(_ request: Request) throws -> Response {
-        guard let visit = try visitor(request) else {
-            return signInPage(view(request), .sessionOver, status: 403, code: "no-session")
-        }
+        guard let visit = try visitor(request) else { return sessionOver(request) }
         return visit.page.response { html in
             html.element(.h1, phrase: SupportPhrase.settings)
             visit.page.forms?.form("/settings", [.styled("narrow")], to: &html) { html in

@@ -24,7 +24,7 @@ enum SupportStyle {
         .answers li:first-child{font-weight:600}
         .answers .good{border-left-color:var(--good)}.answers .warn{border-left-color:var(--warn)}.answers .bad{border-left-color:var(--bad)}
         .story li{display:grid;grid-template-columns:18.5rem minmax(0,1fr);gap:0 1rem;padding:.45rem 0;border-top:1px solid var(--line)}
-        .story .zone{display:block}
+        .story li>:first-child .zone{display:block}
         .story .bad{color:var(--bad)}
         .doing{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.8rem;margin-top:.6rem}
         .deed{border:1px solid var(--line);border-radius:9px;padding:.8rem .9rem;min-width:0}
@@ -32,7 +32,7 @@ enum SupportStyle {
         @media (max-width:44rem){
         .bar{padding-inline:.9rem}
         .story li{grid-template-columns:1fr}
-        .story .zone{display:inline}
+        .story li>:first-child .zone{display:inline}
         }
         @media print{.bar,form,.doing{display:none}}
         """

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+@testable import HTTPService
 @testable import PurchaseLedger
 @testable import SupportDesk
 import Testing
@@ -182,29 +183,134 @@ import TrialSupport
         }
     }
 
-    @Test func `an act needs its scope, and its form does its work once`() throws {
-        let desk = try DeskFixture(appleAnswer: .unknown)
-        try desk.redeem(desk.coins("340000000000001"), for: "anna")
-        let reader = try desk.browser()
-        let name = [
-            ("environment", "production"), ("bundle", MintedEvidence.bundleID), ("id", "340000000000001"),
-            ("account", "anna"), ("reason", "a test"), ("quantity", "1"), ("to", "ben"), ("product", "x"),
-        ]
-        for act in Act.allCases {
-            let answer = try reader.post("/act", name + [("act", act.rawValue), ("number", act.rawValue)])
-            #expect(words(answer.text).contains("your token does not have the scope"), "\(act)")
+    @Test func `the forms of strangers are refused by their headers, and take no memory`() throws {
+        let desk = try DeskFixture()
+        let browser = try desk.browser()
+        func refusal(_ path: String, _ headers: [String: String]) throws -> Int? {
+            let route = try #require(desk.desk.routes.routes.first { $0.path == path && $0.answers("POST") })
+            let fields = headers.map { Request.Field(.header, $0, $1) }
+            return route.refusal(Request(method: "POST", path: path, fields: fields))?.status
         }
-        #expect(desk.asked.withLock { $0.isEmpty })
-        // The page has no form for it, either.
-        #expect(try !reader.search("340000000000001").contains("action=\"/act\""))
-        let staff = try desk.browser(DeskFixture.everything)
-        let grant = name + [("act", "grant-product"), ("number", "one")]
-        #expect(try words(staff.post("/act", grant).text).contains("Granted under the id support-"))
-        #expect(try words(staff.post("/act", grant).text).contains("Nothing was done again."))
-        // Another session with the same number: the ledger knows it by its key.
-        _ = try desk.browser(DeskFixture.everything).post("/act", grant)
-        let history = try #require(try desk.ledger.history(of: "anna"))
-        let gifts = history.entries.filter { if case .act = $0.fact { true } else { false } }
-        #expect(gifts.count == 1)
+        for path in ["/search", "/act", "/account", "/settings", "/sign-out"] {
+            #expect(try refusal(path, [:]) == 403)
+            #expect(try refusal(path, ["Cookie": "receipt-support=\(String(repeating: "0", count: 64))"]) == 403)
+            #expect(try refusal(path, ["Cookie": browser.cookie]) == nil)
+            #expect(try refusal(path, ["Cookie": browser.cookie, "Host": "evil.example"]) == 421)
+            #expect(try refusal(path, ["Cookie": browser.cookie, "Sec-Fetch-Site": "cross-site"]) == 403)
+        }
+        #expect(try refusal("/sign-in", ["Content-Length": "16384"]) == nil)
+        for length in ["16385", "99999999999999999999", "-", ""] {
+            #expect(try refusal("/sign-in", ["Content-Length": length]) == 413, "\(length)")
+        }
+        #expect(try refusal("/sign-in", [:]) == 413)
+        let token = String(repeating: "x", count: 20_000)
+        #expect(try desk.post("/sign-in", [("token", token)]).status == 413)
+    }
+
+    @Test func `a form with too many fields, a long number or an account that none can have is refused as such`()
+        throws
+    {
+        let desk = try DeskFixture()
+        try desk.redeem(desk.coins("340000000000001"), for: "anna")
+        let browser = try desk.browser(DeskFixture.everything)
+        let many = (0..<100_000).map { ("a\($0)", "") }
+        #expect(try browser.post("/search", many).status == 400)
+        // What is kept of each form is short.
+        let long = ["number": String(repeating: "1", count: 65)]
+        #expect(try browser.act(.setQuantity, "340000000000001", long).status == 400)
+        for account in ["a\u{0}b", String(repeating: "a", count: 256)] {
+            #expect(try browser.post("/account", [("account", account)]).status == 400)
+            let fields = ["account": account, "id": "", "product": "x", "quantity": "1"]
+            #expect(try browser.act(.grantProduct, "", fields).status == 400)
+        }
+        for cursor in [
+            "x", "1-0-ff", "-9223372036854775808-0-", "9223372036854775807-4-1",
+            "1-2-" + many.map(\.0).joined(),
+        ] {
+            let answer = try browser.post("/account", [("account", "anna"), ("after", cursor)])
+            #expect([200, 400].contains(answer.status), "\(cursor.prefix(30)): \(answer.status)")
+        }
+        #expect(desk.lines.withLock { $0.filter { $0.contains("\"event\":\"ledger\"") } } == [])
+    }
+
+    @Test(arguments: [
+        Act.transfer, .setQuantity, .followApple, .askApple,
+    ])
+    func `an act is of the app and the environment that the form names`(act: Act) throws {
+        let desk = try DeskFixture()
+        try desk.redeem(desk.coins("340000000000001"), for: "anna")
+        let browser = try desk.browser(DeskFixture.everything)
+        for change in [["bundle": "com.example.other"], ["environment": "sandbox"], ["environment": "PRODUCTION"]] {
+            let fields = ["to": "ben", "quantity": "9"].merging(change) { $1 }
+            let text = try words(browser.act(act, "340000000000001", fields).text)
+            #expect(text.contains("Nothing was done"), "\(change): \(text.prefix(300))")
+        }
+        #expect(try desk.quantity(of: "anna", "340000000000001") == 3)
+    }
+
+    @Test(arguments: ["", ":8081", "[::1", "localhost.", "127.0.0.1@evil.example", "127.0.0.1 evil.example"])
+    func `a host that is no address of this machine is not answered`(host: String) throws {
+        let desk = try DeskFixture()
+        let client = try Client(port: desk.port)
+        client.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        let answer = try #require(client.receive())
+        #expect([400, 421].contains(answer.status) && !answer.text.contains("sign-in"), "\(answer.status)")
+    }
+
+    @Test(arguments: [
+        nil, "null", "http://desk.example.com", "https://desk.example.com:444", "https://desk.example.com.evil.example",
+    ])
+    func `behind TLS, a form of another origin, or of none, is refused`(other: String?) throws {
+        let origin = "https://desk.example.com"
+        let desk = try DeskFixture(["--support", "127.0.0.1:0", "--support-origin", origin])
+        let form = [("token", DeskFixture.staff)]
+        let answer = try desk.post("/sign-in", form, headers: other.map { ["Origin: \($0)"] } ?? [])
+        #expect(answer.status == 403 && answer.cookies.isEmpty)
+        let own = try desk.post("/sign-in", form, headers: ["Origin: \(origin)"])
+        let cookie = try #require(own.cookies.first?.prefix { $0 != ";" })
+        // A name without the prefix could be set by a neighbour.
+        let id = cookie.dropFirst("__Host-".count)
+        #expect(try desk.get("/", cookie: String(cookie)).text.contains("action=\"/search\""))
+        #expect(try desk.get("/", cookie: String(id)).text.contains("action=\"/sign-in\""))
+    }
+
+    @Test func `no value of a form becomes a header`() throws {
+        let desk = try DeskFixture()
+        let browser = try desk.browser()
+        let hostile = "zh-Hans\r\nSet-Cookie: receipt-support=a\r\n"
+        let answers = try [
+            browser.post("/settings", [("language", hostile), ("zone", hostile)]),
+            desk.post("/sign-in", [("token", DeskFixture.staff), ("language", hostile)]),
+            browser.post("/search", [("text", hostile)]),
+            desk.get("/", cookie: "receipt-support-view=zh-Hans|Asia/Shanghai\u{0B}x"),
+        ]
+        for answer in answers {
+            #expect(answer.headers["location"] ?? "/" == "/")
+            #expect(answer.cookies.allSatisfy { !$0.contains("=a") && !$0.contains("zh-Hans") }, "\(answer.cookies)")
+            #expect(answer.headers["cache-control"] == "no-store")
+        }
+    }
+
+    @Test func `who signs out ends that session alone, and the log has no token, account, reason or evidence`() throws {
+        let desk = try DeskFixture()
+        let coins = try desk.coins("340000000000001")
+        try desk.redeem(coins, for: "account-of-anna")
+        let (first, second) = (try desk.browser(DeskFixture.everything), try desk.browser(DeskFixture.everything))
+        for text in ["account-of-anna", coins, "340000000000001"] { _ = try first.search(text) }
+        let fields = [
+            "account": "account-of-anna", "to": "account-of-ben", "quantity": "1", "reason": "because-she-said",
+        ]
+        for act in Act.allCases { _ = try first.act(act, "340000000000001", fields) }
+        #expect(try first.post("/sign-out", []).status == 303)
+        #expect(try first.post("/search", [("text", "account-of-anna")]).status == 403)
+        #expect(try second.get("/").text.contains("action=\"/search\""))
+        let log = desk.lines.withLock { $0.joined() }
+        #expect(log.contains("\"event\":\"support-act\",\"act\":\"transfer\",\"request\":\""))
+        for secret in [
+            "account-of", "because-she-said", coins, first.form, second.form, DeskFixture.everything,
+            String(first.cookie.suffix(64)),
+        ] {
+            #expect(!log.contains(secret), "\(secret)")
+        }
     }
 }

@@ -1,10 +1,13 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import AppStoreServerAPI
+import AppStoreServerTesting
 import Foundation
 @testable import HTTPService
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Reconciliation
 @testable import SupportDesk
 import Testing
 import TrialSupport
@@ -29,9 +32,11 @@ final class DeskFixture: @unchecked Sendable {
     private let folder: URL
     private let daemon: HTTPDaemon
     private let now = Guarded(start)
+    /// The requests that Apple got.
     let asked = Guarded<[String]>([])
 
-    init(_ options: [String] = ["--support", "127.0.0.1:0"], appleAnswer: AppleAnswer? = nil) throws {
+    /// - Parameter store: The App Store that the desk asks, and whose root it trusts; `nil` for none.
+    init(_ options: [String] = ["--support", "127.0.0.1:0"], asking store: FakeAppStore? = nil) throws {
         evidence = try minted.get()
         folder = FileManager.default.temporaryDirectory.appending(path: "desk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -43,11 +48,16 @@ final class DeskFixture: @unchecked Sendable {
         \(Self.everything) support,transfer,events,adjust,recover
         """.write(toFile: file, atomically: true, encoding: .utf8)
         tokens = try AccessTokens(file: file)
-        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
+        var rules = LedgerPolicy()
+        if let store {
+            rules.questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
+        }
+        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path, policy: rules)
         var policy = VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production])
         let now = now
         policy.clock = { now.withLock { $0 } }
-        let verifier = try AppStoreVerifier(policy: policy, trust: evidence.trust)
+        let trust = try store.map { AppStoreTrust.roots([$0.trustAnchor]) } ?? evidence.trust
+        let verifier = try AppStoreVerifier(policy: policy, trust: trust)
         let values = try OptionTable(SupportConfiguration.options + LedgerService.options).read(
             options + ["--ledger", "x"], environment: { _ in nil })
         let lines = lines
@@ -56,12 +66,19 @@ final class DeskFixture: @unchecked Sendable {
         let configuration = try SupportConfiguration(values)
         var desk = SupportDesk(try #require(configuration), ledger, tokens, verifier, [:], log)
         desk.clock = { now.withLock { $0 } }
-        if let appleAnswer {
-            let asked = asked
-            desk.askApple = { question in
-                asked.withLock { $0.append("\(question)") }
-                return appleAnswer
+        if let store {
+            let (asked, answer) = (asked, store.inProcess())
+            var options = AppStoreServerClient.Options()
+            options.clock = { store.now }
+            options.transport = { (request) throws(TransportFault) in
+                asked.withLock { $0.append(request.url) }
+                return try answer(request)
             }
+            let client = try AppStoreServerClient(
+                store.credentials, environment: store.environment, verifier: store.verifier(), options: options)
+            var asking = Reconciler.Options()
+            asking.clock = { now.withLock { $0 } }
+            desk.askApple = Reconciler(ledger, [AppleApp(client)], asking).inquiry
         }
         self.desk = desk
         let listener = desk.listener(ServiceLimits())
@@ -109,6 +126,17 @@ final class DeskFixture: @unchecked Sendable {
             try ledger.record([try #require(Attempt(request, of: account, bytes, code: error.code, at: date))])
             return []
         }
+    }
+
+    /// What an account has of a transaction.
+    func quantity(of account: String, _ id: String) throws -> Int64 {
+        try story(id)?.grants.first { $0.account == account }?.quantity ?? 0
+    }
+
+    func story(_ id: String) throws -> TransactionStory? {
+        try ledger.story(
+            of: TransactionName(environment: .production, bundleID: MintedEvidence.bundleID, transactionID: id),
+            at: date)
     }
 
     // MARK: Requests
@@ -162,6 +190,16 @@ final class DeskFixture: @unchecked Sendable {
         }
 
         func search(_ text: String) throws -> String { try post("/search", [("text", text)]).text }
+
+        /// Does something to a transaction, with a form of its own, a second later.
+        func act(_ act: Act, _ id: String, _ fields: [String: String] = [:]) throws -> ReceivedAnswer {
+            desk.advance(.seconds(1))
+            let form = [
+                "act": act.rawValue, "number": UUID().uuidString, "environment": "production",
+                "bundle": MintedEvidence.bundleID, "id": id, "account": "anna", "reason": "because of \(act.rawValue)",
+            ]
+            return try post("/act", form.merging(fields) { $1 }.map { ($0, $1) })
+        }
     }
 }
 

@@ -93,7 +93,7 @@ package struct Adjustment: Sendable {
 }
 
 extension TransactionName {
-    fileprivate func check() throws(LedgerError) {
+    func check() throws(LedgerError) {
         try LedgerText.check(bundleID, "bundle_id")
         try LedgerText.check(transactionID, "transaction_id")
     }

@@ -69,7 +69,7 @@ extension SQLConnection {
         try run(
             """
             SELECT id, kind, account, environment, bundle_id, transaction_id, product_id, event_id,
-                previous_quantity, quantity, reason, acted_at
+                previous_quantity, quantity, reason, answer, acted_at
             FROM acts \(condition) ORDER BY acted_at DESC, id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
@@ -78,7 +78,7 @@ extension SQLConnection {
                 account: try row.text(2), name: try row.optionalText(5) == nil ? nil : row.transactionName(3),
                 productID: try row.optionalText(6), eventID: try row.optionalText(7),
                 previousQuantity: try row.optionalInteger(8), quantity: try row.optionalInteger(9),
-                reason: try row.text(10), at: try row.date(11))
+                reason: try row.text(10), answer: try row.optionalText(11), at: try row.date(12))
         }
     }
 }

@@ -109,6 +109,8 @@ package struct ActFact: Sendable {
     package let previousQuantity: Int64?
     package let quantity: Int64?
     package let reason: String
+    /// What Apple answered.
+    package let answer: String?
     package let at: Instant
 }
 

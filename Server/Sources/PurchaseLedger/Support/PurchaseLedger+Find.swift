@@ -12,9 +12,12 @@ extension PurchaseLedger {
         return try store.read { (connection) throws(LedgerError) in
             let parameter = [SQLValue.text(word)]
             var found: [SupportFinding] = []
+            // Of what Apple was asked about, there may be nothing else.
             for row in try connection.run(
-                "SELECT environment, bundle_id, transaction_id FROM identifiers WHERE transaction_id = $1 \(limit)",
-                parameter)
+                """
+                SELECT environment, bundle_id, transaction_id FROM identifiers WHERE transaction_id = $1
+                UNION SELECT environment, bundle_id, transaction_id FROM acts WHERE transaction_id = $1 \(limit)
+                """, parameter)
             {
                 found.append(.transaction(try row.transactionName(0)))
             }

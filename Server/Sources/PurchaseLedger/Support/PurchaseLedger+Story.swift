@@ -41,10 +41,11 @@ private struct StoryReader {
             ORDER BY request_id DESC LIMIT \(Self.maximumCount)
             """
         story.attempts = try connection.attempts("WHERE request_id IN (\(last))", key.columns)
-        guard !story.evidence.isEmpty || !story.grants.isEmpty || !story.attempts.isEmpty || story.owner != nil else {
-            return nil
-        }
         story.acts = try connection.acts("WHERE \(Self.isKey)", key.columns)
+        guard
+            !story.evidence.isEmpty || !story.grants.isEmpty || !story.attempts.isEmpty || !story.acts.isEmpty
+                || story.owner != nil
+        else { return nil }
         try readEvents(Set(granted))
         story.notifications = try connection.run(
             """

@@ -30,7 +30,7 @@ enum SupportTables {
             CREATE TABLE acts (id \(dialect.rowNumber), kind \(text) NOT NULL, account \(text) NOT NULL,
                 environment \(text), bundle_id \(text), transaction_id \(text), product_id \(text), event_id \(text),
                 previous_quantity BIGINT, quantity BIGINT, reason \(text) NOT NULL, acted_at BIGINT NOT NULL,
-                sequence BIGINT, idempotency_key \(text), request \(text))
+                sequence BIGINT, idempotency_key \(text), request \(text), answer \(text))
             """,
             "CREATE UNIQUE INDEX acts_by_key ON acts (account, idempotency_key)",
             "CREATE INDEX acts_on_transaction ON acts (transaction_id)",

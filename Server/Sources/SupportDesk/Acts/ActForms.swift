@@ -65,12 +65,12 @@ struct ActForms {
     }
 
     /// Writes the forms for words that only Apple can know.
-    mutating func write(forTransactions ids: [String], orders: [String], to html: inout HTMLWriter) {
-        guard desk.askApple != nil, !ids.isEmpty || !orders.isEmpty else { return }
+    mutating func write(forClues clues: [String], to html: inout HTMLWriter) {
+        guard desk.askApple != nil, !clues.isEmpty else { return }
         Self.section(&html) { html in
-            for (name, clue) in ids.map({ ("id", $0) }) + orders.map({ ("order", $0) }) as [(StaticString, String)] {
-                form(.askApple, [(name, clue)], Sentence(.askAppleAbout, .text(clue)), &html) {
-                    [desk] id, html in Self.appFields(desk, id, &html)
+            for clue in clues {
+                form(.askApple, [("id", clue)], Sentence(.askAppleAbout, .text(clue)), &html) { [desk] id, html in
+                    Self.appFields(desk, id, &html)
                 }
             }
         }

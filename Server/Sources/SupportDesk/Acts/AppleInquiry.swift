@@ -1,46 +1,47 @@
-package import AppStoreReceipt
+import AppStoreServerAPI
 package import PurchaseLedger
 package import Reconciliation
 
-/// Asks the App Store about a purchase, and records what Apple signed.
-package typealias AppleInquiry = @Sendable (AppleQuestion) throws(LedgerError) -> AppleAnswer
-
-/// What the App Store is asked about.
-package enum AppleQuestion: Sendable {
-    case transaction(TransactionName)
-    /// The order id of Apple's e-mail, such as `MX1A2B3C4D`.
-    case order(String, environment: AppStoreEnvironment, bundleID: String)
-}
+/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed.
+package typealias AppleInquiry = @Sendable (TransactionName) throws(LedgerError) -> AppleAnswer
 
 /// What came of a question.
-package enum AppleAnswer: Sendable {
+package struct AppleAnswer: Sendable {
+    /// The raw values are what is recorded.
+    package enum Kind: String, CaseIterable, Sendable {
+        case recorded, unknown, unavailable
+        /// The verifier refused what came.
+        case refused
+        /// The key of the server is wrong, or there is none for the app.
+        case misconfigured
+        /// Apple has no such ids, and was not asked.
+        case invalid
+    }
+
+    let kind: Kind
     /// The transactions of which Apple signed something.
-    case recorded([TransactionName])
-    case unknown
-    case unavailable
-    /// The verifier refused what came.
-    case refused(code: String)
-    /// The key of the server is wrong, or there is none for the app.
-    case misconfigured
+    var transactions: [TransactionName] = []
 }
 
 extension Reconciler {
     /// Asks at once, by the budget of what somebody waits for. What Apple signed is recorded, and becomes nobody's who does not own it.
     package var inquiry: AppleInquiry {
-        { (question) throws(LedgerError) in
-            let (what, app) = question.recovery
+        { (name) throws(LedgerError) in
+            let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))
             do throws(RecoveryError) {
-                let ids = try self.recover(what, of: app).transactionIDs
-                return .recorded(
-                    ids.map {
-                        TransactionName(environment: app.environment, bundleID: app.bundleID, transactionID: $0)
+                let found = try self.recover(name.isOrder ? .order(id) : .transaction(id), of: app).transactionIDs
+                return AppleAnswer(
+                    kind: .recorded,
+                    transactions: found.map {
+                        TransactionName(environment: name.environment, bundleID: name.bundleID, transactionID: $0)
                     })
             } catch {
                 switch error {
-                case .notFound: return .unknown
-                case .budgetSpent, .unavailable: return .unavailable
-                case .otherApp, .error: return .misconfigured
-                case .refused(let code): return .refused(code: code)
+                case .notFound: return AppleAnswer(kind: .unknown)
+                case .budgetSpent, .unavailable: return AppleAnswer(kind: .unavailable)
+                case .error(let error) where error.reason == .invalidArgument(.id): return AppleAnswer(kind: .invalid)
+                case .otherApp, .error: return AppleAnswer(kind: .misconfigured)
+                case .refused: return AppleAnswer(kind: .refused)
                 case .ledger(let error): throw error
                 }
             }
@@ -48,11 +49,20 @@ extension Reconciler {
     }
 }
 
-extension AppleQuestion {
-    fileprivate var recovery: (Reconciler.Recovery, AskedApp) {
+extension AppleAnswer.Kind {
+    var words: SupportPhrase {
         switch self {
-        case .transaction(let name): (.transaction(name.transactionID), AskedApp(name.environment, name.bundleID))
-        case .order(let id, let environment, let bundleID): (.order(id), AskedApp(environment, bundleID))
+        case .recorded: .appleAnswered
+        case .unknown: .appleUnknown
+        case .unavailable: .appleUnavailable
+        case .refused: .appleRefused
+        case .misconfigured: .appleSettings
+        case .invalid: .appleInvalid
         }
     }
+}
+
+extension TransactionName {
+    /// Whether it names an order of Apple's, which only Apple knows the transactions of.
+    var isOrder: Bool { Clues.isOrderID(transactionID) }
 }

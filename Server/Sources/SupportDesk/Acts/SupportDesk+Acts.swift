@@ -28,9 +28,10 @@ extension SupportDesk {
 
     func act(_ request: Request) throws -> Response {
         let (visit, form) = try sender(request)
-        guard let act = form.text("act").flatMap(Act.init), let number = form.text("number") else {
-            throw RequestFault.invalid("no act")
-        }
+        guard let act = form.text("act").flatMap(Act.init), let number = form.text("number"),
+            // Numbers are kept.
+            number.utf8.count <= RandomText.byteCount
+        else { throw RequestFault.invalid("no act") }
         let done = try done(act, number, form, visit)
         return try show(done.findings, for: visit) { html in
             html.element(.p, .styled(done.isFailure ? "notice bad" : "notice"), .role(.status)) {
@@ -50,7 +51,7 @@ extension SupportDesk {
         guard try sessions.send(number, of: visit.sessionID) else { return Done(.didBefore, showing: place) }
         do throws(LedgerError) {
             let done = try perform(act, number, form, reason, place)
-            log.write(.info, "support-act", [("act", .text(act.rawValue))])
+            log.write(.info, "support-act", [("act", .text(act.rawValue)), ("request", .text(visit.request.id))])
             return done
         } catch {
             return switch error.code {
@@ -75,7 +76,8 @@ extension SupportDesk {
         case .transfer:
             guard let name, let to = form.text("to") else { return .failed(.actNotFound, showing: place) }
             let count = try ledger.transfer(
-                from: account, to: to, transactionID: name.transactionID, in: name.environment, reason: reason, at: now)
+                from: account, to: to, transactionID: name.transactionID, in: name.environment, of: name.bundleID,
+                reason: reason, at: now)
             return Done(.didTransfer, .number(count), .text(to), showing: place)
         case .setQuantity, .followApple:
             guard let name else { return .failed(.actNotFound, showing: place) }
@@ -100,34 +102,18 @@ extension SupportDesk {
                     reason: reason, idempotencyKey: number), of: account, at: now)
             return Done(.didGrant, .text(answer.name.transactionID), showing: [.transaction(answer.name)] + place)
         case .askApple:
-            return try ask(form, name, reason, place)
-        }
-    }
-
-    private func ask(
-        _ form: FormBody, _ name: TransactionName?, _ reason: String, _ place: [SupportFinding]
-    ) throws(LedgerError) -> Done {
-        guard let askApple, let app = app(form) else { return .failed(.actNotFound, showing: place) }
-        let question: AppleQuestion
-        if let order = form.text("order") {
-            question = .order(order, environment: app.environment, bundleID: app.bundleID)
-        } else if let name {
-            question = .transaction(name)
-        } else {
-            return .failed(.actNotFound, showing: place)
-        }
-        let answer = try askApple(question)
-        var about = name.map { [$0] } ?? []
-        if case .recorded(let names) = answer { about += names.filter { $0 != name } }
-        try ledger.recordAsking(about: about, reason: reason, at: clock())
-        return switch answer {
-        case .recorded(let names) where names.isEmpty: Done(.didAskNothing, showing: place)
-        case .recorded(let names):
-            Done(.didAsk, .number(names.count), showing: place + names.map(SupportFinding.transaction))
-        case .unknown: .failed(.appleUnknown, showing: place)
-        case .unavailable: .failed(.appleUnavailable, showing: place)
-        case .refused(let code): .failed(.appleRefused, .code(code), showing: place)
-        case .misconfigured: .failed(.appleSettings, showing: place)
+            guard let askApple, let name, app(form) != nil else { return .failed(.actNotFound, showing: place) }
+            let answer = try askApple(name)
+            guard answer.kind != .invalid else { return .failed(answer.kind.words, showing: []) }
+            // An order of which Apple named transactions is no name of the ledger's.
+            let asked = name.isOrder && !answer.transactions.isEmpty ? [] : [name]
+            try ledger.recordAsking(
+                about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,
+                at: now)
+            guard answer.kind == .recorded else { return .failed(answer.kind.words, showing: place) }
+            return Done(
+                .didAsk, .number(answer.transactions.count),
+                showing: place + answer.transactions.map(SupportFinding.transaction))
         }
     }
 

@@ -5,6 +5,9 @@ import StrictText
 struct FormBody {
     private let fields: [UTF8Bytes: [UInt8]]
 
+    /// No form of the desk has so many fields.
+    private static let maximumCount = 32
+
     /// - Throws: A fault if it is none, or if a field is there twice.
     init(_ request: Request) throws(RequestFault) {
         let type = request.header("Content-Type")?.utf8.prefix { $0 != UInt8(ascii: ";") }
@@ -12,7 +15,9 @@ struct FormBody {
             throw .invalid("the body is no form")
         }
         var fields: [UTF8Bytes: [UInt8]] = [:]
-        for pair in request.body.split(separator: UInt8(ascii: "&")) {
+        let pairs = request.body.split(separator: UInt8(ascii: "&"), maxSplits: Self.maximumCount)
+        guard pairs.count <= Self.maximumCount else { throw .invalid("the form has too many fields") }
+        for pair in pairs {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let name = UTF8Bytes(Self.decoded(pair[..<end])[...])
             guard fields.updateValue(Self.decoded(pair[end...].dropFirst()), forKey: name) == nil else {

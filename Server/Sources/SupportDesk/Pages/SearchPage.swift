@@ -22,7 +22,7 @@ struct SearchPage {
             self.attempt(attempt, hasReport: answer.decision != nil, &html)
         }
         if !answer.stories.isEmpty { evidence(answer, &html) }
-        forms.write(forTransactions: answer.transactionClues, orders: answer.orderClues, to: &html)
+        forms.write(forClues: answer.transactionClues + answer.orderClues, to: &html)
         if answer.hasMore { html.element(.p, .styled("notice"), phrase: SupportPhrase.moreFound) }
     }
 
@@ -41,7 +41,9 @@ struct SearchPage {
         _ story: TransactionStory, _ now: Instant, _ forms: inout ActForms, _ html: inout HTMLWriter
     ) {
         html.element(.section, .style(.panel)) { html in
-            html.element(.h2, phrase: SupportPhrase.transactionStory, .text(story.name.transactionID))
+            html.element(
+                .h2, phrase: story.name.isOrder ? SupportPhrase.appleOrder : .transactionStory,
+                .text(story.name.transactionID))
             let answers = StoryAnswers(story: story, now: now, renewedUntil: desk.renewal(of: story, at: now))
             html.element(.ul, .styled("answers")) { html in
                 for sentence in answers.sentences {
@@ -181,8 +183,20 @@ struct SearchPage {
             html.element(
                 .p, .styled("notice"), phrase: SupportPhrase.moreEvidence, .number(FoundEvidence.maximumCount))
         }
+        if !answer.stories.isEmpty { html.element(.p, .styled("notice"), phrase: SupportPhrase.reportAbout) }
+        if decision.isOfSandbox { html.element(.p, .styled("notice"), phrase: SupportPhrase.sandboxNow) }
         html.element(.section, .label(html.plain(SupportPhrase.foundEvidence))) { html in
             Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server)).write(to: &html)
+        }
+    }
+}
+
+extension Decision {
+    /// Whether a piece was refused since it is from the sandbox.
+    fileprivate var isOfSandbox: Bool {
+        refusals.contains {
+            $0.error.code.hasSameBytes(as: "environment-mismatch")
+                && $0.error.found.map { $0.hasSameBytes(as: AppStoreEnvironment.sandbox.rawValue) } ?? false
         }
     }
 }

@@ -1,5 +1,7 @@
 /// Texts that nobody can guess.
 enum RandomText {
+    static let byteCount = 64
+
     /// 256 random bits of the system as hexadecimal digits.
     static func make() -> String {
         var generator = SystemRandomNumberGenerator()

@@ -38,11 +38,11 @@ struct SupportOrigin: Sendable {
     /// A proxy may send its own name. Without a proxy, the desk has no name but this machine's.
     func isHost(of request: Request) -> Bool {
         guard stated == nil, let host = request.header("Host") else { return true }
-        let name =
-            host.utf8.first == UInt8(ascii: "[")
-            ? host.utf8.prefix { $0 != UInt8(ascii: "]") } : host.utf8.prefix { $0 != UInt8(ascii: ":") }
-        return name.first == UInt8(ascii: "[") || name.elementsEqual("localhost".utf8)
-            || name.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
+        // An address in version 6. No name has brackets.
+        if host.utf8.first == UInt8(ascii: "[") { return host.utf8.contains(UInt8(ascii: "]")) }
+        let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
+        return name.elementsEqual("localhost".utf8)
+            || !name.isEmpty && name.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
     }
 
     /// Whether a page of this desk made a request that changes something, as far as its headers say so.

@@ -79,6 +79,10 @@ struct StoryAnswers {
         if let refund = story.refunds.first {
             return [Sentence(.refundedNow, .localDate(refund.date ?? refund.signedDate), style: .bad)]
         }
+        // Apple was asked, and nothing else happened.
+        if story.evidence.isEmpty, story.attempts.isEmpty, story.owner == nil {
+            return [Sentence(story.name.isOrder ? .maybeOrder : .maybeTransaction, .text(story.name.transactionID))]
+        }
         var all = [Sentence(.nobodyHas, style: .bad)]
         if let owner = story.owner { all.append(Sentence(.ownsWithoutGrant, .text(owner))) }
         guard !story.evidence.isEmpty else { return all + [Sentence(.onlyAttempts)] }
@@ -88,7 +92,7 @@ struct StoryAnswers {
         ]
         let reason = reasons.first { story.access?.hasSameBytes(as: $0.code) ?? false }?.words
         if let reason {
-            all.append(Sentence(reason))
+            all.append(Sentence(reason, .localDate(story.evidence[0].purchase.purchaseDate)))
         } else if story.owner == nil {
             all.append(Sentence(.decidedGrantable))
         }

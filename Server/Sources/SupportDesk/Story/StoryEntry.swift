@@ -160,6 +160,7 @@ struct StoryEntry {
             case .send: Sentence(.sentAgain, reason)
             case .recover: Sentence(.asked, reason)
             }
-        return StoryEntry(act.at, sentence)
+        let answer = act.answer.flatMap(AppleAnswer.Kind.init).map { Sentence($0.words) }
+        return StoryEntry(at: act.at, sentences: [sentence, answer].compactMap(\.self))
     }
 }

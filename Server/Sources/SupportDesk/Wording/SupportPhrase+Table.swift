@@ -81,6 +81,11 @@ extension SupportPhrase {
         case .moreFound: ("There is more. Search for one id at a time.", "还有更多内容。请每次查询一个 ID。")
         case .moreEvidence: ("Only the first {0} pieces of evidence were checked.", "仅检查了前 {0} 份凭证。")
         case .foundEvidence: ("Report on the evidence", "凭证报告")
+        case .reportAbout:
+            (
+                "What was sent says only what Apple knew when it was signed. What holds now is above.",
+                "所提交的凭证只说明 Apple 签署时的情况。目前的情况见上方。"
+            )
         case .nothingRedeemed:
             (
                 "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app and restore purchases.",
@@ -90,6 +95,7 @@ extension SupportPhrase {
 
         // The answer
         case .transactionStory: ("Transaction {0}", "交易 {0}")
+        case .appleOrder: ("Apple's order {0}", "Apple 订单 {0}")
         case .has: ("{0} has it: {1} × {2}.", "{0} 拥有：{1} × {2}。")
         case .hasPeriod: ("{0} has it: {1}, until {2}.", "{0} 拥有：{1}，至 {2}。")
         case .renewedNow: ("{0} has it: a renewal of {1} runs until {2}.", "{0} 拥有：{1} 已续期至 {2}。")
@@ -112,8 +118,8 @@ extension SupportPhrase {
         case .ownsWithoutGrant: ("{0} owns it, but was not granted it.", "{0} 是其所有者，但尚未发放。")
         case .decidedNotYet:
             (
-                "Its period has not begun: Apple signs a renewal up to a day early. It is granted when it begins.",
-                "周期尚未开始：Apple 最多提前一天签署续期。开始时即会发放。"
+                "Its period has not begun: Apple signs a renewal up to a day early. It begins {0}, and is granted then.",
+                "周期尚未开始：Apple 最多提前一天签署续期。周期于 {0} 开始，届时即会发放。"
             )
         case .decidedExpired: ("Its period has ended. A renewal is another transaction.", "周期已结束。续期是另一笔交易。")
         case .decidedRevoked: ("Apple refunded or revoked it.", "Apple 已退款或撤销。")
@@ -230,8 +236,12 @@ extension SupportPhrase {
 
         // Accounts and requests
         case .accountStory: ("Account {0}", "账户 {0}")
-        case .owns: ("What it has now", "现在拥有")
-        case .ownsNothing: ("Nothing that gives access now.", "目前没有任何可用的项目。")
+        case .owns: ("Access now", "目前可用")
+        case .ownsNothing:
+            (
+                "Nothing gives access now. What is granted once, such as coins, is below.",
+                "目前没有提供访问权限的项目。一次性发放的项目（如金币）见下方。"
+            )
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
         case .older: ("Older entries", "更早的记录")
@@ -295,7 +305,6 @@ extension SupportPhrase {
         case .didGrant: ("Granted under the id {0}.", "已发放，ID 为 {0}。")
         case .didBefore: ("This form was sent before. Nothing was done again.", "此表单已提交过，未再次执行。")
         case .didAsk: ("Apple answered. Transactions recorded: {0}.", "Apple 已答复。已记录的交易数：{0}。")
-        case .didAskNothing: ("Apple answered with nothing that the ledger did not have.", "Apple 的答复中没有账本未知的内容。")
         case .actNotFound:
             (
                 "Nothing was done: the account has no such purchase, or there is no such event or app.",
@@ -319,10 +328,28 @@ extension SupportPhrase {
                 "Nothing was done: the quantity must be a number up to 1,000,000.",
                 "未执行：数量必须为不超过 1,000,000 的数字。"
             )
-        case .appleUnknown: ("Apple does not know it.", "Apple 没有此记录。")
-        case .appleUnavailable: ("Apple could not be asked at the moment. Try again later.", "暂时无法询问 Apple，请稍后重试。")
-        case .appleRefused: ("Apple's answer was refused: {0}", "Apple 的答复被拒绝：{0}")
-        case .appleSettings: ("Apple refuses to answer this server. Tell its operator.", "Apple 拒绝答复此服务器。请告知运营人员。")
+        case .appleAnswered: ("Apple answered. What it signed was recorded.", "Apple 已答复，其签署的内容已记录。")
+        case .appleUnknown:
+            (
+                "Apple does not know it in this app and environment. That alone proves nothing: the id can be mistyped, or of another app.",
+                "Apple 在此 App 和环境中没有此记录。仅此不能证明任何事：ID 可能有误，或属于另一 App。"
+            )
+        case .appleUnavailable:
+            (
+                "Apple could not be asked at the moment, and nothing was changed. Try again later.",
+                "暂时无法询问 Apple，未作任何更改。请稍后重试。"
+            )
+        case .appleRefused:
+            (
+                "Apple's answer was not accepted, and nothing was changed. The log of the server says why.",
+                "Apple 的答复未被接受，未作任何更改。原因见服务器日志。"
+            )
+        case .appleSettings:
+            (
+                "Apple did not answer, since the server has no valid key for the app. Nothing was changed. Tell its operator.",
+                "服务器没有该 App 的有效密钥，因此 Apple 未答复，未作任何更改。请告知运营人员。"
+            )
+        case .appleInvalid: ("Apple was not asked: it has no such ids.", "未询问 Apple：Apple 没有此类 ID。")
         }
     }
 }

@@ -13,10 +13,10 @@ enum SupportPhrase: Words, CaseIterable {
 
     // The search
     case search, searchLabel, searchAbout, searched, searchedText, nothingFound, nothingFoundAdvice,
-        maybeTransaction, maybeOrder, moreFound, moreEvidence, foundEvidence, nothingRedeemed, noPurchase
+        maybeTransaction, maybeOrder, moreFound, moreEvidence, foundEvidence, reportAbout, nothingRedeemed, noPurchase
 
     // The answer
-    case transactionStory, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
+    case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
         partlyRefundedNow, takenBackNow, sandboxNow, adjustedNow, ownsWithoutGrant, decidedNotYet,
         decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
         notToldNow, waitingNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed, unconfirmed
@@ -43,6 +43,7 @@ enum SupportPhrase: Words, CaseIterable {
     case acts, actsAbout, needsScope, reason, sendAgain, sendAgainAbout, transfer, transferAbout, to,
         setQuantity, setQuantityAbout, quantity, followApple, followAppleAbout, grantProduct,
         grantProductAbout, productID, bundleID, askApple, askAppleAbout, didSend, didTransfer, didAdjust,
-        didGrant, didBefore, didAsk, didAskNothing, actNotFound, actInvalid, actRefunded, actFailed,
-        actForbidden, actNoReason, actNoNumber, appleUnknown, appleUnavailable, appleRefused, appleSettings
+        didGrant, didBefore, didAsk, actNotFound, actInvalid, actRefunded, actFailed,
+        actForbidden, actNoReason, actNoNumber, appleAnswered, appleUnknown, appleUnavailable, appleRefused,
+        appleSettings, appleInvalid
 }

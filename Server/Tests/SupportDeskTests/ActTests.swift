@@ -1,0 +1,157 @@
+import AppStoreReceipt
+import AppStoreServerTesting
+import Foundation
+@testable import LedgerService
+@testable import PurchaseLedger
+@testable import SupportDesk
+import Testing
+import TrialSupport
+
+/// What support does: each act with its scope, its reason, its record, its event and its way back.
+@Suite(.serialized) struct ActTests {
+    private static let id = "340000000000001"
+
+    /// An act, and what must follow from it.
+    struct Row: Sendable {
+        let act: Act
+        var fields: [String: String] = [:]
+        /// What was done before.
+        var first: [(Act, [String: String])] = []
+        let notice: String
+        let story: String
+        /// Who is told what, by the event that the act made.
+        let told: [String]
+        /// `nil` where none is needed.
+        let back: (act: Act, fields: [String: String])?
+    }
+
+    static let rows = [
+        Row(
+            act: .setQuantity, fields: ["quantity": "7"], notice: "The quantity is now 7; it was 3.",
+            story: "Support set the quantity of anna from 3 to 7. Reason: because of set-quantity",
+            told: ["anna adjusted 3 7"], back: (.followApple, [:])),
+        Row(
+            act: .followApple, first: [(.setQuantity, ["quantity": "7"])], notice: "The quantity is now 3; it was 7.",
+            story: "Support set the quantity of anna from 7 to 3. Reason: because of follow-apple",
+            told: ["anna adjusted 7 3"], back: (.setQuantity, ["quantity": "7"])),
+        Row(
+            act: .transfer, fields: ["to": "ben"], notice: "Purchases transferred to ben: 1.",
+            story: "Transferred from anna to ben. Reason: because of transfer",
+            told: ["anna revoked 3 0", "ben granted 0 3"], back: (.transfer, ["account": "ben", "to": "anna"])),
+        Row(
+            act: .grantProduct, fields: ["product": "com.example.app.gift", "quantity": "2"],
+            notice: "Granted under the id support-",
+            story: "Support granted anna the quantity 2. Reason: because of grant-product", told: ["anna granted 0 2"],
+            back: (.setQuantity, ["quantity": "0"])),
+        Row(
+            act: .sendAgain, notice: "The event is sent again.",
+            story: "Support sent an event again. Reason: because of send-again", told: ["anna granted 0 3"], back: nil),
+    ]
+
+    private func fixture() throws -> DeskFixture {
+        let desk = try DeskFixture()
+        try desk.redeem(desk.coins(Self.id), for: "anna")
+        return desk
+    }
+
+    /// Has the backend take all events, and returns them: account, kind, and quantities.
+    private func deliver(_ desk: DeskFixture) throws -> [String] {
+        var told: [String] = []
+        while true {
+            let events = try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date)
+            if events.isEmpty { return told.sorted() }
+            for event in events { try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date) }
+            let ids = Set(events.map(\.id))
+            for account in ["anna", "ben"] {
+                for case .event(let fact) in try desk.ledger.history(of: account)?.entries.map(\.fact) ?? []
+                where ids.contains(fact.id) {
+                    told.append("\(account) \(fact.kind) \(fact.previousQuantity) \(fact.quantity)")
+                }
+            }
+        }
+    }
+
+    /// What each account has.
+    private func holdings(_ desk: DeskFixture) throws -> [String] {
+        try ["anna", "ben"].flatMap { account in
+            try desk.ledger.history(of: account)?.entries.compactMap { entry in
+                guard case .grant(let grant) = entry.fact, grant.quantity > 0 else { return nil }
+                return "\(account) \(grant.productID) \(grant.quantity)"
+            } ?? []
+        }
+    }
+
+    @Test func `every act has a row, or tests of its own`() {
+        #expect(Set(Self.rows.map(\.act)).union([.askApple]) == Set(Act.allCases))
+    }
+
+    @Test(arguments: rows.indices)
+    func `an act is done, told as an event, in the story with its reason, and has a way back`(index: Int) throws {
+        let row = Self.rows[index]
+        let desk = try fixture()
+        let browser = try desk.browser(DeskFixture.everything)
+        for (act, fields) in row.first { _ = try browser.act(act, Self.id, fields) }
+        _ = try deliver(desk)
+        let before = try holdings(desk)
+        var fields = row.fields
+        if row.act == .sendAgain { fields["event"] = try desk.story(Self.id)?.events.first?.id }
+        let page = try words(browser.act(row.act, Self.id, fields).text)
+        #expect(page.contains(row.notice) && page.contains(row.story), "\(page)")
+        #expect(try deliver(desk) == row.told)
+        // In the history of the account, too.
+        #expect(try words(browser.search("anna")).contains(row.story))
+        guard let back = row.back else { return }
+        #expect(try holdings(desk) != before)
+        let given = page.split(separator: " ").first { $0.hasPrefix("support-") }?.prefix { $0 != "." }
+        _ = try browser.act(back.act, given.map(String.init) ?? Self.id, back.fields)
+        #expect(try holdings(desk) == before)
+        #expect(try !deliver(desk).isEmpty)
+    }
+
+    @Test(arguments: Act.allCases)
+    func `an act needs the scope that is its own, and a reason`(act: Act) throws {
+        let desk = try DeskFixture(asking: FakeAppStore())
+        let others = TokenScope.allCases.filter { $0 != act.scope }.map(\.rawValue).joined(separator: ",")
+        let (without, with) = ("token-without-the-scope-0123456789abcdef", "token-with-the-scope-0123456789abcdef")
+        try desk.setTokens("\(without) \(others)\n\(with) support,\(act.scope.rawValue)\n")
+        let fields = [
+            "quantity": "1", "to": "ben", "product": "x", "event": "none",
+        ]
+        let refused = try words(desk.browser(without).act(act, Self.id, fields).text)
+        #expect(refused.contains("Nothing was done: your token does not have the scope \(act.scope.rawValue)."))
+        let browser = try desk.browser(with)
+        for reason in ["", " \r\n"] {
+            let text = try words(browser.act(act, Self.id, fields.merging(["reason": reason]) { $1 }).text)
+            #expect(text.contains("Nothing was done: a reason is required."))
+        }
+        #expect(desk.asked.withLock { $0.isEmpty })
+        #expect(try desk.story(Self.id) == nil)
+        #expect(try desk.ledger.history(of: "anna") == nil)
+        // With both, it is tried.
+        #expect(try !words(browser.act(act, Self.id, fields).text).contains("Nothing was done: your token"))
+    }
+
+    @Test func `the page offers the acts of the token's scopes, and says which scope another needs`() throws {
+        let desk = try fixture()
+        let reader = try desk.browser().search(Self.id)
+        #expect(!reader.contains("action=\"/act\""))
+        for scope in [TokenScope.events, .adjust, .transfer] {
+            #expect(words(reader).contains("Your token does not have the scope \(scope.rawValue)."))
+        }
+        let staff = try desk.browser(DeskFixture.everything).search(Self.id)
+        #expect(Set(hidden("act", in: staff)) == ["send-again", "set-quantity", "transfer"])
+    }
+
+    @Test func `a form does its work once, in every session`() throws {
+        let desk = try fixture()
+        let grant = ["product": "x", "quantity": "1", "number": "one"]
+        let staff = try desk.browser(DeskFixture.everything)
+        #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Granted under the id support-"))
+        #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Nothing was done again."))
+        // Another session with the same number: the ledger knows it by its key.
+        _ = try desk.browser(DeskFixture.everything).act(.grantProduct, Self.id, grant)
+        let history = try #require(try desk.ledger.history(of: "anna"))
+        let gifts = history.entries.filter { if case .act = $0.fact { true } else { false } }
+        #expect(gifts.count == 1)
+    }
+}

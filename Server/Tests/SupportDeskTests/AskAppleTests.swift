@@ -1,0 +1,137 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import AppStoreServerTesting
+import Foundation
+@testable import PurchaseLedger
+@testable import SupportDesk
+import Testing
+import TrialSupport
+
+/// *Ask Apple now*, against a fake App Store.
+@Suite(.serialized) struct AskAppleTests {
+    private let store: FakeAppStore
+    private let desk: DeskFixture
+    private let browser: DeskFixture.Browser
+
+    init() throws {
+        var options = FakeAppStore.Options()
+        options.bundleID = MintedEvidence.bundleID
+        options.environment = .production
+        options.date = DeskFixture.start
+        options.tokenClock = .store
+        store = try FakeAppStore(options)
+        desk = try DeskFixture(asking: store)
+        browser = try desk.browser(DeskFixture.everything)
+    }
+
+    /// Three coins of the customer, which nobody has sent.
+    private func buy() -> PurchaseHistory.Transaction {
+        let date = store.now - .seconds(60)
+        return store.change(customer: 1) { $0.buyConsumable("coins", quantity: 3, at: date) }
+    }
+
+    /// Three coins, granted to anna.
+    private func granted() throws -> PurchaseHistory.Transaction {
+        let coins = buy()
+        let builder = try #require(store.histories[1]?.transaction(coins, signedAt: store.now))
+        try desk.redeem(builder.signed(by: store.authority), for: "anna")
+        return coins
+    }
+
+    private func refund(_ transaction: PurchaseHistory.Transaction) {
+        let date = store.now
+        store.change(customer: 1) { $0.refund(transaction, at: date) }
+    }
+
+    @Test func `a refund of which no notification came is recorded, told, and in the story with the reason`() throws {
+        let coins = try granted()
+        refund(coins)
+        #expect(try words(browser.search(coins.transactionID)).contains("anna has it: 3 × coins."))
+        let page = try words(browser.act(.askApple, coins.transactionID).text)
+        for sentence in [
+            "Apple answered. Transactions recorded: 1.", "Apple refunded or revoked it", "Nobody has it now.",
+            "Support asked Apple. Reason: because of ask-apple Apple answered. What it signed was recorded.",
+            "anna has 0, and had 3: it was taken back.",
+        ] {
+            #expect(page.contains(sentence), "\(sentence)")
+        }
+        let story = try #require(try desk.story(coins.transactionID))
+        #expect(story.events.map(\.kind) == ["revoked", "granted"])
+        #expect(story.events.first?.cause == "reconciliation" && story.events.first?.state == .pending)
+        #expect(story.acts.map(\.answer) == ["recorded"] && story.acts.map(\.account) == ["anna"])
+        // In the history of the account, too.
+        #expect(try words(browser.search("anna")).contains("Support asked Apple. Reason: because of ask-apple"))
+        // Apple says it again: there is nothing new to tell.
+        _ = try browser.act(.askApple, coins.transactionID)
+        #expect(try desk.story(coins.transactionID)?.events.count == 2)
+    }
+
+    @Test func `the order id of an invoice leads to its transactions, which become nobody's`() throws {
+        let coins = buy()
+        let order = FakeAppStore.orderID(of: coins.transactionID)
+        #expect(hidden("id", in: try browser.search("My order is \(order), thanks")) == [order])
+        let page = try words(browser.act(.askApple, order, ["account": ""]).text)
+        #expect(page.contains("Apple answered. Transactions recorded: 1.") && page.contains("It can be granted"))
+        #expect(page.contains("Support asked Apple. Reason: because of ask-apple"))
+        let story = try #require(try desk.story(coins.transactionID))
+        #expect(story.owner == nil && story.grants.isEmpty && story.events.isEmpty)
+    }
+
+    @Test(arguments: ["340000000000077", "MX1A2B3C4D"])
+    func `what Apple does not know is said to prove nothing, and is found again with who asked`(id: String) throws {
+        let page = try words(browser.act(.askApple, id, ["account": ""]).text)
+        #expect(page.contains("Apple does not know it in this app and environment. That alone proves nothing"))
+        let again = try words(browser.search("The customer says \(id)."))
+        #expect(again.contains("Support asked Apple. Reason: because of ask-apple Apple does not know it"))
+        #expect(again.contains(id.hasPrefix("M") ? "Only Apple knows which" : "Only Apple can say whether it exists."))
+        #expect(!again.contains("Nobody has it."))
+        #expect(desk.asked.withLock(\.count) == 1)
+    }
+
+    @Test(
+        arguments: [
+            (.notFound, .unknown), (.internalError, .unavailable), (.unavailable, .unavailable),
+            (.rateLimit, .unavailable), (.tornBody, .unavailable), (.unauthorized, .misconfigured),
+            (.changedSignature, .refused), (.otherApp, .refused), (.otherEnvironment, .refused),
+            (.untrustedRoot, .refused), (.otherTransaction, .refused),
+        ] as [(FakeFault, AppleAnswer.Kind)])
+    func `an answer that proves nothing changes nothing, and is a sentence`(
+        fault: FakeFault, kind: AppleAnswer.Kind
+    ) throws {
+        let coins = try granted()
+        refund(coins)
+        let before = try #require(try desk.story(coins.transactionID))
+        store.inject(fault, count: 100)
+        let answer = try browser.act(.askApple, coins.transactionID)
+        let notice = kind.words.text(in: .english).description
+        #expect(answer.status == 200 && words(answer.text).contains(notice), "\(words(answer.text).prefix(400))")
+        let story = try #require(try desk.story(coins.transactionID))
+        #expect(story.grants.map(\.quantity) == [3] && story.owner == "anna")
+        #expect(story.events.count == before.events.count && story.evidence.count == before.evidence.count)
+        #expect(story.acts.map(\.answer) == [kind.rawValue])
+    }
+
+    @Test(arguments: [
+        ["reason": " "], ["bundle": "com.example.other"], ["bundle": ""], ["environment": "sandbox"],
+        ["environment": "xcode"], ["id": ""], ["id": "../notifications"], ["id": "1/../2"], ["id": "1?x=y"],
+        ["id": "1\r\nHost: evil.example"], ["id": "1\u{0}"], ["id": String(repeating: "1", count: 300)], ["number": ""],
+        ["form": "0"],
+    ])
+    func `without a reason, an app of the server or an id of Apple's, Apple is not asked`(
+        fields: [String: String]
+    ) throws {
+        let coins = try granted()
+        let answer =
+            fields["form"] != nil
+            ? try desk.post("/act", [("act", "ask-apple")], cookie: browser.cookie)
+            : try browser.act(.askApple, coins.transactionID, fields)
+        if answer.status == 200 {
+            let text = words(answer.text)
+            #expect(text.contains("Nothing was done") || text.contains("Apple was not asked"), "\(text.prefix(300))")
+        } else {
+            #expect([400, 403].contains(answer.status))
+        }
+        #expect(desk.asked.withLock { $0.isEmpty })
+        #expect(try desk.story(coins.transactionID)?.acts.isEmpty == true)
+    }
+}
