@@ -81,7 +81,7 @@ private struct FuzzedHistory {
             let all = history.notifications(through: now)
             if !all.isEmpty {
                 let notification = all[Int(value) % all.count]
-                let builder = history.builder(for: notification, partsSignedBy: authority)
+                let builder = try history.builder(for: notification, partsSignedBy: authority)
                 try ledger.record(verifier.verifyNotification(builder.signed(by: authority)), at: now)
             }
         case 7: now = now + .seconds(Int64(value) * 86_400)

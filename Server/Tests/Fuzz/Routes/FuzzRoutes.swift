@@ -171,7 +171,8 @@ private struct Site {
         let receipt = try history.receipt(signedAt: date).signed(by: authority)
         var notification: [UInt8] = []
         if let refund = history.notifications(through: later).last {
-            notification = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
+            let signed = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
+            notification = Array(signed.utf8)
         }
         func header(_ name: String, _ value: String) -> Request.Field { .init(.header, name, value) }
         let own = [header("Host", "127.0.0.1:8081"), header("Origin", "http://127.0.0.1:8081")]
