@@ -122,4 +122,56 @@ import Testing
         }
         try race.finish(place)
     }
+
+    @Test(arguments: Place.available)
+    func `an account that is deleted while Apple is asked about its purchases leaves its name nowhere`(
+        _ place: Place
+    ) throws {
+        let race = try Race(place)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for number in 1...Self.count {
+            let account = "anna-\(number)"
+            let names = try (0..<3).map { _ in
+                let coins = history.buyConsumable("coins", at: day(0))
+                _ = try race.ledgers[0].redeem(history.evidence(coins, signedAt: day(0)), for: account, at: day(1))
+                return TransactionName(
+                    environment: .production, bundleID: Minted.bundleID, transactionID: coins.transactionID)
+            }
+            let ledgers = race.ledgers.shuffled()
+            race.run([
+                { try ledgers[0].recordAsking(about: names, reason: "ticket", answer: "nothing", at: day(1)) },
+                { try ledgers[1].recordAsking(about: names.reversed(), reason: "ticket", answer: "nothing", at: day(1)) },
+                { _ = try ledgers[1].forget(account) },
+            ])
+            let acts = try ledgers[0].store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT account FROM acts").map { (row) throws(LedgerError) in try row.text(0) }
+            }
+            #expect(!acts.contains(account) && acts.count == 6 * number)
+        }
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
+    func `the same grant of support, sent several times at once, is granted once and answered each time`(
+        _ place: Place
+    ) throws {
+        let race = try Race(place)
+        for number in 1...Self.count {
+            let gift = Adjustment(
+                .product(environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: 5),
+                reason: "ticket", idempotencyKey: "ticket \(number)")
+            let answers = Guarded<[Adjustment.Answer]>([])
+            race.run(
+                (0..<6).map { index in
+                    {
+                        let answer = try race.ledgers[index % 2].adjust(gift, of: "anna", at: day(1))
+                        answers.withLock { $0.append(answer) }
+                    }
+                })
+            let told = answers.withLock { $0 }
+            #expect(Set(told.map(\.name.transactionID)).count == 1 && told.count { !$0.isRepeated } == 1, "\(number)")
+        }
+        #expect(try race.ledgers[0].events().count == Self.count)
+        try race.finish(place)
+    }
 }

@@ -130,8 +130,9 @@ extension SQLConnection {
         let keys = PurchaseKeys(granted: grant.transaction)
         var families = try Families(of: [BroughtEvidence(spent: [keys])], self, at: now)
         guard let family = families[grant.transaction], family.account == nil else {
-            // It was granted by a request of which the account's name is deleted.
-            throw LedgerError(.idempotencyKeyReused, "")
+            // The same request was answered meanwhile, or long ago, and the account's name is deleted.
+            let isOurs = families[grant.transaction]?.account?.hasSameBytes(as: grant.account) ?? false
+            throw isOurs ? .conflict : LedgerError(.idempotencyKeyReused, "")
         }
         try families.claim(family.id, for: grant.account, at: now)
         var grants = Grants()

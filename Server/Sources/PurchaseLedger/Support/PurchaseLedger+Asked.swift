@@ -1,4 +1,5 @@
 package import SpanASN1
+import StrictText
 
 extension PurchaseLedger {
     /// Records that somebody had Apple asked, for the story of each transaction.
@@ -12,21 +13,35 @@ extension PurchaseLedger {
     ) throws(LedgerError) {
         try LedgerText.check(reason, "reason")
         for name in names { try name.check() }
+        let names = names.prefix(TransactionStory.maximumCount)
         try store.write { (connection) throws(LedgerError) in
-            for name in names.prefix(TransactionStory.maximumCount) {
-                let owners = try connection.run(
-                    """
-                    SELECT account FROM families WHERE id = (SELECT family_id FROM identifiers
-                        WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3)
-                    """, name.key.columns)
-                // Nobody's purchase is in nobody's history.
-                let owner = try owners.first?.optionalText(0) ?? ""
+            func owners() throws(LedgerError) -> [String?] {
+                try connection.run(
+                    names.map { name in
+                        SQLStatement(
+                            """
+                            SELECT account FROM families WHERE id = (SELECT family_id FROM identifiers
+                                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3)
+                            """, name.key.columns)
+                    }
+                ).map { (rows) throws(LedgerError) in try rows.first?.optionalText(0) }
+            }
+            let locked = try owners().compactMap(\.self)
+            try connection.lockAccounts(locked)
+            let owners = try owners()
+            // One of them was deleted meanwhile, or another account became the owner.
+            let isLocked = owners.allSatisfy { owner in
+                owner.map { name in locked.contains { $0.hasSameBytes(as: name) } } ?? true
+            }
+            guard isLocked else { throw .conflict }
+            for (name, owner) in zip(names, owners) {
                 try connection.write(
                     """
                     INSERT INTO acts (kind, account, environment, bundle_id, transaction_id, reason, acted_at, answer)
                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                     """,
-                    [.text(ActFact.Kind.recover.rawValue), .text(owner)] + name.key.columns + [
+                    // Nobody's purchase is in nobody's history.
+                    [.text(ActFact.Kind.recover.rawValue), .text(owner ?? "")] + name.key.columns + [
                         .text(reason), SQLValue(now), .text(answer),
                     ])
             }
