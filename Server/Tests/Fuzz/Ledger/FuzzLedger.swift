@@ -50,7 +50,8 @@ private struct FuzzedHistory {
     private var delivered = 0
 
     init() {
-        customer += 1
+        unsafe customer += 1
+        let customer = unsafe customer
         history = PurchaseHistory(bundleID: bundleID, customer: customer)
         accounts = ["anna-\(customer)", "ben-\(customer)"]
     }

@@ -171,8 +171,7 @@ private struct Site {
         let receipt = try history.receipt(signedAt: date).signed(by: authority)
         var notification: [UInt8] = []
         if let refund = history.notifications(through: later).last {
-            let signed = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
-            notification = Array(signed.utf8)
+            notification = Array(try history.builder(for: refund, partsSignedBy: authority).signed(by: authority).utf8)
         }
         func header(_ name: String, _ value: String) -> Request.Field { .init(.header, name, value) }
         let own = [header("Host", "127.0.0.1:8081"), header("Origin", "http://127.0.0.1:8081")]
@@ -201,9 +200,10 @@ private nonisolated(unsafe) var answeredCount = 0
 
 /// The site, made anew now and then: what requests left in its ledger would make the next ones slower.
 private func currentSite() -> Site {
-    defer { answeredCount += 1 }
-    if let site, answeredCount % 500 != 0 { return site }
-    let made = FuzzAuthority.made { try Site(number: answeredCount / 500) }
-    site = made
+    let number = unsafe answeredCount
+    unsafe answeredCount += 1
+    if number % 500 != 0, let site = unsafe site { return site }
+    let made = FuzzAuthority.made { try Site(number: number / 500) }
+    unsafe site = made
     return made
 }
