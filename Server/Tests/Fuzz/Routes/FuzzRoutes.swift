@@ -101,8 +101,8 @@ private struct ReceivedRequest {
         method = String(words[0])
         path = String(target[0])
         query = target.count < 2 ? [] : target[1].split(separator: "&").map { Self.pair($0, "=") }
-        headers = lines.map { Self.pair($0, ":") }
         body = Array(bytes[end.upperBound...])
+        headers = lines.map { Self.pair($0, ":") } + [("Content-Length", "\(body.count)")]
     }
 
     private static func pair(_ text: Substring, _ separator: Character) -> (String, String) {
@@ -175,11 +175,11 @@ private struct Site {
         }
         func header(_ name: String, _ value: String) -> Request.Field { .init(.header, name, value) }
         let own = [header("Host", "127.0.0.1:8081"), header("Origin", "http://127.0.0.1:8081")]
-        let signIn = desk.answer(
-            Request(
-                method: "POST", path: "/sign-in",
-                fields: own + [header("Content-Type", "application/x-www-form-urlencoded")],
-                body: Array("token=\(token)".utf8)))
+        let form = Array("token=\(token)".utf8)
+        let kind = [
+            header("Content-Type", "application/x-www-form-urlencoded"), header("Content-Length", "\(form.count)"),
+        ]
+        let signIn = desk.answer(Request(method: "POST", path: "/sign-in", fields: own + kind, body: form))
         let cookie = signIn.headers.first { $0.value.utf8.starts(with: "receipt-support=".utf8) }?.value ?? ""
         let session = String(cookie.prefix { $0 != ";" })
         let start = desk.answer(Request(method: "GET", path: "/", fields: own + [header("Cookie", session)]))
