@@ -62,6 +62,6 @@ let package = Package(
             ? [
                 .executableTarget(
                     name: "FuzzC", dependencies: ["CAppStoreReceipt", "AppStoreReceiptC"],
-                    cSettings: isFuzzing ? [.define("FUZZ")] : [])
+                    cSettings: [.headerSearchPath("../../include")] + (isFuzzing ? [.define("FUZZ")] : []))
             ] : [])
 )
