@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import LedgerTestSupport
 @testable import PurchaseLedger
 import StrictText
 import SpanASN1
@@ -126,6 +127,61 @@ import Testing
             try ledger.record(notification, at: day(4))
         }
         #expect(try ledger.events().last?.kind == .revoked)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `a migration has more time than PostgreSQL and its client give a request`() throws {
+        let store = try LedgerLocation(PostgreSQLServer.shared.get().makeDatabase()).open()
+        let rows = try store.migrate { (connection) throws(LedgerError) in try connection.run("SELECT 1, pg_sleep(16)")
+        }
+        #expect(try rows.first?.integer(0) == 1)
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `while the indexes of large tables are made, grants of other servers are not locked`() throws {
+        let store = try LedgerLocation(PostgreSQLServer.shared.get().makeDatabase()).open()
+        try store.write { (connection) throws(LedgerError) in
+            for statement in Schema.versions(connection.dialect)[0..<2].joined() { try connection.run(statement) }
+        }
+        for version in 2..<Schema.versions(.postgreSQL).count {
+            try store.migrate { (connection) throws(LedgerError) in
+                var isLocked = false
+                for statement in Schema.versions(connection.dialect)[version] {
+                    try connection.run(statement)
+                    let locks = try connection.run(
+                        """
+                        SELECT 1 FROM pg_locks WHERE pid = pg_backend_pid() AND mode <> 'AccessShareLock'
+                            AND relation IN ('grants'::regclass, 'evidence'::regclass, 'families'::regclass)
+                        """)
+                    #expect(!isLocked || !statement.hasPrefix("CREATE INDEX"), "\(statement)")
+                    if !locks.isEmpty { isLocked = true }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a migration that fails keeps the versions before it, and goes on from there`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let store = try LedgerLocation(location.text).open()
+        func version() throws -> Int64 {
+            try store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT version FROM ledger_schema")[0].integer(0)
+            }
+        }
+        try store.write { (connection) throws(LedgerError) in
+            for statement in Schema.versions(connection.dialect)[0] { try connection.run(statement) }
+            try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
+            try connection.run("INSERT INTO ledger_schema VALUES (1)")
+            // Version 4 makes it.
+            try connection.run("CREATE TABLE questions (id BIGINT)")
+        }
+        #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }
+        #expect(try version() == 3)
+        _ = try store.write { (connection) throws(LedgerError) in try connection.run("DROP TABLE questions") }
+        #expect(try !PurchaseLedger(location.text).wasCreated)
+        #expect(try version() == Int64(Schema.versions(.sqlite).count))
         withExtendedLifetime(location) {}
     }
 

@@ -140,7 +140,10 @@ import Testing
             let ledgers = race.ledgers.shuffled()
             race.run([
                 { try ledgers[0].recordAsking(about: names, reason: "ticket", answer: "nothing", at: day(1)) },
-                { try ledgers[1].recordAsking(about: names.reversed(), reason: "ticket", answer: "nothing", at: day(1)) },
+                {
+                    try ledgers[1].recordAsking(
+                        about: names.reversed(), reason: "ticket", answer: "nothing", at: day(1))
+                },
                 { _ = try ledgers[1].forget(account) },
             ])
             let acts = try ledgers[0].store.read { (connection) throws(LedgerError) in

@@ -18,6 +18,11 @@ protocol LedgerStore: Sendable {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
+    /// Runs `body` in a transaction of ``write(_:_:)`` that may take as long as an index of a large table does.
+    func migrate<Result>(
+        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result
+
     /// Moves what a database keeps beside its file into the file.
     func completeFile() throws(LedgerError)
 }
@@ -118,7 +123,7 @@ struct SQLDialect: Sendable {
     let skippingRowLock: String
     /// Reserves as many numbers for new families as `$1` says; `nil` where a number is known when its row is made.
     let familyNumbers: String?
-    /// Statements before a migration: two servers may start at the same time.
+    /// Statements before a migration: two servers may start at the same time, and the second waits however long the first takes.
     let migrationLock: [String]
     /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order, shared by those that write them, or one alone to remove it.
     let sharedAccountLocks: [String]
@@ -163,7 +168,10 @@ struct SQLDialect: Sendable {
         familyNumbers: """
             SELECT nextval(pg_get_serial_sequence('families', 'id')) FROM generate_series(1, $1)
             """,
-        migrationLock: ["SELECT pg_advisory_xact_lock(7310579653419)"],
+        migrationLock: [
+            "SET LOCAL lock_timeout = 0", "SELECT pg_advisory_xact_lock(7310579653419)",
+            "SET LOCAL lock_timeout = '5s'",
+        ],
         sharedAccountLocks: [
             "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS names (name)"
         ],

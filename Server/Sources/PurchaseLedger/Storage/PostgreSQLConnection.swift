@@ -5,6 +5,8 @@ import CLibpq
 final class PostgreSQLConnection: SQLConnection {
     /// How long the server may take to answer a statement. The server itself gives up earlier.
     private static let patience = Duration.seconds(15)
+    /// Whether a statement may take any time.
+    private let isPatient: Bool
 
     let dialect = SQLDialect.postgreSQL
     private let handle: OpaquePointer
@@ -20,7 +22,8 @@ final class PostgreSQLConnection: SQLConnection {
     /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same work can be done over another connection.
     private var isUntouched = false
 
-    init(uri: String) throws(LedgerError) {
+    init(uri: String, isPatient: Bool = false) throws(LedgerError) {
+        self.isPatient = isPatient
         guard let handle = unsafe PQconnectdb(uri) else { throw LedgerError(.storeUnavailable, "out of memory") }
         unsafe self.handle = unsafe handle
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
@@ -33,7 +36,7 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
         // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever the server's default.
         let settings = [
-            "SET statement_timeout = '10s'", "SET lock_timeout = '5s'",
+            "SET statement_timeout = '\(isPatient ? 0 : 10)s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
             // libpq would print what is no error, such as that a table exists already.
             "SET client_min_messages = 'warning'",
@@ -197,23 +200,23 @@ final class PostgreSQLConnection: SQLConnection {
 
     /// Waits for the next result; `nil` after the last one of a statement.
     private func nextResult() throws(LedgerError) -> OpaquePointer? {
-        try waitForAnswer(until: .now + Self.patience)
+        try waitForAnswer(until: isPatient ? nil : .now + Self.patience)
         return unsafe PQgetResult(handle)
     }
 
-    private func waitForAnswer(until deadline: ContinuousClock.Instant) throws(LedgerError) {
+    private func waitForAnswer(until deadline: ContinuousClock.Instant?) throws(LedgerError) {
         while true {
             let unsent = unsafe PQflush(handle)
             guard unsent >= 0 else { throw lost() }
             if unsent == 0, unsafe PQisBusy(handle) == 0 { return }
-            let rest = ContinuousClock.now.duration(to: deadline).components
-            guard rest.seconds >= 0 else {
+            let rest = deadline.map { ContinuousClock.now.duration(to: $0).components.seconds }
+            if let rest, rest < 0 {
                 (isUsable, isUntouched) = (false, false)
                 throw LedgerError(.storeUnavailable, "the database does not answer")
             }
             let events = Int16(unsent == 0 ? POLLIN : POLLIN | POLLOUT)
             var descriptor = unsafe pollfd(fd: PQsocket(handle), events: events, revents: 0)
-            _ = unsafe poll(&descriptor, 1, Int32(rest.seconds) * 1000 + 1000)
+            _ = unsafe poll(&descriptor, 1, rest.map { Int32($0) * 1000 + 1000 } ?? -1)
             guard unsafe PQconsumeInput(handle) == 1 else { throw lost() }
         }
     }

@@ -9,6 +9,7 @@ struct PostgreSQLStore: LedgerStore {
     /// How often a transaction is run when others are in its way.
     private static let maximumAttempts = 10
 
+    private let uri: String
     private let writers: ConnectionPool<PostgreSQLConnection>
     /// Who reads waits for no lock, and not for a connection of those who do.
     private let readers: ConnectionPool<PostgreSQLConnection>
@@ -43,6 +44,7 @@ struct PostgreSQLStore: LedgerStore {
     init(uri: String, connections: Int = 8) throws(LedgerError) {
         // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
+        self.uri = uri
         // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much. Whoever writes without one has connections left.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
@@ -114,6 +116,15 @@ struct PostgreSQLStore: LedgerStore {
     private func written<Answer>(_ answer: Answer) -> Answer {
         GroupPoint.written.pass()
         return answer
+    }
+
+    func migrate<Result>(
+        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result {
+        let patient = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
+            try PostgreSQLConnection(uri: uri, isPatient: true)
+        }
+        return try repeating(patient, Self.begin, body)
     }
 
     /// Its server keeps its files.

@@ -152,6 +152,10 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
+    func migrate<Result>(
+        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result { try write(body) }
+
     func completeFile() throws(LedgerError) {
         try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
             _ = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")

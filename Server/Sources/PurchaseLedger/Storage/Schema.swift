@@ -10,27 +10,35 @@ enum Schema {
         ]
     }
 
-    /// Makes or changes the tables, in one transaction.
+    /// The version of today.
+    private static let latest = versions(.sqlite).count
+
+    /// Makes the tables, in one transaction, or changes them, in one for each version.
     ///
     /// - Returns: Whether there were none.
     static func migrate(_ store: some LedgerStore) throws(LedgerError) -> Bool {
-        try store.write { (connection) throws(LedgerError) in
-            for statement in connection.dialect.migrationLock { try connection.run(statement) }
-            try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
-            let found = try connection.run("SELECT version FROM ledger_schema")
-            let version = try found.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
-            let versions = versions(connection.dialect)
-            guard version <= versions.count else {
-                throw LedgerError(
-                    .newerSchema, "the tables have version \(version); this library knows \(versions.count)")
-            }
-            guard version < versions.count else { return false }
-            for statement in versions[version...].joined() { try connection.run(statement) }
-            try connection.run(
-                found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
-                [.integer(Int64(versions.count))])
-            return found.isEmpty
+        while true {
+            let (version, next) = try store.migrate(step)
+            if next == latest { return version == 0 }
         }
+    }
+
+    /// Returns the version of the tables, and the one that they have now.
+    private static func step(_ connection: any SQLConnection) throws(LedgerError) -> (version: Int, next: Int) {
+        for statement in connection.dialect.migrationLock { try connection.run(statement) }
+        try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
+        let found = try connection.run("SELECT version FROM ledger_schema")
+        let version = try found.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
+        guard version <= latest else {
+            throw LedgerError(.newerSchema, "the tables have version \(version); this library knows \(latest)")
+        }
+        guard version < latest else { return (version, version) }
+        let next = version == 0 ? latest : version + 1
+        for statement in versions(connection.dialect)[version..<next].joined() { try connection.run(statement) }
+        try connection.run(
+            found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
+            [.integer(Int64(next))])
+        return (version, next)
     }
 
     private static func first(_ dialect: SQLDialect) -> [String] {

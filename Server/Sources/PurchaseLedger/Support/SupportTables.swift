@@ -3,9 +3,12 @@ enum SupportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         return [
-            // What an operator set the quantity of a grant to, and what Apple's evidence said then; NULL for what follows the evidence.
-            "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
-            "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
+            // Indexes of large tables take long: before grants are locked.
+            "CREATE INDEX notifications_of_transaction ON notifications (transaction_id)",
+            "CREATE INDEX transfers_of_family ON transfers (family_id)",
+            "CREATE INDEX transfers_from ON transfers (from_account)",
+            "CREATE INDEX transfers_to ON transfers (to_account)",
+            "CREATE INDEX orders_of_transaction ON orders (transaction_id) WHERE transaction_id IS NOT NULL",
             // Requests to redeem evidence. Their names are in the order of time.
             """
             CREATE TABLE attempts (request_id \(text) PRIMARY KEY, account \(text) NOT NULL,
@@ -34,11 +37,9 @@ enum SupportTables {
             """,
             "CREATE UNIQUE INDEX acts_by_key ON acts (account, idempotency_key)",
             "CREATE INDEX acts_on_transaction ON acts (transaction_id)",
-            "CREATE INDEX transfers_of_family ON transfers (family_id)",
-            "CREATE INDEX transfers_from ON transfers (from_account)",
-            "CREATE INDEX transfers_to ON transfers (to_account)",
-            "CREATE INDEX notifications_of_transaction ON notifications (transaction_id)",
-            "CREATE INDEX orders_of_transaction ON orders (transaction_id) WHERE transaction_id IS NOT NULL",
+            // What an operator set the quantity of a grant to, and what Apple's evidence said then; NULL for what follows the evidence.
+            "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
+            "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
         ]
     }
 }
