@@ -219,8 +219,7 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func forget(_ request: Request) throws -> Response {
-        attempts?.forget(request.parameters[0], at: clock())
-        let name = try ledger.forget(request.parameters[0])
+        let name = try ledger.forget(request.parameters[0], at: clock())
         return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
     }
 

@@ -128,13 +128,15 @@ extension PurchaseLedger {
     ///
     /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with them is nobody else's.
     ///
-    /// - Parameter account: The account.
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - now: The date of the deletion.
     /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:reason:at:)`` can give the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
-    public func forget(_ account: String) throws(LedgerError) -> String {
+    public func forget(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(LedgerEvent.makeID())"
-        return try store.write { (connection) throws(LedgerError) in
+        let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Whoever is about to write the name is waited for, and nobody finds it any more. What an account was granted can be in the family of another.
             let families =
@@ -158,7 +160,7 @@ extension PurchaseLedger {
             // One of them was joined with another family meanwhile, or became the account's by a token.
             guard try ids(families).isSubset(of: locked) else { throw .conflict }
             var isKnown = !tokens.isEmpty
-            if isKnown { try connection.retireTokens(of: account, as: name, at: .now) }
+            if isKnown { try connection.retireTokens(of: account, as: name, at: now) }
             for statement in [
                 "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",
                 "UPDATE grants SET account = $2 WHERE account = $1 RETURNING 1",
@@ -175,10 +177,11 @@ extension PurchaseLedger {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }
-            // What it sent, too.
-            if try connection.eraseAttempts(of: account, through: .distantFuture) { isKnown = true }
-            guard isKnown else { throw LedgerError(.notFound, "account") }
-            return name
+            // What it sent, too; that alone can be all there is, and not recorded yet.
+            if try connection.eraseAttempts(of: account, at: now) { isKnown = true }
+            return isKnown
         }
+        guard isKnown else { throw LedgerError(.notFound, "account") }
+        return name
     }
 }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 @testable import PurchaseLedger
 import SpanASN1
 import Testing
@@ -105,20 +106,44 @@ import Testing
             log.add(try? Self.attempt(2))
             log.add(try? Self.attempt(3, of: "ben"))
             #expect(try count("attempted_transactions", ledger) == 1)
-            log.forget("anna", at: day(5))
             // An account of which nothing is known but what it sent is known.
             _ = try ledger.forget("anna")
             try log.write()
             #expect(try count("attempts", ledger) == 1 && count("attempted_transactions", ledger) == 0)
             #expect(try ledger.history(of: "anna") == nil)
             #expect(try count("kept_evidence", ledger) == 1)
-            // What another server wrote after that.
-            try ledger.record([Self.attempt(4)])
-            try ledger.eraseAttempts(of: "anna", through: day(5))
-            #expect(try count("attempts", ledger) == 1)
             let error = #expect(throws: LedgerError.self) { try ledger.forget("anna") }
             #expect(error?.code == .notFound)
         }
+    }
+
+    @Test(arguments: Place.available, [true, false])
+    func `what a server has when another deletes the account is never recorded; what the account sends later is`(
+        _ place: Place, isKnown: Bool
+    ) throws {
+        let location = try place.makeLocation()
+        let (here, there) = (try PurchaseLedger(location.text), try PurchaseLedger(location.text))
+        if isKnown { try here.record([Self.attempt(1)]) }
+        let log = AttemptLog(there, keeping: .seconds(86_400), withEvidence: true)
+        log.add(try? Self.attempt(2, at: .now - .seconds(600)))
+        log.add(try? Self.attempt(3, of: "ben"))
+        do throws(LedgerError) {
+            _ = try here.forget("anna")
+            #expect(isKnown)
+        } catch {
+            #expect(!isKnown && error.code == .notFound)
+        }
+        try log.stop()
+        #expect(try count("attempts", here) == 1 && count("kept_evidence", here) == 1)
+        // A customer who returns.
+        try there.record([Self.attempt(4, at: .now + .seconds(60)), Self.attempt(5, at: .now - .seconds(60))])
+        #expect(try here.history(of: "anna")?.entries.count == 1)
+        // A day later, nothing is known of the deletion.
+        try here.removeDeletions(at: .now + .seconds(86_000))
+        #expect(try count("deletions", here) == 1)
+        try here.removeDeletions(at: .now + .seconds(87_000))
+        #expect(try count("deletions", here) == 0)
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)
@@ -211,6 +236,101 @@ import Testing
             try log.stop()
             #expect(try count("attempts", ledger) > 0 && count("kept_evidence", ledger) == 0)
         }
+    }
+
+    @Test func `a batch, for which redemptions wait, has little evidence, and an account no more than the tables keep`()
+        throws
+    {
+        func attempts(_ sizes: [Int], of account: String = "anna") throws -> [Attempt] {
+            try sizes.enumerated().map { number, size in
+                try Self.attempt(
+                    number, of: account,
+                    [UInt8(number % 256), UInt8(number / 256)] + Array(repeating: 0, count: size - 2))
+            }
+        }
+        let (bound, all) = (AttemptLog.batchByteCount, AttemptLog.batchCount)
+        for (sizes, count) in [
+            ([2], 1), ([2, bound - 2], 2), ([2, bound - 1, 2], 1), ([3 * bound, 2], 1),
+            (Array(repeating: 2, count: all + 1), all),
+        ] { #expect(try AttemptLog.batch(attempts(sizes)[...]).count == count) }
+        let mebibyte = 1 << 20
+        let bounded = try AttemptLog.bounded(
+            attempts([mebibyte, 4 * mebibyte, 4 * mebibyte]) + attempts([2], of: "ben"))
+        #expect(bounded.map { $0.evidence?.count } == [nil, 4 * mebibyte, 4 * mebibyte, 2])
+    }
+
+    /// A database that can be away.
+    private struct UnreliableStore: LedgerStore {
+        let store: any LedgerStore
+        /// What happens while somebody waits for the database that is away.
+        let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
+
+        private func check() throws(LedgerError) {
+            guard let meanwhile = meanwhile.withLock(\.self) else { return }
+            meanwhile()
+            throw LedgerError(.storeUnavailable, "away")
+        }
+
+        func write<Result>(
+            _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+        ) throws(LedgerError) -> Result {
+            try check()
+            return try store.write(share, body)
+        }
+
+        func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+            try check()
+            return try store.redeem(request)
+        }
+
+        func read<Result>(
+            _ body: (any SQLConnection) throws(LedgerError) -> Result
+        ) throws(LedgerError) -> Result {
+            try check()
+            return try store.read(body)
+        }
+
+        func migrate<Result>(
+            _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+        ) throws(LedgerError) -> Result {
+            try check()
+            return try store.migrate(body)
+        }
+
+        func completeFile() throws(LedgerError) { try store.completeFile() }
+    }
+
+    @Test func `while the database is away, no more evidence waits than there is room for, and no attempt is lost`()
+        throws
+    {
+        let location = try Place.sqlite.makeLocation()
+        let store = UnreliableStore(store: try LedgerLocation(location.text).open())
+        let ledger = try PurchaseLedger(store, LedgerPolicy())
+        let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+        let size = EvidenceCompression.maximumByteCount
+        let room = AttemptLog.maximumByteCount / size
+        let added = Guarded(0)
+        let add = { @Sendable in
+            for _ in 0..<room {
+                let number = added.withLock { count in
+                    count += 1
+                    return count
+                }
+                log.add(try? Self.attempt(number, of: "\(number)", Array(repeating: UInt8(number), count: size)))
+            }
+        }
+        store.meanwhile.withLock { $0 = add }
+        add()
+        for _ in 0..<4 { #expect(throws: LedgerError.self) { try log.write() } }
+        store.meanwhile.withLock { $0 = nil }
+        try log.write()
+        #expect(try count("kept_evidence", ledger) == Int64(room))
+        #expect(try count("attempts", ledger) == 5 * Int64(room) && log.lost == 0)
+        // There is room again.
+        add()
+        try log.write()
+        #expect(try count("kept_evidence", ledger) == 2 * Int64(room))
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)

@@ -1,4 +1,3 @@
-package import SpanASN1
 import AppStoreReceipt
 import ServerThreads
 import StrictText
@@ -11,10 +10,9 @@ package final class AttemptLog: @unchecked Sendable {
     static let maximumCount = 20_000
     /// The bytes of evidence that wait are at most so many. What is more is not kept.
     static let maximumByteCount = 32 << 20
-    /// The attempts of one transaction of the database, for which redemptions wait.
+    /// The attempts of one transaction of the database, for which redemptions wait, and their evidence, unless one alone has more.
     static let batchCount = 200
-    /// When an account was deleted, another server can write what it added in this time before.
-    static let erasureDelay = Duration.seconds(5)
+    static let batchByteCount = 2 << 20
     /// The time between two looks for what is too old.
     private static let cleaningInterval = Duration.seconds(3600)
 
@@ -24,18 +22,12 @@ package final class AttemptLog: @unchecked Sendable {
     private let monitor = Monitor()
     /// Within the monitor.
     private var waiting: [Attempt] = []
+    /// With what is being written.
     private var waitingByteCount = 0
-    private var erasures: [Erasure] = []
     private var lostCount: UInt64 = 0
     private var isStopping = false
     /// While a batch is written.
     private let writing = Monitor()
-
-    private struct Erasure {
-        let account: String
-        let date: Instant
-        let due: ContinuousClock.Instant
-    }
 
     /// - Parameters:
     ///   - keepTime: How long attempts are kept; zero to record none, and to remove what there is.
@@ -58,9 +50,9 @@ package final class AttemptLog: @unchecked Sendable {
                 lostCount += 1
                 return false
             }
-            let count = attempt.evidence?.count ?? 0
+            let count = attempt.evidenceByteCount
             if waitingByteCount + count > Self.maximumByteCount { attempt.evidence = nil }
-            waitingByteCount += attempt.evidence?.count ?? 0
+            waitingByteCount += attempt.evidenceByteCount
             waiting.append(attempt)
             return waiting.count == Self.maximumCount / 4
         }
@@ -81,10 +73,10 @@ package final class AttemptLog: @unchecked Sendable {
             if isOver { return }
             do throws(LedgerError) {
                 try write()
-                try erase()
                 if ContinuousClock.now >= nextCleaning {
                     nextCleaning = ContinuousClock.now + Self.cleaningInterval
                     try ledger.removeAttempts(before: .now - keepTime)
+                    try ledger.removeDeletions(at: .now)
                 }
             } catch {
                 onError(error)
@@ -97,38 +89,26 @@ package final class AttemptLog: @unchecked Sendable {
         monitor.locked { isStopping = true }
         monitor.broadcast()
         try write()
-        try erase(atEnd: true)
-    }
-
-    /// Drops what waits about an account that is being deleted, and removes soon what another server still writes about it. Call it before the account is deleted.
-    package func forget(_ account: String, at now: Instant) {
-        monitor.locked {
-            waiting.removeAll { $0.account.hasSameBytes(as: account) }
-            waitingByteCount = waiting.reduce(0) { $0 + ($1.evidence?.count ?? 0) }
-            erasures.append(
-                Erasure(account: account, date: now, due: ContinuousClock.now + Self.erasureDelay))
-        }
-        // What is being written is deleted with the account.
-        writing.locked {}
     }
 
     /// Records what waits.
     package func write() throws(LedgerError) {
         try writing.locked { () throws(LedgerError) in
             let taken = monitor.locked {
-                defer { (waiting, waitingByteCount) = ([], 0) }
+                defer { waiting = [] }
                 return waiting
             }
+            defer { monitor.locked { waitingByteCount = waiting.reduce(0) { $0 + $1.evidenceByteCount } } }
             var rest = Self.bounded(taken)[...]
             while !rest.isEmpty {
-                let batch = Array(rest.prefix(Self.batchCount))
+                let batch = Self.batch(rest)
                 do throws(LedgerError) {
-                    try ledger.record(batch)
+                    try ledger.record(Array(batch))
                 } catch {
                     keep(error.code == .storeUnavailable ? Array(rest) : [], of: rest.count)
                     throw error
                 }
-                rest = rest.dropFirst(Self.batchCount)
+                rest = rest[batch.endIndex...]
             }
         }
     }
@@ -138,12 +118,22 @@ package final class AttemptLog: @unchecked Sendable {
         monitor.locked {
             let kept = attempts.suffix(Self.maximumCount - waiting.count)
             waiting = kept + waiting
-            waitingByteCount += kept.reduce(0) { $0 + ($1.evidence?.count ?? 0) }
             lostCount += UInt64(count - kept.count)
         }
     }
 
-    /// Of each account, the last that the tables keep. What was repeated is one attempt.
+    /// The first attempts, which one transaction records.
+    static func batch(_ attempts: ArraySlice<Attempt>) -> ArraySlice<Attempt> {
+        var (count, byteCount) = (0, 0)
+        for attempt in attempts.prefix(batchCount) {
+            byteCount += attempt.evidenceByteCount
+            if count > 0, byteCount > batchByteCount { break }
+            count += 1
+        }
+        return attempts.prefix(count)
+    }
+
+    /// Of each account, the last that the tables keep, with no more evidence than they keep. What was repeated is one attempt.
     static func bounded(_ attempts: [Attempt]) -> [Attempt] {
         var kept: [UTF8Bytes: [(attempt: Attempt, outcomes: String)]] = [:]
         var accounts: [UTF8Bytes] = []
@@ -161,16 +151,18 @@ package final class AttemptLog: @unchecked Sendable {
             if own.count > PurchaseLedger.maximumAttemptCount { own.removeFirst() }
             kept[account] = own
         }
-        return accounts.flatMap { kept[$0, default: []].map(\.attempt) }
-    }
-
-    private func erase(atEnd: Bool = false) throws(LedgerError) {
-        let now = ContinuousClock.now
-        let due = monitor.locked {
-            let due = erasures.filter { atEnd || $0.due <= now }
-            erasures.removeAll { atEnd || $0.due <= now }
-            return due
+        return accounts.flatMap { account in
+            var own = kept[account, default: []].map(\.attempt)
+            var byteCount: Int64 = 0
+            for index in own.indices.reversed() {
+                byteCount += Int64(own[index].evidenceByteCount)
+                if byteCount > PurchaseLedger.maximumKeptByteCount { own[index].evidence = nil }
+            }
+            return own
         }
-        for erasure in due { try ledger.eraseAttempts(of: erasure.account, through: erasure.date) }
     }
+}
+
+extension Attempt {
+    fileprivate var evidenceByteCount: Int { evidence?.count ?? 0 }
 }

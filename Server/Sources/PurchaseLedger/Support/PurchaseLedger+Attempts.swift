@@ -1,4 +1,5 @@
 package import AppStoreReceipt
+import LibcryptoHandles
 import StrictText
 import SpanASN1
 
@@ -8,7 +9,7 @@ extension PurchaseLedger {
     /// The compressed evidence of an account that the tables keep, in bytes: the last.
     static let maximumKeptByteCount: Int64 = 8 << 20
 
-    /// Records attempts, and removes those beyond the bounds of their accounts.
+    /// Records attempts, and removes those beyond the bounds of their accounts. What was sent before its account was deleted is not recorded.
     func record(_ attempts: [Attempt]) throws(LedgerError) {
         guard !attempts.isEmpty else { return }
         let accounts = Set(attempts.map { UTF8Bytes($0.account) }).map(\.string)
@@ -18,9 +19,17 @@ extension PurchaseLedger {
         let evidence = try keeps ? compressed(attempts) : []
         // With the redemptions that are under way, if there is room.
         try store.write(WorkShare(weight: attempts.count)) { (connection) throws(LedgerError) in
+            try connection.lockAccounts(accounts)
+            let deletions = try connection.deletions(of: accounts)
+            let attempts = attempts.filter { attempt in
+                deletions[UTF8Bytes(attempt.account)].map { attempt.at > $0 } ?? true
+            }
             for attempt in attempts { try connection.insert(attempt) }
             var owners = Set(accounts.map(UTF8Bytes.init))
-            if keeps { owners.formUnion(try connection.keep(evidence)) }
+            if keeps {
+                let sent = Set(attempts.filter { $0.evidence != nil }.map { UTF8Bytes($0.digest) })
+                owners.formUnion(try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) }))
+            }
             let last = try connection.run(
                 accounts.map { account in
                     SQLStatement(
@@ -79,11 +88,9 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes the attempts of an account through a date.
-    func eraseAttempts(of account: String, through date: Instant) throws(LedgerError) {
-        try store.write { (connection) throws(LedgerError) in
-            _ = try connection.eraseAttempts(of: account, through: date)
-        }
+    /// Removes what is known of deleted accounts when no server still has what they sent.
+    func removeDeletions(at now: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in try connection.removeDeletions(at: now) }
     }
 
     /// The attempts with a digest of evidence, by ``EvidenceDigest``.
@@ -185,13 +192,47 @@ extension SQLConnection {
         }
     }
 
-    /// Removes the attempts of an account through a date; returns whether there were any.
-    func eraseAttempts(of account: String, through date: Instant) throws(LedgerError) -> Bool {
+    /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns whether there were any.
+    func eraseAttempts(of account: String, at now: Instant) throws(LedgerError) -> Bool {
+        try removeDeletions(at: now)
+        try write(
+            """
+            INSERT INTO deletions (account_digest, deleted_at) VALUES ($1, $2)
+            ON CONFLICT (account_digest) DO UPDATE SET deleted_at = excluded.deleted_at
+            """, [.text(Self.digest(ofAccount: account)), SQLValue(now)])
         let removed = try run(
-            "DELETE FROM attempts WHERE account = $1 AND attempted_at <= $2 RETURNING request_id, digest",
-            [.text(account), SQLValue(date)])
+            "DELETE FROM attempts WHERE account = $1 RETURNING request_id, digest", [.text(account)])
         try removeRest(of: removed)
         return !removed.isEmpty
+    }
+
+    /// When accounts were deleted whose attempts a server may still have.
+    fileprivate func deletions(of accounts: [String]) throws(LedgerError) -> [UTF8Bytes: Instant] {
+        var names: [UTF8Bytes: String] = [:]
+        for account in accounts { names[UTF8Bytes(try Self.digest(ofAccount: account))] = account }
+        let rows = try run([
+            SQLQuestion(
+                """
+                SELECT account_digest, deleted_at FROM deletions WHERE account_digest \(dialect.oneOf("$1", names.count))
+                """, oneOf: names.keys.map { .text($0.string) }, dialect)
+        ])[0]
+        var deletions: [UTF8Bytes: Instant] = [:]
+        for row in rows {
+            if let name = names[UTF8Bytes(try row.text(0))] { deletions[UTF8Bytes(name)] = try row.date(1) }
+        }
+        return deletions
+    }
+
+    /// No server waits a day to record an attempt.
+    fileprivate func removeDeletions(at now: Instant) throws(LedgerError) {
+        try write("DELETE FROM deletions WHERE deleted_at < $1", [SQLValue(now - .seconds(86_400))])
+    }
+
+    /// The name of a deleted account stands nowhere.
+    private static func digest(ofAccount name: String) throws(LedgerError) -> String {
+        try LedgerError.onHost { () throws(LibcryptoError) in
+            try DigestAlgorithm.sha256.digest(of: Array(name.utf8).span).hexadecimal
+        }
     }
 
     /// The last attempts that meet a condition.

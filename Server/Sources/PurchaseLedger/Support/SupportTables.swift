@@ -28,6 +28,9 @@ enum SupportTables {
             CREATE TABLE kept_evidence (digest \(text) PRIMARY KEY, evidence \(dialect.bytes) NOT NULL,
                 bytes BIGINT NOT NULL, stored_bytes BIGINT NOT NULL)
             """,
+            // The SHA-256 of names that were deleted, for attempts that a server has not recorded yet.
+            "CREATE TABLE deletions (account_digest \(text) PRIMARY KEY, deleted_at BIGINT NOT NULL)",
+            "CREATE INDEX deletions_by_date ON deletions (deleted_at)",
             // What operators did, and why. Transfers have a table of their own.
             """
             CREATE TABLE acts (id \(dialect.rowNumber), kind \(text) NOT NULL, account \(text) NOT NULL,
