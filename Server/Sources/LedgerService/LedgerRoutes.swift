@@ -60,7 +60,7 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func recoverRoute(_ askApple: AskApple) -> Route {
-        let recovering = RecoverRoute(askApple: askApple)
+        let recovering = RecoverRoute(askApple: askApple, attempts: attempts, clock: clock)
         // They wait for Apple. Together they have no more places than one account.
         return guarded(
             .recover, "POST", "/v1/recover",

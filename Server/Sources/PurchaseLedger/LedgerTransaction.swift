@@ -26,6 +26,8 @@ struct LedgerTransaction {
     private(set) var newPurchases: [Grant] = []
     /// What is known since this transaction to have the token of another account than its owner's.
     private(set) var tokenConflicts: [TokenConflict] = []
+    /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is granted for them.
+    private(set) var endedUnheard: [TransactionKey] = []
     /// What is to be asked of the App Store because of it.
     private(set) var questions: [NewQuestion] = []
 
@@ -294,6 +296,7 @@ struct LedgerTransaction {
             let existing = existingGrants(of: group)
             if existing.isEmpty {
                 try grant(key, item)
+                if broughtKeys.contains(key), !granted.contains(key) { noteEnded(key, item) }
             } else {
                 for grant in existing { try change(grant, item) }
             }
@@ -355,19 +358,34 @@ struct LedgerTransaction {
         }
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
         questions += policy.questions?.confirmations(of: key, cause, at: now) ?? []
+        if let question = policy.questions?.refunds(of: Self.original(of: grant, item), at: now) {
+            questions.append(question)
+        }
         askAtEnd(of: grant, item)
     }
 
+    private mutating func noteEnded(_ key: TransactionKey, _ item: Entitlements.Item) {
+        guard case .expired = item.access, item.productType == .autoRenewableSubscription,
+            policy.isForSale(item.productID), let family = families[key], family.account != nil,
+            let claimedAt = family.claimedAt, let end = item.until, claimedAt < end
+        else { return }
+        endedUnheard.append(key)
+    }
+
     // MARK: Questions
+
+    private static func original(of grant: Grant, _ item: Entitlements.Item) -> TransactionKey {
+        TransactionKey(
+            environment: grant.transaction.environment, bundleID: grant.transaction.bundleID,
+            transactionID: UTF8Bytes(item.originalTransactionID))
+    }
 
     /// Asks what became of a subscription when its period ends.
     private mutating func askAtEnd(of grant: Grant, _ item: Entitlements.Item) {
         guard let policy = policy.questions, item.productType == .autoRenewableSubscription, grant.quantity > 0,
             let end = grant.until
         else { return }
-        let key = TransactionKey(
-            environment: grant.transaction.environment, bundleID: grant.transaction.bundleID,
-            transactionID: UTF8Bytes(item.originalTransactionID))
+        let key = Self.original(of: grant, item)
         if let question = policy.ending(of: key, at: end, now: now) { questions.append(question) }
     }
 

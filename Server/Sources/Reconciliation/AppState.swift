@@ -19,12 +19,13 @@ struct AppState {
     /// After so many failures in a row, there is one try a minute.
     private static let maximumFailures = 10
     private static let maximumConfigurationFaults = 3
+    private static let longestPause = Duration.seconds(3600)
 
-    func isPaused(at now: Instant) -> Bool { now < pausedUntil }
-
-    /// Whether an endpoint can be asked.
+    /// Whether an endpoint can be asked. A date that is further away than any wait comes from a clock that was ahead.
     func allows(_ endpoint: AppStoreServerEndpoint, at now: Instant) -> Bool {
-        !isPaused(at: now) && sleeping[endpoint].map { $0 <= now } ?? true
+        func isOver(_ date: Instant, _ longest: Duration) -> Bool { date <= now || date > now + longest }
+        return isOver(pausedUntil, Self.longestPause)
+            && sleeping[endpoint].map { isOver($0, .seconds(86_400)) } ?? true
     }
 
     func wakes(_ endpoint: AppStoreServerEndpoint) -> Instant { max(pausedUntil, sleeping[endpoint] ?? .distantPast) }
@@ -47,7 +48,7 @@ struct AppState {
             configurationFaults += 1
             configurationError = error
             let isStop = configurationFaults >= Self.maximumConfigurationFaults
-            pausedUntil = now + (isStop ? .seconds(3600) : .seconds(300))
+            pausedUntil = now + (isStop ? Self.longestPause : .seconds(300))
             defer { if isStop { stopped = error } }
             return isStop && stopped == nil
         case .retry:

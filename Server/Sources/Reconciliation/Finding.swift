@@ -17,6 +17,8 @@ package enum Finding: Sendable {
     case recovered(AskedApp, type: String, uuid: String?)
     /// The same, and a server has taken it, as Apple says: something in front of this one answers for it.
     case swallowed(AskedApp, type: String, uuid: String?)
+    /// A period of an owned subscription began and ended, and nothing was heard of it. Nothing is granted for it.
+    case endedUnheard(AskedApp, transactionID: String)
     /// A question is given up.
     case failed(Question, String)
     /// So many questions of the lowest priority were dropped, because there were too many.

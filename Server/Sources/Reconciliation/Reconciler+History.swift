@@ -20,7 +20,8 @@ extension Reconciler {
         for _ in 0..<Self.pagesInOneTurn {
             let page: NotificationPage
             do throws(AppStoreServerError) {
-                page = try request(apple, .notificationHistory) { (client) throws(AppStoreServerError) in
+                page = try request(apple, .notificationHistory, question.priority) {
+                    (client) throws(AppStoreServerError) in
                     try client.notificationHistory(window.query(question), paginationToken: window.token)
                 }
             } catch {
@@ -32,7 +33,7 @@ extension Reconciler {
                 window.token = nil
                 return try ledger.complete(question, window, at: now)
             }
-            let token = page.unsigned.paginationToken.map(UTF8Bytes.init)
+            let token = page.unsigned.paginationToken.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
             let isRepeated = !items.isEmpty && items == lastItems
             lastItems = items
             if let token, !isRepeated, seen.insert(token).inserted,
@@ -47,7 +48,7 @@ extension Reconciler {
                     window.restarts = 0
                     return try ledger.pause(
                         question, window, until: now + .seconds(900), attempts: question.attempts + 1,
-                        failure: "endless-pages")
+                        failure: "endless-pages", at: now)
                 }
             }
             let advanced = try ledger.advance(
@@ -57,11 +58,12 @@ extension Reconciler {
             question = advanced.question
             guard advanced.hasRequest else {
                 return try ledger.pause(
-                    question, window, until: Self.nextHour(after: now), attempts: question.attempts, failure: nil)
+                    question, window, until: Self.nextHour(after: now), attempts: question.attempts, failure: nil,
+                    at: now)
             }
         }
         // The request that was taken for the next page is spent: the next turn takes its own.
-        try ledger.pause(question, window, until: now, attempts: 0, failure: nil)
+        try ledger.pause(question, window, until: now, attempts: 0, failure: nil, at: now)
     }
 
     /// Records what a page has, each item in a transaction of its own. What is refused stops nothing.
@@ -79,7 +81,8 @@ extension Reconciler {
                 refuse(refusal.code, nil, of: apple.app)
             case .verified(let notification):
                 if let uuid = notification.notificationUUID { names.append(UTF8Bytes(uuid)) }
-                let isNew = try ledger.record(fromHistory: notification, of: apple.app, at: now)
+                let (isNew, ended) = try ledger.record(fromHistory: notification, of: apple.app, at: now)
+                for id in ended { options.onFinding(.endedUnheard(apple.app, transactionID: id)) }
                 count(notification, isNew: isNew, isSuccess: item.sendAttempts.contains(where: \.isSuccess), apple.app)
             }
         }
@@ -130,7 +133,7 @@ extension Reconciler {
         let isFailure = error.class != .restartPaging && error.class != .shortenWindow
         try ledger.pause(
             question, window, until: date, attempts: isFailure ? min(question.attempts + 1, 20) : 0,
-            failure: error.metricCode)
+            failure: error.metricCode, at: now)
     }
 }
 

@@ -17,18 +17,11 @@ extension Reconciler {
             return
         }
         switch question.kind {
-        case .transaction:
-            count(question)
-            try askTransaction(question, apple)
+        case .transaction: try askTransaction(question, apple)
         case .statuses: try askStatuses(question, apple)
-        case .history:
-            count(question)
-            try askHistory(question, apple)
+        case .history: try askHistory(question, apple)
+        case .refunds: try askRefunds(question, apple)
         }
-    }
-
-    private func count(_ question: Question) {
-        state.withLock { $0.counts.asked[question.priority, default: 0] += 1 }
     }
 
     // MARK: Transactions
@@ -36,7 +29,7 @@ extension Reconciler {
     private func askTransaction(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
         let answer: TransactionInfoAnswer
         do throws(AppStoreServerError) {
-            answer = try request(apple, .transactionInfo) { (client) throws(AppStoreServerError) in
+            answer = try request(apple, .transactionInfo, question.priority) { (client) throws(AppStoreServerError) in
                 try client.transactionInfo(of: question.subject)
             }
         } catch {
@@ -99,7 +92,8 @@ extension Reconciler {
                 about: apple.app, priority: Question.lowPriority, requestsPerHour: apple.requestsPerHour, at: now)
         else { return }
         do throws(AppStoreServerError) {
-            let answer = try request(apple, .transactionInfo) { (client) throws(AppStoreServerError) in
+            let answer = try request(apple, .transactionInfo, Question.lowPriority) {
+                (client) throws(AppStoreServerError) in
                 try client.transactionInfo(of: id)
             }
             guard answer.transaction?.value != nil else { return }
@@ -119,10 +113,10 @@ extension Reconciler {
             return try ledger.finish(question, .again(at: date, attempts: 0, failure: nil), isUnspent: true, at: now)
         case .drop: return try ledger.finish(question, .ended, isUnspent: true, at: now)
         }
-        count(question)
         let answer: SubscriptionStatusesAnswer
         do throws(AppStoreServerError) {
-            answer = try request(apple, .subscriptionStatuses) { (client) throws(AppStoreServerError) in
+            answer = try request(apple, .subscriptionStatuses, question.priority) {
+                (client) throws(AppStoreServerError) in
                 try client.subscriptionStatuses(of: id)
             }
         } catch {
@@ -189,6 +183,45 @@ extension Reconciler {
         }
         guard let failure else { return try ledger.finish(question, .ended, at: now) }
         try tomorrow(question, failure)
+    }
+
+    // MARK: Refunds
+
+    /// Of 20 refunds each.
+    private static let maximumRefundPages: Int64 = 50
+
+    /// Whether a text of Apple's, which says where pages go on, can be stored and sent.
+    static func isPlace(_ text: String) -> Bool { 1...4096 ~= text.utf8.count && !text.utf8.contains(0) }
+
+    /// Asks for a page of what was refunded to a customer since the last one was read.
+    private func askRefunds(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+        guard try ledger.isRefundable(question.subject, in: apple.app, at: now) else {
+            return try ledger.finish(question, .ended, isUnspent: true, at: now)
+        }
+        let page: TransactionPage
+        do throws(AppStoreServerError) {
+            page = try request(apple, .refundHistory, question.priority) { (client) throws(AppStoreServerError) in
+                try client.refundHistory(of: question.subject, revision: question.cursor)
+            }
+        } catch {
+            guard error.class == .restartPaging else { return try postpone(question, error) }
+            return try ledger.finish(question, .goesOn(at: now + .seconds(86_400), cursor: nil, pages: 0), at: now)
+        }
+        for refusal in page.transactions.compactMap(\.refusal) {
+            refuse(refusal.code, question.subject, of: apple.app)
+        }
+        try ledger.record(answered: page.transactions.compactMap(\.value), about: apple.app, at: now)
+        let revision = page.unsigned.revision.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
+        let last = question.cursor.map(UTF8Bytes.init)
+        // A page that leads nowhere, or to no end, is the last one of this week.
+        let isMore =
+            page.unsigned.hasMore && revision != nil && revision != last
+            && question.attempts < Self.maximumRefundPages
+        try ledger.finish(
+            question,
+            .goesOn(
+                at: isMore ? now : now + QuestionPolicy.refundInterval, cursor: (revision ?? last)?.string,
+                pages: isMore ? question.attempts + 1 : 0), at: now)
     }
 
     // MARK: Failures

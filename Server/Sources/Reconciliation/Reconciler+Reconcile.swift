@@ -47,8 +47,11 @@ extension Reconciler {
                 try tryHistory(apple, since: since, &result, progress)
             } else if let account {
                 try ask(about: account, apple, &result, progress)
-            } else if try ledger.beginHistory(of: apple.app, since: since, isUrgent: true, at: now) {
-                try ledger.askAboutSubscriptions(of: apple.app, at: now)
+            } else {
+                try ledger.askFailedAgain(about: apple.app, at: now)
+                if try ledger.beginHistory(of: apple.app, since: since, isUrgent: true, at: now) {
+                    try ledger.askAboutSubscriptions(of: apple.app, at: now)
+                }
             }
         }
         if !isDryRun, account == nil { try runToEnd(from: start, &result, progress) }
@@ -119,7 +122,7 @@ extension Reconciler {
                     }
                     isAnswered =
                         try Self.onLedger { () throws(LedgerError) in try record(answer, about: id, apple) } == nil
-                case .transaction, .history:
+                case .transaction, .history, .refunds:
                     _ = try recover(.transaction(id), of: apple.app)
                     isAnswered = true
                 }
@@ -131,7 +134,6 @@ extension Reconciler {
                 default: break
                 }
             }
-            state.withLock { $0.counts.asked[Self.recoveryPriority, default: 0] += 1 }
             if !isAnswered { result.leftOver += 1 }
             progress(counts)
         }

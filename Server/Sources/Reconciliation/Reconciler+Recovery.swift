@@ -145,7 +145,7 @@ extension Reconciler {
         }
         guard hasRequest else { throw .budgetSpent }
         do throws(AppStoreServerError) {
-            return try request(apple, endpoint, body)
+            return try request(apple, endpoint, Self.recoveryPriority, body)
         } catch {
             switch error.class {
             case .final: throw .notFound

@@ -133,8 +133,10 @@ package final class Reconciler: Sendable {
 
     private func clean(_ apps: [AppleApp], at now: Instant) {
         let isDue = state.withLock { state in
-            guard state.nextCleaning <= now else { return false }
-            state.nextCleaning = now + .seconds(600)
+            let interval = Duration.seconds(600)
+            // Also after a clock was ahead.
+            guard state.nextCleaning <= now || state.nextCleaning > now + interval else { return false }
+            state.nextCleaning = now + interval
             return true
         }
         guard isDue else { return }
@@ -190,9 +192,10 @@ package final class Reconciler: Sendable {
 
     /// Makes a request, and notes what came of it.
     func request<Answer>(
-        _ apple: AppleApp, _ endpoint: AppStoreServerEndpoint,
+        _ apple: AppleApp, _ endpoint: AppStoreServerEndpoint, _ priority: Int,
         _ body: (AppStoreServerClient) throws(AppStoreServerError) -> Answer
     ) throws(AppStoreServerError) -> Answer {
+        state.withLock { $0.counts.requestsByPriority[priority, default: 0] += 1 }
         do throws(AppStoreServerError) {
             let answer = try body(apple.client)
             let isResumed = state.withLock { state in
@@ -239,6 +242,7 @@ extension Question.Kind {
         case .transaction: .transactionInfo
         case .statuses: .subscriptionStatuses
         case .history: .notificationHistory
+        case .refunds: .refundHistory
         }
     }
 }

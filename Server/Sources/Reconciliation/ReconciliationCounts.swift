@@ -26,8 +26,8 @@ package struct ReconciliationCounts: Sendable {
     package internal(set) var swallowed: [AskedApp: Int] = [:]
     /// What was refused, by code.
     package internal(set) var refused: [Item: Int] = [:]
-    /// Questions that were asked, by priority.
-    package internal(set) var asked: [Int: Int] = [:]
+    /// The same requests, by the priority of what was asked.
+    package internal(set) var requestsByPriority: [Int: Int] = [:]
     package internal(set) var unknown: [AskedApp: Int] = [:]
     package internal(set) var failed: [AskedApp: Int] = [:]
     package internal(set) var statusMismatches: [AskedApp: Int] = [:]

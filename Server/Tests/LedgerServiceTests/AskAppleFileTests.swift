@@ -80,6 +80,19 @@ import Testing
         #expect(fault?.description == "entry 1: an environment is none of --environment")
     }
 
+    @Test func `with roots of somebody else, only an App Store on this machine is asked`() throws {
+        let store = try FakeAppStore()
+        let verifier = try store.verifier()
+        func askers(_ more: String) throws -> [AskAppleFile.Asker] {
+            let entry = #"{\#(Self.ids),"key_file":"key.p8"\#(more)}"#
+            try write(Array("[\(entry)]".utf8), to: "ask-apple.json")
+            return try AskAppleFile(folder.appending(path: "ask-apple.json").path, verifier).askers
+        }
+        #expect(try !askers(#","url":"http://127.0.0.1:8088""#).isEmpty)
+        let fault = #expect(throws: AskAppleFault.self) { try askers("") }
+        #expect(fault?.description == "entry 1: --root is for tests: 'url' must name an App Store on this machine")
+    }
+
     @Test(arguments: [0o640, 0o604, 0o620, 0o660, 0o644])
     func `files that others can read or change are refused, and no text of a key is told`(mode: Int) throws {
         let fault = #expect(throws: AskAppleFault.self) { try askers("[\(Self.entry)]", mode: mode) }

@@ -16,6 +16,7 @@ struct RecoverRouteTests {
     private let table: RouteTable
     private let ledger: PurchaseLedger
     private let document: OpenAPIDocument
+    private let attempts: AttemptLog
 
     init() throws {
         shop = try AppleShop()
@@ -27,7 +28,8 @@ struct RecoverRouteTests {
         ledger = try PurchaseLedger(shop.path("ledger.db"), policy: policy)
         let tokens = try AccessTokens(file: shop.path("tokens"))
         let askApple = AskApple(shop.path("ask-apple.json"), file, ledger, verifier, log)
-        table = RouteTable(LedgerRoutes(ledger, verifier, tokens, log, nil, askApple).routes)
+        attempts = AttemptLog(ledger, keeping: .seconds(60), withEvidence: true)
+        table = RouteTable(LedgerRoutes(ledger, verifier, tokens, log, attempts, askApple).routes)
     }
 
     private func recover(_ body: String, token: String = AppleShop.supportToken) throws -> (status: Int, [String: Any])
@@ -64,6 +66,21 @@ struct RecoverRouteTests {
                 "already-yours"
             ])
         #expect(outcomes(try recover(#"{"order_id":"\#(order)","account":"ben"}"#).1) == ["belongs-to-another"])
+    }
+
+    @Test func `what support asks for an account is among its attempts, found by the id, and nobody's is not`() throws {
+        let order = FakeAppStore.orderID(of: buy().transactionID)
+        for body in [
+            #"{"order_id":"\#(order)"}"#, #"{"order_id":"\#(order)","account":"anna"}"#,
+            #"{"order_id":"MX77","account":"anna"}"#,
+        ] { _ = try recover(body) }
+        try attempts.write()
+        #expect(
+            try ledger.texts("SELECT account, code FROM attempts ORDER BY request_id")
+                == [["anna", "ok"], ["anna", "unknown-to-apple"]])
+        let digest = try #require(EvidenceDigest.text(of: Array(order.utf8)))
+        let found = try #require(ledger.attempts(withDigest: digest).first)
+        #expect(found.outcomes.map(\.outcome) == ["granted"] && !found.isEvidenceKept)
     }
 
     @Test func `a refund of which no notification came is recorded at once`() throws {

@@ -160,6 +160,35 @@ import Testing
         #expect(try shop.checkpoint().gap == nil)
     }
 
+    @Test(arguments: Place.available)
+    func `a period that ended unheard is recorded, not granted, and told once; one that still runs is granted`(
+        _ place: Place
+    ) throws {
+        let shop = try Shop(place)
+        try shop.reconciler.begin()
+        let subscription = shop.store.change(customer: 1) {
+            $0.subscribe(to: "weekly", in: "group", for: .days(7), at: Shop.start)
+        }
+        #expect(try shop.redeem(subscription.firstPeriod) == [.granted])
+        try shop.run(for: .hours(1))
+        // Nobody is there for two weeks.
+        shop.isUp.withLock { $0 = false }
+        let renewals = shop.store.change(customer: 1) { history in
+            [history.renew(subscription), history.renew(subscription)]
+        }
+        shop.store.setClock(Shop.start + .days(15))
+        shop.store.deliverNotifications()
+        let restarted = try shop.another()
+        try restarted.begin()
+        while case .asked = restarted.runOnce() {}
+        #expect(try shop.quantity(renewals[0]) == nil && shop.quantity(renewals[1]) == "1")
+        _ = try restarted.reconcile(since: Shop.start)
+        let ended = shop.found.compactMap { finding in
+            if case .endedUnheard(_, let id) = finding { id } else { nil }
+        }
+        #expect(ended == [renewals[0].transactionID])
+    }
+
     @Test(arguments: Place.available, [AppStoreEnvironment.production, .sandbox])
     func `what is older than Apple keeps is a named gap`(_ place: Place, _ environment: AppStoreEnvironment) throws {
         let shop = try Shop(place, environment)

@@ -58,9 +58,16 @@ final class Shop: Sendable {
     let isSwallowing = Guarded(false)
     /// Called with each request before it is answered.
     let onRequest: Guarded<@Sendable (HTTPTransport.Request) -> Void>
+    /// What answers instead of the store, if it does.
+    let stranger: Guarded<Stranger>
+    /// How far the server's clock is ahead.
+    let clockError = Guarded(Duration.zero)
     let requestsPerHour: Int
     private let confirm: QuestionPolicy.Confirm
+    private let sweepsRefunds: Bool
     private let receiver: Receiver
+
+    typealias Stranger = @Sendable (HTTPTransport.Request) -> HTTPTransport.Answer?
 
     private final class Receiver: Sendable {
         let body = Guarded<NotificationReceiver>({ _ in .noResponse })
@@ -68,7 +75,7 @@ final class Shop: Sendable {
 
     init(
         _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: QuestionPolicy.Confirm = .unheard,
-        requestsPerHour: Int = AppleApp.defaultRequestsPerHour
+        requestsPerHour: Int = AppleApp.defaultRequestsPerHour, sweepsRefunds: Bool = false
     ) throws {
         let receiver = Receiver()
         var options = FakeAppStore.Options()
@@ -81,10 +88,13 @@ final class Shop: Sendable {
         location = try place.makeLocation()
         isUp = Guarded(true)
         onRequest = Guarded({ _ in })
+        stranger = Guarded({ _ in nil })
         self.requestsPerHour = requestsPerHour
         self.confirm = confirm
-        ledger = try Self.ledger(location, store, confirm)
-        reconciler = try Self.reconciler(ledger, store, requestsPerHour, onRequest, findings)
+        self.sweepsRefunds = sweepsRefunds
+        ledger = try Self.ledger(location, store, confirm, sweepsRefunds)
+        reconciler = try Self.reconciler(
+            ledger, store, requestsPerHour, onRequest, findings, stranger, clockError)
         let (ledger, store, isUp, isSwallowing) = (ledger, store, isUp, isSwallowing)
         let verifier = try store.verifier()
         receiver.body.withLock { body in
@@ -102,11 +112,13 @@ final class Shop: Sendable {
     }
 
     static func ledger(
-        _ location: Place.Location, _ store: FakeAppStore, _ confirm: QuestionPolicy.Confirm = .unheard
+        _ location: Place.Location, _ store: FakeAppStore, _ confirm: QuestionPolicy.Confirm = .unheard,
+        _ sweepsRefunds: Bool = false
     ) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
         var questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
         questions.confirm = confirm
+        questions.sweepsRefunds = sweepsRefunds
         policy.questions = questions
         return try PurchaseLedger(location.text, policy: policy)
     }
@@ -114,19 +126,22 @@ final class Shop: Sendable {
     static func reconciler(
         _ ledger: PurchaseLedger, _ store: FakeAppStore, _ requestsPerHour: Int,
         _ onRequest: Guarded<@Sendable (HTTPTransport.Request) -> Void> = Guarded({ _ in }),
-        _ findings: Guarded<[Finding]> = Guarded([])
+        _ findings: Guarded<[Finding]> = Guarded([]), _ stranger: Guarded<Stranger> = Guarded({ _ in nil }),
+        _ clockError: Guarded<Duration> = Guarded(.zero)
     ) throws -> Reconciler {
         var clientOptions = AppStoreServerClient.Options()
-        clientOptions.clock = { store.now }
+        let clock: @Sendable () -> Instant = { store.now + clockError.withLock(\.self) }
+        clientOptions.clock = clock
         let answer = store.inProcess()
         clientOptions.transport = { (request) throws(TransportFault) in
             onRequest.withLock { $0 }(request)
+            if let strange = stranger.withLock({ $0 })(request) { return strange }
             return try answer(request)
         }
         let client = try AppStoreServerClient(
             store.credentials, environment: store.environment, verifier: store.verifier(), options: clientOptions)
         var options = Reconciler.Options()
-        options.clock = { store.now }
+        options.clock = clock
         options.random = { 0.5 }
         options.wait = { store.setClock(store.now + $0) }
         options.onFinding = { finding in findings.withLock { $0.append(finding) } }
@@ -136,7 +151,7 @@ final class Shop: Sendable {
     /// Another server of the same ledger.
     func another() throws -> Reconciler {
         try Self.reconciler(
-            Self.ledger(location, store, confirm), store, requestsPerHour, onRequest, findings)
+            Self.ledger(location, store, confirm, sweepsRefunds), store, requestsPerHour, onRequest, findings, stranger)
     }
 
     var found: [Finding] { findings.withLock { $0 } }
@@ -167,6 +182,16 @@ final class Shop: Sendable {
     }
 
     func run(for duration: Duration) throws { try run(until: store.now + duration) }
+
+    /// Looks every minute, whatever the server's clock says.
+    func tick(for duration: Duration) {
+        let end = store.now + duration
+        while store.now < end {
+            store.setClock(min(store.now + .seconds(60), end))
+            store.deliverNotifications()
+            while case .asked = reconciler.runOnce() {}
+        }
+    }
 
     // MARK: Purchases
 

@@ -44,9 +44,12 @@ import TrialSupport
         let minutes = Double((ContinuousClock.now - start) / .seconds(60))
         let requests = result.requests.sorted { $0.key.rawValue < $1.key.rawValue }
             .map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", ")
+        let byPriority = result.requestsByPriority.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         row(
-            "a day of \(saleCount) purchases: requests",
-            "\(requests); simulated in \(format(minutes)) minutes")
+            "a day of \(saleCount) purchases: requests by priority",
+            "\(byPriority.joined(separator: ", ")); simulated in \(format(minutes)) minutes",
+            result.requestsByPriority.values.reduce(0, +) == result.requests.values.reduce(0, +))
+        row("    by endpoint", requests)
         row(
             "    in the hour of the most, of which those that can wait",
             "\(result.most) of \(SimulatedDay.budget), \(result.mostLow) of \(SimulatedDay.budget / 2)",

@@ -17,6 +17,8 @@ final class SimulatedDay {
 
     struct Result {
         var requests: [AppStoreServerEndpoint: Int] = [:]
+        var requestsByPriority: [Int: Int] = [:]
+        /// In the hour of the most, and of those that can wait in their hour of the most.
         var (most, mostLow) = (0, 0)
         var (lost, missing, left) = (0, 0, 0)
     }
@@ -39,6 +41,9 @@ final class SimulatedDay {
     private let apple: DayApple
     private let reconciler: Reconciler
     private let app = AskedApp(.production, MintedEvidence.bundleID)
+    /// The requests of a low priority.
+    private var lowCount = 0
+    private var lowByHour: [Int64: Int] = [:]
 
     init(_ evidence: MintedEvidence, _ saleCount: Int) throws {
         (self.evidence, self.saleCount) = (evidence, saleCount)
@@ -103,6 +108,11 @@ final class SimulatedDay {
     private func look(at date: Instant) {
         apple.now = max(apple.now, date)
         while case .asked = reconciler.runOnce() {}
+        let count = reconciler.counts.requestsByPriority.reduce(0) { count, requests in
+            requests.key < Question.lowPriority ? count : count + requests.value
+        }
+        lowByHour[apple.now.secondsSince1970 / 3600, default: 0] += count - lowCount
+        lowCount = count
     }
 
     private func sell(_ id: Int, at date: Instant) throws {
@@ -123,8 +133,9 @@ final class SimulatedDay {
     private func result() throws -> Result {
         var result = Result()
         result.requests = apple.requests
+        result.requestsByPriority = reconciler.counts.requestsByPriority
         result.most = apple.requestsByHour.values.max() ?? 0
-        result.mostLow = apple.lowByHour.values.max() ?? 0
+        result.mostLow = lowByHour.values.max() ?? 0
         let lost = apple.sent.filter { $0.delivery != .taken }
         result.lost = lost.count
         for start in stride(from: 0, to: lost.count, by: 1000) {
@@ -156,7 +167,6 @@ private final class DayApple: @unchecked Sendable {
     private(set) var sent: [Sent] = []
     private(set) var requests: [AppStoreServerEndpoint: Int] = [:]
     private(set) var requestsByHour: [Int64: Int] = [:]
-    private(set) var lowByHour: [Int64: Int] = [:]
 
     init(_ evidence: MintedEvidence, _ now: Instant) { (self.evidence, self.now) = (evidence, now) }
 
@@ -202,8 +212,7 @@ private final class DayApple: @unchecked Sendable {
     func answer(_ request: HTTPTransport.Request) -> HTTPTransport.Answer {
         let parts = request.url.split(separator: "?", maxSplits: 1)
         let path = parts[0].split(separator: "/").map(String.init)
-        let hour = now.secondsSince1970 / 3600
-        requestsByHour[hour, default: 0] += 1
+        requestsByHour[now.secondsSince1970 / 3600, default: 0] += 1
         let json: String
         if path.contains("history") {
             requests[.notificationHistory, default: 0] += 1
@@ -221,7 +230,6 @@ private final class DayApple: @unchecked Sendable {
                     """
             } else {
                 requests[.transactionInfo, default: 0] += 1
-                lowByHour[hour, default: 0] += 1
                 json = #"{"signedTransactionInfo":"\#((try? transaction(sale, period, now)) ?? "")"}"#
             }
         }

@@ -16,9 +16,12 @@ final class AskApple: Sendable {
             "Ask the App Store afterwards, with the keys that FILE names: see RECONCILE.md. FILE and the keys must be readable by their owner only. SIGHUP reads them again."
         ),
         .init(
-            "--confirm", "unheard|all|none",
-            "Which new purchases to ask about: those without a notification ('unheard', the default), all, or none. Needs --ask-apple."
+            "--confirm", "unheard|all|sample=PERCENT|none",
+            "Which new purchases to ask about: those without a notification ('unheard', the default), also all of the others or a share of them, or none. Needs --ask-apple."
         ),
+        .init(
+            "--refund-sweep", "",
+            "Ask every week for the refunds of those who bought in the last 90 days, too. Needs --ask-apple."),
     ]
 
     /// What the options ask about; `nil` without `--ask-apple`.
@@ -26,7 +29,9 @@ final class AskApple: Sendable {
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier
     ) throws(ConfigurationError) -> AskAppleFile? {
         guard let path = values["--ask-apple"] else {
-            guard values["--confirm"] == nil else { throw ConfigurationError("--confirm needs --ask-apple") }
+            for option in ["--confirm", "--refund-sweep"] where values[option] != nil {
+                throw ConfigurationError("\(option) needs --ask-apple")
+            }
             return nil
         }
         do throws(AskAppleFault) {
@@ -42,11 +47,13 @@ final class AskApple: Sendable {
     ) throws(ConfigurationError) -> QuestionPolicy {
         var policy = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
         if let text = values["--confirm"] {
-            guard let confirm = QuestionPolicy.Confirm(rawValue: text) else {
-                throw ConfigurationError("--confirm must be 'unheard', 'all' or 'none', and is '\(text)'")
+            guard let confirm = QuestionPolicy.Confirm(text) else {
+                throw ConfigurationError(
+                    "--confirm must be 'unheard', 'all', 'sample=PERCENT' or 'none', and is '\(text)'")
             }
             policy.confirm = confirm
         }
+        policy.sweepsRefunds = values["--refund-sweep"] != nil
         return policy
     }
 

@@ -18,8 +18,10 @@ package struct AskAppleCommand {
         ]
 
     private static let options: [OptionTable.Option] = LedgerService.options.filter {
-        ["--ledger", "--product-id", "--orders", "--require-token", "--order-hours", "--ask-apple", "--confirm"]
-            .contains($0.name)
+        [
+            "--ledger", "--product-id", "--orders", "--require-token", "--order-hours", "--ask-apple", "--confirm",
+            "--refund-sweep",
+        ].contains($0.name)
     }
 
     private let values: OptionTable.Values
@@ -67,9 +69,15 @@ package struct AskAppleCommand {
             throw ConfigurationError("--since and --account exclude each other")
         }
         let hasGap = Atomic(false)
+        let ended = Mutex<[String]>([])
         var options = Reconciler.Options()
         options.onFinding = { finding in
-            if case .gap = finding { hasGap.store(true, ordering: .relaxed) }
+            switch finding {
+            case .gap: hasGap.store(true, ordering: .relaxed)
+            case .endedUnheard(let app, let id):
+                ended.withLock { $0.append("ended \(app.bundleID) \(app.environment.rawValue) \(id)") }
+            default: break
+            }
         }
         let reconciler = Reconciler(ledger, file.askers.map(\.app), options)
         var nextReport = ContinuousClock.now + .seconds(5)
@@ -82,6 +90,7 @@ package struct AskAppleCommand {
                 print("\(counts.requestCount) requests, \(counts.seen.total) notifications", true)
             }
             report(result)
+            for line in ended.withLock(\.self) { print(line, false) }
             if result.status == 0, hasGap.load(ordering: .relaxed) || result.counts.refused.total > 0 { return 1 }
             return result.status
         } catch {

@@ -150,6 +150,7 @@ struct AskAppleFile: Sendable {
             guard policy.bundleIDs?.contains(where: { $0.hasSameBytes(as: bundleID) }) ?? true else { throw .otherApp }
             let accepted = ([.production, .sandbox] as [AppStoreEnvironment]).filter(policy.environments.contains)
             guard environments?.allSatisfy(accepted.contains) ?? !accepted.isEmpty else { throw .otherEnvironment }
+            guard texts[.url] != nil || verifier.trust.isApple else { throw .otherRoots }
             let key = try key(in: keyFile.utf8.first == UInt8(ascii: "/") ? keyFile : Self.folder(of: path) + keyFile)
             var options = AppStoreServerClient.Options()
             options.loopbackURL = texts[.url]
@@ -187,6 +188,17 @@ struct AskAppleFile: Sendable {
     }
 }
 
+extension AppStoreTrust {
+    /// Whether roots are Apple's.
+    fileprivate var isApple: Bool {
+        switch self {
+        case .apple: true
+        case .adding(_, let other): other.isApple
+        case .roots, .storeKitTesting: false
+        }
+    }
+}
+
 /// The reason a file of `--ask-apple` is refused. It has nothing of a key.
 struct AskAppleFault: Error {
     /// The members of an entry.
@@ -211,6 +223,8 @@ struct AskAppleFault: Error {
         case invalid(Member)
         case otherApp
         case otherEnvironment
+        /// Apple knows nothing of what another root has signed.
+        case otherRoots
         case listedTwice(AppStoreEnvironment)
         case key(String, AppStoreServerError)
         case client(AppStoreServerError)
@@ -246,6 +260,7 @@ extension AskAppleFault.Reason {
         case .invalid(let member): "'\(member.rawValue)' must be a text that is not empty"
         case .otherApp: "the app is none of --bundle-id"
         case .otherEnvironment: "an environment is none of --environment"
+        case .otherRoots: "--root is for tests: 'url' must name an App Store on this machine"
         case .listedTwice(let environment): "the app is there twice for the environment '\(environment.rawValue)'"
         case .key(let path, let error): "\(path): \(error)"
         case .client(let error): "\(error)"

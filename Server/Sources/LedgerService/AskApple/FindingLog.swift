@@ -34,6 +34,9 @@ final class FindingLog: Sendable {
         case .swallowed(let app, let type, let uuid):
             guard isNews("swallowed \(type)") else { return }
             log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
+        case .endedUnheard(let app, let id):
+            guard isNews("ended") else { return }
+            log.write(.warning, "period-ended-unheard", members(app) + [("transaction_id", .text(id))])
         case .failed(let question, let failure):
             log.write(
                 .error, "question-failed",

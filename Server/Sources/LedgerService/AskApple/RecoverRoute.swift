@@ -8,9 +8,31 @@ import StrictText
 /// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.
 struct RecoverRoute: Sendable {
     let askApple: AskApple
+    /// Where requests for an account are recorded, as those to redeem are; `nil` for nowhere.
+    let attempts: AttemptLog?
+    let clock: @Sendable () -> Instant
 
     func recover(_ request: Request) throws -> Reconciler.RecoveryResult {
         let asked = try RecoverRequest(request.body.span)
+        func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
+            guard let account = asked.account else { return }
+            // Its digest is that of the id. There is no evidence to keep.
+            var attempt = Attempt(
+                request.id, of: account, Array(asked.subject.id.utf8), code: code, outcomes, at: clock())
+            attempt?.evidence = nil
+            attempts?.add(attempt)
+        }
+        do {
+            let result = try recover(asked)
+            attempted("ok", result.outcomes)
+            return result
+        } catch {
+            if let refusal = error as? any Refusal { attempted(refusal.response.code) }
+            throw error
+        }
+    }
+
+    private func recover(_ asked: RecoverRequest) throws -> Reconciler.RecoveryResult {
         let apps = askApple.askedApps
         // An id names neither app nor environment. Apple looks orders up in production only.
         let production = apps.filter { $0.environment == .production }
@@ -51,5 +73,13 @@ struct RecoverRoute: Sendable {
 extension RecoverRequest {
     fileprivate var isOrder: Bool {
         if case .order = subject { true } else { false }
+    }
+}
+
+extension Reconciler.Recovery {
+    fileprivate var id: String {
+        switch self {
+        case .transaction(let id), .order(let id): id
+        }
     }
 }

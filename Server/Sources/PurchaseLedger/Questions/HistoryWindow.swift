@@ -85,6 +85,7 @@ struct HistoryCheckpoint {
     var sweptUntil: Instant?
     /// From when on something can be missing although it was asked for.
     var doubtfulFrom: Instant?
+    /// How often that was so; 0 for the second look at all that Apple had.
     var doubts: Int64 = 0
     /// What Apple did not have any more when it was asked.
     var gap: (from: Instant, until: Instant)?
@@ -137,12 +138,20 @@ extension HistoryCheckpoint {
         .seconds((app.environment == .production ? 179 : 29) * 86_400)
     }
 
+    /// Forgets what a clock noted that was ahead: until when it was true is not known.
+    private mutating func forgetFuture(at now: Instant) {
+        let latest = now + .seconds(3600)
+        if let date = completeUntil, date > latest { completeUntil = nil }
+        if let date = sweptUntil, date > latest { sweptUntil = nil }
+    }
+
     mutating func note(gapFrom from: Instant, until: Instant) {
         gap = (min(from, gap?.from ?? from), max(until, gap?.until ?? until))
     }
 
     /// Returns the first window of a run, and notes what Apple has no more.
     mutating func window(_ range: HistoryRange, of app: AskedApp, at now: Instant) -> HistoryWindow {
+        forgetFuture(at: now)
         let oldest = now - Self.kept(app)
         let known = range == .failures ? completeUntil : sweptUntil
         if let known, known < oldest { note(gapFrom: known, until: oldest) }
@@ -155,17 +164,19 @@ extension HistoryCheckpoint {
         }
         var isSecondLook = false
         if range == .everything, let doubtfulFrom {
+            if doubts > 0, doubtfulFrom < oldest { note(gapFrom: doubtfulFrom, until: oldest) }
             from = min(from, doubtfulFrom)
             isSecondLook = true
         }
-        // A clock that was ahead must not make a window of the future.
+        // A checkpoint of another server can be a little ahead.
         var window = HistoryWindow(from: min(max(from, oldest), now - .seconds(60)), until: now, of: range)
         window.isSecondLook = isSecondLook
         return window
     }
 
     /// Notes that the last page of a window was read.
-    mutating func complete(_ window: HistoryWindow, _ range: HistoryRange) {
+    mutating func complete(_ window: HistoryWindow, _ range: HistoryRange, of app: AskedApp, at now: Instant) {
+        forgetFuture(at: now)
         switch range {
         case .failures: completeUntil = max(completeUntil ?? window.until, window.until)
         case .everything:
@@ -183,7 +194,9 @@ extension HistoryCheckpoint {
             if window.firstFault == nil, !window.isSecondLook,
                 window.runUntil - window.runFrom > HistoryWindow.routineLength
             {
-                (doubtfulFrom, doubts) = (window.runFrom, 1)
+                // By then, Apple has the beginning no more.
+                let isAll = window.runUntil - window.runFrom >= Self.kept(app)
+                (doubtfulFrom, doubts) = (window.runFrom, isAll ? 0 : 1)
             } else {
                 (doubtfulFrom, doubts) = (nil, 0)
             }

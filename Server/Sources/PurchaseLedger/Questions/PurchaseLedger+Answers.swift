@@ -32,24 +32,24 @@ extension PurchaseLedger {
 
     /// Records a notification of the history.
     ///
-    /// - Returns: Whether the ledger did not have it.
+    /// - Returns: Whether the ledger did not have it, and the periods of owned subscriptions that it tells of too late.
     package func record(
         fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
-    ) throws(LedgerError) -> Bool {
+    ) throws(LedgerError) -> (isNew: Bool, endedUnheard: [String]) {
         let brought = BroughtEvidence(.notification(notification))
         let keys = Set(brought.purchases.compactMap(\.keys?.transaction)).sorted()
-        let (isNew, conflicts) = try store.decide {
-            [policy] (connection) throws(LedgerError) -> (Bool, [TokenConflict]) in
+        let (isNew, ended, conflicts) = try store.decide {
+            [policy] (connection) throws(LedgerError) -> (Bool, [String], [TokenConflict]) in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
-                return (false, [])
+                return (false, [], [])
             }
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
             try transaction.settle()
             for key in keys { try connection.confirm(key, at: now) }
-            return (true, transaction.tokenConflicts)
+            return (true, transaction.endedUnheard.map(\.transactionID.string), transaction.tokenConflicts)
         }
         report(conflicts)
-        if !isNew, policy.questions?.confirm == .all {
+        if !isNew, let confirm = policy.questions?.confirm, confirm != .unheard, confirm != .none {
             // The one that arrived may have been forged. This one came from Apple.
             try store.decide { (connection) throws(LedgerError) in
                 for key in keys {
@@ -58,7 +58,7 @@ extension PurchaseLedger {
                 }
             }
         }
-        return isNew
+        return (isNew, ended)
     }
 
     /// Returns what a notification of the history would change, and changes nothing.
@@ -149,6 +149,25 @@ extension PurchaseLedger {
                 return (schedule.next(after: now).map { .wait(until: $0) } ?? .drop, isActive)
             }
             return (.ask, isActive)
+        }
+    }
+
+    // MARK: Refunds
+
+    /// Whether a family has something that was granted in the last 90 days and can be refunded.
+    package func isRefundable(
+        _ originalTransactionID: String, in app: AskedApp, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        try store.read { (connection) throws(LedgerError) in
+            guard let family = try connection.family(of: app.key(originalTransactionID)) else { return false }
+            return try !connection.run(
+                """
+                SELECT 1 FROM identifiers JOIN grants ON grants.environment = identifiers.environment
+                    AND grants.bundle_id = identifiers.bundle_id
+                    AND grants.transaction_id = identifiers.transaction_id
+                WHERE identifiers.family_id = $1 AND grants.quantity > 0 AND grants.granted_at > $2 LIMIT 1
+                """, [.integer(family), SQLValue(now - QuestionPolicy.refundTime)]
+            ).isEmpty
         }
     }
 

@@ -10,6 +10,8 @@ extension PurchaseLedger {
     /// A checkpoint that is older when a server starts means an outage, or a back-up that was restored: Apple may have delivered what is not in the ledger.
     static let outage = Duration.seconds(3600)
     static let staleness = Duration.seconds(43_200)
+    /// The longest time until the next attempt.
+    private static let longestPause = Duration.seconds(21_600)
 
     /// Makes the notifications since the checkpoints due.
     ///
@@ -55,6 +57,40 @@ extension PurchaseLedger {
                     """, everything + [SQLValue(now)])
             }
             return isFirst
+        }
+    }
+
+    /// Makes due what a clock that was ahead has put off, and ends the leases that it gave.
+    func mendDates(of app: AskedApp, at now: Instant) throws(LedgerError) {
+        let later = Duration.seconds(3600)
+        try store.write { (connection) throws(LedgerError) in
+            for (range, interval) in [
+                (HistoryRange.failures, Self.failuresInterval), (HistoryRange.everything, Self.everythingInterval),
+            ] {
+                try connection.write(
+                    """
+                    UPDATE questions SET due_at = $5, leased_until = 0
+                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+                        AND (leased_until > $6 OR due_at > CASE WHEN attempts = 0 THEN CAST($7 AS BIGINT)
+                            ELSE CAST($8 AS BIGINT) END)
+                    """,
+                    Self.historyKey(app, range) + [
+                        SQLValue(now), SQLValue(now + Self.questionLease + later), SQLValue(now + interval + later),
+                        SQLValue(now + Self.longestPause + later),
+                    ])
+            }
+            for (priority, kind) in Self.queues where kind != .history {
+                try connection.write(
+                    """
+                    UPDATE questions SET leased_until = 0
+                    WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
+                        AND due_at <= $5 AND leased_until > $6
+                    """,
+                    app.columns + [
+                        .integer(priority), .text(kind.rawValue), SQLValue(now),
+                        SQLValue(now + Self.questionLease + later),
+                    ])
+            }
         }
     }
 
@@ -150,14 +186,15 @@ extension PurchaseLedger {
                 ])
             guard !rows.isEmpty else { return }
             var checkpoint = try connection.lockCheckpoint(of: question.app)
-            checkpoint.complete(window, range)
+            checkpoint.complete(window, range, of: question.app, at: now)
             try connection.write(checkpoint, of: question.app)
         }
     }
 
-    /// Stores how far a window is, and when it goes on.
+    /// Stores how far a window is, and when it goes on: after six hours at the latest.
     package func pause(
-        _ question: Question, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?
+        _ question: Question, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?,
+        at now: Instant
     ) throws(LedgerError) {
         let text = try StoredJSON.encode(window)
         try store.write { (connection) throws(LedgerError) in
@@ -167,7 +204,8 @@ extension PurchaseLedger {
                 WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
                 """,
                 question.key + [
-                    SQLValue(question.leasedUntil), .text(text), .integer(attempts), SQLValue(failure), SQLValue(date),
+                    SQLValue(question.leasedUntil), .text(text), .integer(attempts), SQLValue(failure),
+                    SQLValue(min(date, now + Self.longestPause)),
                 ])
         }
     }

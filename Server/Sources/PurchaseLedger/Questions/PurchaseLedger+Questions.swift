@@ -11,8 +11,9 @@ extension PurchaseLedger {
     /// The number beyond which questions are not counted.
     private static let maximumCounted = 10_000
     /// What can be in the queue, by priority.
-    private static let queues: [(priority: Int64, kind: Question.Kind)] = [
+    static let queues: [(priority: Int64, kind: Question.Kind)] = [
         (0, .history), (2, .statuses), (3, .history), (3, .transaction), (4, .transaction), (5, .transaction),
+        (6, .refunds),
     ]
 
     /// What was taken from the queue.
@@ -122,6 +123,8 @@ extension PurchaseLedger {
         case ended
         /// It is asked again.
         case again(at: Instant, attempts: Int64, failure: String?)
+        /// It is asked again, from the cursor on. Of what was read at once, so many pages.
+        case goesOn(at: Instant, cursor: String?, pages: Int64)
         /// It is not asked again. Operators see it.
         case failed(String)
         /// Apple does not know the transaction.
@@ -151,6 +154,12 @@ extension PurchaseLedger {
                     UPDATE questions SET leased_until = 0, attempts = $6, failure = $7,
                         due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END \(mine)
                     """, key + [.integer(attempts), SQLValue(failure), SQLValue(question.dueAt), SQLValue(date)])
+            case .goesOn(let date, let cursor, let pages):
+                try connection.write(
+                    """
+                    UPDATE questions SET leased_until = 0, failure = NULL, due_at = $6, cursor = $7, attempts = $8
+                    \(mine)
+                    """, key + [SQLValue(date), SQLValue(cursor), .integer(pages)])
             case .failed(let failure):
                 try connection.write(
                     "UPDATE questions SET leased_until = 0, state = 'failed', failure = $6 \(mine)",
@@ -161,18 +170,14 @@ extension PurchaseLedger {
         }
     }
 
-    /// Asks a question again that failed.
-    ///
-    /// - Throws: `not-found` if there is no such question.
-    package func askAgain(_ question: Question, at now: Instant) throws(LedgerError) {
+    /// Asks the questions of an app again that failed.
+    package func askFailedAgain(about app: AskedApp, at now: Instant) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
-            let rows = try connection.run(
+            try connection.write(
                 """
-                UPDATE questions SET state = 'pending', attempts = 0, due_at = $5, leased_until = 0
-                WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND state <> 'pending'
-                RETURNING 1
-                """, question.key + [SQLValue(now)])
-            guard !rows.isEmpty else { throw LedgerError(.notFound, "question") }
+                UPDATE questions SET state = 'pending', attempts = 0, due_at = $3, leased_until = 0
+                WHERE environment = $1 AND bundle_id = $2 AND state <> 'pending' AND state = 'failed'
+                """, app.columns + [SQLValue(now)])
         }
     }
 
@@ -244,22 +249,30 @@ extension PurchaseLedger {
 
     // MARK: Cleaning
 
-    /// Drops the newest questions of the lowest priority if there are too many, and the budgets of the past.
+    /// Drops the newest questions of each of the lowest priorities if there are too many, and the budgets of the past.
     ///
     /// - Returns: The number of questions that were dropped.
     package func cleanQuestions(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {
-        try store.write { (connection) throws(LedgerError) in
+        try mendDates(of: app, at: now)
+        return try store.write { (connection) throws(LedgerError) in
             try connection.write(
                 "DELETE FROM budgets WHERE environment = $1 AND bundle_id = $2 AND hour < $3",
                 app.columns + [.integer(RequestBudget.hour(of: now) - 48)])
-            return try connection.run(
-                """
-                DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject IN (
-                    SELECT subject FROM questions WHERE environment = $1 AND bundle_id = $2 AND state = 'pending'
-                        AND priority = 5 AND kind = 'transaction' ORDER BY due_at LIMIT 100000 OFFSET $3)
-                    AND priority = 5 RETURNING 1
-                """, app.columns + [.integer(Int64(Self.maximumQuestionCount))]
-            ).count
+            var count = 0
+            for (priority, kind) in Self.queues where priority >= 5 {
+                count += try connection.run(
+                    """
+                    DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $4 AND subject IN (
+                        SELECT subject FROM questions WHERE environment = $1 AND bundle_id = $2 AND state = 'pending'
+                            AND priority = $5 AND kind = $4 ORDER BY due_at LIMIT 100000 OFFSET $3)
+                        AND priority = $5 RETURNING 1
+                    """,
+                    app.columns + [
+                        .integer(Int64(Self.maximumQuestionCount)), .text(kind.rawValue), .integer(priority),
+                    ]
+                ).count
+            }
+            return count
         }
     }
 }

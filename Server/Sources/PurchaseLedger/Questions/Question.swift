@@ -34,16 +34,34 @@ package struct AskedApp: Hashable, Sendable {
 /// What the App Store is asked about, and when.
 package struct QuestionPolicy: Sendable {
     /// Which new purchases Apple is asked to confirm.
-    package enum Confirm: String, Sendable, CaseIterable {
-        /// Those that no notification has told of: nothing is missed.
-        case unheard
-        /// All: what a stolen key signed is found, also with a forged notification.
-        case all
-        /// None.
+    package enum Confirm: Hashable, Sendable {
         case none
+        /// Those that no notification has told of, so that nothing is missed, and of the others so many in a hundred: a stolen key signs notifications, too.
+        case sample(percent: Int)
+
+        package static let unheard = sample(percent: 0)
+        package static let all = sample(percent: 100)
+
+        /// Reads `unheard`, `all`, `none` or `sample=PERCENT`.
+        package init?(_ text: String) {
+            let words: [(name: String, confirm: Confirm)] = [("unheard", .unheard), ("all", .all), ("none", .none)]
+            if let word = words.first(where: { $0.name.hasSameBytes(as: text) }) {
+                self = word.confirm
+                return
+            }
+            let prefix = "sample="
+            let digits = text.utf8.dropFirst(prefix.utf8.count)
+            guard text.utf8.starts(with: prefix.utf8), 1...3 ~= digits.count,
+                digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+                case let percent = digits.reduce(0, { $0 * 10 + Int($1 - UInt8(ascii: "0")) }), percent <= 100
+            else { return nil }
+            self = .sample(percent: percent)
+        }
     }
 
     package var confirm = Confirm.unheard
+    /// Whether Apple is asked every week for the refunds of those who bought in the last 90 days.
+    package var sweepsRefunds = false
     /// The apps that can be asked about.
     package var apps: Set<AskedApp>
 
@@ -59,6 +77,8 @@ package struct Question: Sendable {
         case statuses
         /// Get Notification History; the subject is that of a ``HistoryRange``.
         case history
+        /// Get Refund History; the subject is an original transaction id of the customer.
+        case refunds
     }
 
     /// Why it is asked. The lower priorities come first, and the first three may spend the whole budget.
@@ -73,6 +93,8 @@ package struct Question: Sendable {
         case disputed
         /// A purchase was granted.
         case granted
+        /// A purchase can still be refunded.
+        case refundable
     }
 
     package static let lowPriority = 3
@@ -86,7 +108,8 @@ package struct Question: Sendable {
     package let dueAt: Instant
     package let attempts: Int64
     package let failure: String?
-    var cursor: String?
+    /// How far the answers to it were read.
+    package internal(set) var cursor: String?
     /// The end of the lease, by which whoever has it is recognised.
     package internal(set) var leasedUntil: Instant
 
@@ -129,6 +152,7 @@ struct NewQuestion {
         case .unheard: 3
         case .disputed: 4
         case .granted: 5
+        case .refundable: 6
         }
     }
 }
@@ -138,6 +162,9 @@ extension QuestionPolicy {
     private static let unheardDelay = Duration.seconds(600)
     private static let grantedDelay = Duration.seconds(3600)
     private static let disputedDelay = Duration.seconds(60)
+    /// Apple names no end of refunds. Most are within this time.
+    static let refundTime = Duration.seconds(90 * 86_400)
+    package static let refundInterval = Duration.seconds(7 * 86_400)
     /// The most disputed transactions of one request that are asked about: those of a receipt are one customer's.
     static let maximumDisputedCount = 20
 
@@ -151,8 +178,14 @@ extension QuestionPolicy {
                     key: key, kind: .transaction, reason: .unheard, dueAt: now + Self.spread(Self.unheardDelay, by: key)
                 ))
         }
-        if confirm == .all { questions.append(confirmation(of: key, at: now)) }
+        if isInSample { questions.append(confirmation(of: key, at: now)) }
         return questions
+    }
+
+    /// Whether a purchase that was heard of is among those that Apple is asked about: by chance, so that nobody can choose an id that is not.
+    var isInSample: Bool {
+        guard case .sample(let percent) = confirm else { return false }
+        return Int.random(in: 0..<100) < percent
     }
 
     /// The question whether Apple knows a purchase of which a notification has told.
@@ -167,6 +200,13 @@ extension QuestionPolicy {
             return nil
         }
         return NewQuestion(key: key, kind: .statuses, reason: .ending, dueAt: due)
+    }
+
+    /// The question what was refunded to whoever bought a family.
+    func refunds(of key: TransactionKey, at now: Instant) -> NewQuestion? {
+        guard sweepsRefunds, apps.contains(AskedApp(key)) else { return nil }
+        return NewQuestion(
+            key: key, kind: .refunds, reason: .refundable, dueAt: now + Self.spread(Self.refundInterval, by: key))
     }
 
     func dispute(of key: TransactionKey, at now: Instant) -> NewQuestion? {

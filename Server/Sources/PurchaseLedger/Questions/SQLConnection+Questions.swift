@@ -27,7 +27,7 @@ extension SQLConnection {
                 insert = QuestionStatement.insertDisputed
             case .unheard: insert = QuestionStatement.insertUnheard
             case .ending: insert = QuestionStatement.insertEnding
-            case .granted, .notifications: insert = QuestionStatement.insert
+            case .granted, .notifications, .refundable: insert = QuestionStatement.insert
             }
             let values: [SQLValue] =
                 key + [
@@ -41,7 +41,7 @@ extension SQLConnection {
     /// Notes that a notification has told of a transaction, so that Apple need not be asked whether there is one.
     func heard(_ key: TransactionKey, _ policy: QuestionPolicy, at now: Instant) throws(LedgerError) {
         guard policy.apps.contains(AskedApp(key)) else { return }
-        if policy.confirm == .all {
+        if policy.isInSample {
             let question = policy.confirmation(of: key, at: now)
             try write(
                 """
