@@ -42,14 +42,16 @@ final class AppleShop: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(name))
     }
 
-    /// Writes the file of `--ask-apple`, with the store's key or another one.
-    func writeKeys(_ key: SigningKey? = nil) throws {
+    /// Writes the file of `--ask-apple`, with the store's key or another one, for its app or others.
+    func writeKeys(_ key: SigningKey? = nil, for bundleIDs: [String]? = nil) throws {
         try write(try (key ?? store.clientKey).pem(), to: "key.p8")
-        let entry = """
-            [{"bundle_id":"\(store.options.bundleID)","issuer_id":"\(store.options.issuerID)",\
-            "key_id":"\(store.options.keyID)","key_file":"key.p8","url":"\(server.url)"}]
+        let entries = (bundleIDs ?? [store.options.bundleID]).map { bundleID in
             """
-        try write(Array(entry.utf8), to: "ask-apple.json")
+            {"bundle_id":"\(bundleID)","issuer_id":"\(store.options.issuerID)",\
+            "key_id":"\(store.options.keyID)","key_file":"key.p8","url":"\(server.url)"}
+            """
+        }
+        try write(Array("[\(entries.joined(separator: ","))]".utf8), to: "ask-apple.json")
     }
 
     /// The options of a command over a ledger.

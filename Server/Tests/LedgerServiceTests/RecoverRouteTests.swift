@@ -18,10 +18,18 @@ struct RecoverRouteTests {
     private let document: OpenAPIDocument
     private let attempts: AttemptLog
 
-    init() throws {
+    init() throws { try self.init(apps: { [$0] }) }
+
+    /// - Parameter apps: The apps that are asked about, of which the store has one.
+    private init(apps: (String) -> [String]) throws {
         shop = try AppleShop()
+        let bundleIDs = apps(shop.store.options.bundleID)
+        try shop.writeKeys(for: bundleIDs)
         document = try OpenAPIDocument("openapi-ledger.json")
-        let (verifier, log) = (try shop.store.verifier(), ServiceLog(detail: .none) { _ in })
+        let log = ServiceLog(detail: .none) { _ in }
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: Set(bundleIDs), environments: [.production]),
+            trust: .roots([shop.store.trustAnchor]))
         let file = try AskAppleFile(shop.path("ask-apple.json"), verifier)
         var policy = LedgerPolicy()
         policy.questions = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
@@ -119,6 +127,18 @@ struct RecoverRouteTests {
         let (found, answer) = try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#)
         #expect(found == status && code(answer) == expected, "\(answer)")
         #expect(try ledger.texts("SELECT transaction_id FROM grants").isEmpty)
+    }
+
+    @Test(arguments: [true, false])
+    func `an app whose key Apple refuses hides no purchase of another one`(isFirst: Bool) throws {
+        let tests = try Self { isFirst ? ["com.example.refused", $0] : [$0, "com.example.refused"] }
+        let coins = tests.buy()
+        // Also when it is left alone for an hour because of it.
+        for _ in 0..<4 {
+            #expect(try tests.recover(#"{"transaction_id":"\#(coins.transactionID)"}"#).status == 200)
+            let (status, answer) = try tests.recover(#"{"transaction_id":"77"}"#)
+            #expect(status == 503 && tests.code(answer) == "apple-unavailable")
+        }
     }
 
     @Test func `the scope is none that a token has by itself`() throws {

@@ -36,6 +36,8 @@ struct RecoverRoute: Sendable {
         let apps = askApple.askedApps
         // An id names neither app nor environment. Apple looks orders up in production only.
         let production = apps.filter { $0.environment == .production }
+        // What one app cannot say, because its key is refused, another one may.
+        var fault = LedgerFault.unknownToApple
         for app in asked.isOrder && !production.isEmpty ? production : apps {
             do throws(Reconciler.RecoveryError) {
                 return try askApple.reconciler.recover(asked.subject, of: app, for: asked.account)
@@ -43,14 +45,14 @@ struct RecoverRoute: Sendable {
                 switch error {
                 case .notFound, .otherApp: continue
                 case .ledger(let error): throw error
-                case .refused: throw RequestFault(LedgerFault.appleRefused)
+                case .refused: fault = .appleRefused
                 case .error(let error) where error.reason == .invalidArgument(.id):
                     throw RequestFault.invalid("an id has 1 to 128 letters, digits, '-', '_' and '.'")
-                case .error, .unavailable, .budgetSpent: throw RequestFault(LedgerFault.appleUnavailable)
+                case .error, .unavailable, .budgetSpent: fault = .appleUnavailable
                 }
             }
         }
-        throw RequestFault(LedgerFault.unknownToApple)
+        throw RequestFault(fault)
     }
 
     static func response(_ result: Reconciler.RecoveryResult) -> Response {
