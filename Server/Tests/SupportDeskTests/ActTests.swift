@@ -154,4 +154,18 @@ import TrialSupport
         let gifts = history.entries.filter { if case .act = $0.fact { true } else { false } }
         #expect(gifts.count == 1)
     }
+
+    @Test func `a form that did nothing, or of which that is not known, can be sent again`() throws {
+        let desk = try fixture()
+        let staff = try desk.browser(DeskFixture.everything)
+        var grant = ["product": "x", "quantity": "", "number": "one"]
+        #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("quantity"))
+        grant["quantity"] = "1"
+        let (file, elsewhere) = (desk.folder.appending(path: "ledger.db"), desk.folder.appending(path: "elsewhere"))
+        try FileManager.default.moveItem(at: file, to: elsewhere)
+        #expect(try staff.act(.grantProduct, Self.id, grant).status == 503)
+        try FileManager.default.moveItem(at: elsewhere, to: file)
+        #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Granted under the id support-"))
+        #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Nothing was done again."))
+    }
 }

@@ -29,7 +29,7 @@ final class DeskFixture: @unchecked Sendable {
     let tokens: AccessTokens
     let desk: SupportDesk
     let lines = Guarded<[String]>([])
-    private let folder: URL
+    let folder: URL
     private let daemon: HTTPDaemon
     private let now = Guarded(start)
     /// The requests that Apple got.

@@ -49,19 +49,23 @@ extension SupportDesk {
         guard reason.utf8.count <= 255 else { return .failed(.actInvalid, .code("reason"), showing: place) }
         // A page that is loaded again sends its form again.
         guard try sessions.send(number, of: visit.sessionID) else { return Done(.didBefore, showing: place) }
+        let done: Done
         do throws(LedgerError) {
-            let done = try perform(act, number, form, reason, place)
+            done = try perform(act, number, form, reason, place)
             log.write(.info, "support-act", [("act", .text(act.rawValue)), ("request", .text(visit.request.id))])
-            return done
         } catch {
-            return switch error.code {
-            case .notFound: .failed(.actNotFound, showing: place)
-            case .invalidText: .failed(.actInvalid, .text(error.detail), showing: place)
-            case .notAdjustable: .failed(.actRefunded, showing: place)
-            case .idempotencyKeyReused: Done(.didBefore, showing: place)
-            default: .failed(.actFailed, showing: place)
-            }
+            done =
+                switch error.code {
+                case .notFound: .failed(.actNotFound, showing: place)
+                case .invalidText: .failed(.actInvalid, .text(error.detail), showing: place)
+                case .notAdjustable: .failed(.actRefunded, showing: place)
+                case .idempotencyKeyReused: Done(.didBefore, showing: place)
+                default: .failed(.actFailed, showing: place)
+                }
         }
+        // What was not done, or not for certain, may be sent again.
+        if done.isFailure { try sessions.takeBack(number, of: visit.sessionID) }
+        return done
     }
 
     private func perform(

@@ -84,6 +84,13 @@ final class Sessions: Sendable {
         }
     }
 
+    /// Notes that a form was not sent.
+    func takeBack(_ form: String, of id: String) throws(LedgerError) {
+        let digest = try AccessTokens.digest(of: id)
+        let form = UTF8Bytes(form)
+        sessions.withLock { $0[digest]?.sent.removeAll { $0 == form } }
+    }
+
     var count: Int { sessions.withLock(\.count) }
 
     private static func isOver(_ session: Session, at now: Instant) -> Bool {
