@@ -127,6 +127,7 @@ package struct LedgerRoutes: Sendable {
         let asked = try RedeemRequest(request.body.span)
         let now = clock()
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
+            counts.add(attempt: code)
             attempts?.add(
                 Attempt(request.id, of: asked.account, asked.evidence, code: code, outcomes, at: now))
         }
@@ -285,7 +286,16 @@ private final class NotificationTypes: Sendable {
 
 /// Counts what the clients were told.
 private final class OutcomeCounts: Sendable {
-    private let counts = Mutex<(byOutcome: [Outcome: UInt64], ownerConflicts: UInt64)>(([:], 0))
+    private struct Counts {
+        var byOutcome: [Outcome: UInt64] = [:]
+        var ownerConflicts: UInt64 = 0
+        /// Requests to redeem, by their code.
+        var attempts: [String: UInt64] = ["ok": 0]
+    }
+
+    private let counts = Mutex(Counts())
+
+    func add(attempt code: String) { counts.withLock { $0.attempts[code, default: 0] += 1 } }
 
     func add(_ outcomes: [TransactionOutcome]) {
         counts.withLock { counts in
@@ -303,8 +313,11 @@ private final class OutcomeCounts: Sendable {
         for outcome in Outcome.allCases {
             outcomes.add(counts.byOutcome[outcome] ?? 0, [("outcome", outcome.rawValue)])
         }
+        var attempts = MetricFamily(
+            .counter, "receipt_server_attempts_total", "Requests to redeem, by code: 'ok', or that of the refusal.")
+        for (code, count) in counts.attempts.sorted(by: { $0.key < $1.key }) { attempts.add(count, [("code", code)]) }
         return [
-            outcomes,
+            outcomes, attempts,
             MetricFamily(
                 .counter, "receipt_server_owner_conflicts_total",
                 "Purchases with the account token of the account that brought them, which another account owns.",

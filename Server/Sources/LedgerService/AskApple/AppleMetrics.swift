@@ -50,7 +50,7 @@ struct AppleMetrics: Sendable {
             "Questions to Apple by their state; of those that are pending, 10000 of a priority if there are more.")
         var oldest = MetricFamily(
             .gauge, "receipt_server_apple_oldest_question_seconds",
-            "How long the question of a priority has been due that has been due for longest.")
+            "How long the question of a priority has been due that has been due for longest; 0 if there is none.")
         var complete = MetricFamily(
             .gauge, "receipt_server_apple_history_complete_until_seconds",
             "The age of the date until which all notifications are known that Apple could not deliver.")
@@ -63,12 +63,11 @@ struct AppleMetrics: Sendable {
             let labels = labels(counts.app)
             for (priority, count) in counts.pending.sorted(by: { $0.key < $1.key }) {
                 states.add(UInt64(count), labels + [("state", "pending"), ("priority", "\(priority)")])
+                let age = counts.oldest[priority].map { seconds(since: $0, now) } ?? 0
+                oldest.add(age, labels + [("priority", "\(priority)")])
             }
             states.add(UInt64(counts.unknown), labels + [("state", "unknown"), ("priority", "")])
             states.add(UInt64(counts.failed), labels + [("state", "failed"), ("priority", "")])
-            for (priority, date) in counts.oldest.sorted(by: { $0.key < $1.key }) {
-                oldest.add(seconds(since: date, now), labels + [("priority", "\(priority)")])
-            }
             // Before the first window is complete, everything is as old as the epoch says: the alarm must ring.
             complete.add(seconds(since: counts.completeUntil ?? Instant(millisecondsSince1970: 0), now), labels)
             gaps.add(counts.gap.map { seconds(since: $0.from, $0.until) } ?? 0, labels)
@@ -85,7 +84,8 @@ struct AppleMetrics: Sendable {
 
     /// What this server has counted.
     static func counted(_ reconciler: Reconciler) -> [MetricFamily] {
-        let counts = reconciler.counts
+        let (counts, stopped) = (reconciler.counts, reconciler.stopped)
+        let apps = reconciler.apps.map(\.app)
         func family(
             _ kind: MetricFamily.Kind, _ name: String, _ help: String, _ values: some Sequence<(Int, Labels)>
         ) -> MetricFamily {
@@ -105,7 +105,7 @@ struct AppleMetrics: Sendable {
             family(
                 .counter, "swallowed_total",
                 "Those of them that a server has taken, as Apple says: something in front of this one.",
-                counts.swallowed.map { ($1, labels($0)) }),
+                apps.map { (counts.swallowed[$0] ?? 0, labels($0)) }),
             family(
                 .counter, "refused_total", "What was in Apple's answers and was refused, by the code of the refusal.",
                 counts.refused.map { ($1, labels($0.app) + [("code", $0.name)]) }),
@@ -118,8 +118,12 @@ struct AppleMetrics: Sendable {
                 "How far Apple's clock differed from this machine's when a key was refused.",
                 counts.clockSkew.map { (Int($1.magnitude), labels($0)) }),
             family(
-                .gauge, "stopped", "1 for an app that is asked about once an hour only: Apple refuses the key.",
-                reconciler.stopped.keys.map { (1, labels($0)) }),
+                .gauge, "stopped",
+                "1 for an app that is asked about once an hour only, because Apple refuses the key; otherwise 0.",
+                apps.map { (stopped[$0] == nil ? 0 : 1, labels($0)) }),
+            family(
+                .counter, "asked_total", "The same requests, by the priority of what was asked.",
+                counts.requestsByPriority.map { ($1, [("priority", "\($0)")]) }),
         ]
     }
 }

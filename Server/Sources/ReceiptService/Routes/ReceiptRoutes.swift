@@ -66,6 +66,10 @@ package struct ReceiptRoutes: Sendable {
         var verdicts = MetricFamily(
             .counter, "receipt_server_verdicts_total", "Verdicts on evidence, by code; 'verified' for genuine evidence."
         )
+        // An alarm sees the first of these, because it increases a counter that was there.
+        for code in ["libcrypto-failure", "out-of-memory", "algorithm-unavailable"] where all.refused[code] == nil {
+            all.refused[code] = 0
+        }
         verdicts.add(all.verified, [("code", "verified")])
         for (code, count) in all.refused.sorted(by: { $0.key < $1.key }) { verdicts.add(count, [("code", code)]) }
         return [
