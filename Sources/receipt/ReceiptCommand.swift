@@ -1,7 +1,7 @@
 /// The command line: `receipt COMMAND …`.
 @main
 struct ReceiptCommand {
-    static let version = "0.2.0"
+    static let version = "0.3.0"
     static let commands: [any Command.Type] = [
         VerifyCommand.self, EntitlementsCommand.self, ReportCommand.self, BatchCommand.self, DecodeCommand.self,
         ASN1Command.self,

@@ -4,7 +4,7 @@ import SupportDesk
 
 /// The command `receipt-server`.
 package enum ReceiptServer {
-    package static let version = "0.2.0"
+    package static let version = "0.3.0"
 
     static let options = OptionTable(
         ReceiptConfiguration.options + LedgerService.options + SupportConfiguration.options + Service.options)
