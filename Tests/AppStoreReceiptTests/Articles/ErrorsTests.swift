@@ -55,17 +55,23 @@ struct ErrorsTests {
         let url = Project.url("Sources/AppStoreReceipt/AppStoreReceipt.docc/Errors.md")
         let text = try String(contentsOf: url, encoding: .utf8)
         var article = text
+        func replace(_ heading: String, beginning prefix: String, with lines: [String]) {
+            article = Self.replacing(linesOf: article, under: heading, beginning: prefix, with: lines)
+        }
+        func replace(_ heading: String, with faults: [Fault]) throws {
+            let (common, rows) = try Self.table(faults)
+            replace(heading, beginning: "Category ", with: [common])
+            replace(heading, beginning: "| `", with: rows)
+        }
         for (heading, errors, isSyntax) in Self.sections {
-            let rows = isSyntax ? Self.syntaxRows(errors) : errors.map { Self.row($0.fault) }
-            article = Self.replacing(linesOf: article, under: heading, beginning: "| `", with: rows)
             if isSyntax {
-                article = Self.replacing(
-                    linesOf: article, under: heading, beginning: "- Stage ", with: Self.items(errors))
+                replace(heading, beginning: "- Stage ", with: Self.items(errors))
+                replace(heading, beginning: "| `", with: Self.syntaxRows(errors))
+            } else {
+                try replace(heading, with: errors.map(\.fault))
             }
         }
-        article = Self.replacing(
-            linesOf: article, under: "Before verification", beginning: "| `",
-            with: SurfaceFault.allCases.map { Self.row($0.fault) })
+        try replace("Before verification", with: SurfaceFault.allCases.map(\.fault))
         if ProcessInfo.processInfo.environment["UPDATE_ARTICLES"] != nil {
             return try article.write(to: url, atomically: true, encoding: .utf8)
         }
@@ -82,10 +88,21 @@ struct ErrorsTests {
         }
     }
 
-    private static func row(_ fault: Fault) -> String {
-        let category = fault.party.category
-        let advice = fault.advice(for: .swift)
-        return "| `\(fault.code)` | \(fault.explanation) | \(category), \(category.httpStatus) | \(advice) |"
+    /// The category of a section's errors with the advice that many of them have, and the rows with all other advice.
+    private static func table(_ faults: [Fault]) throws -> (common: String, rows: [String]) {
+        let advice = faults.map { $0.advice(for: .swift) }
+        let counts = Dictionary(advice.map { ($0, 1) }, uniquingKeysWith: +)
+        let most = try #require(counts.max { ($0.value, $0.key) < ($1.value, $1.key) })
+        let common = most.value > 1 && 3 * most.value >= faults.count ? most.key : nil
+        let category = try #require(faults.first?.party.category)
+        try #require(faults.allSatisfy { $0.party.category == category })
+        var line = "Category `\(category)`, \(category.httpStatus)."
+        if let common { line += counts.count == 1 ? " \(common)" : " Unless the table says what to do: \(common)" }
+        let rows = zip(faults, advice).map { fault, advice in
+            let row = "| `\(fault.code)` | \(fault.explanation) |"
+            return counts.count == 1 ? row : row + (advice == common ? " |" : " \(advice) |")
+        }
+        return (line, rows)
     }
 
     private static func syntaxRows(_ errors: [VerificationError]) -> [String] {

@@ -7,48 +7,27 @@ import Testing
 // The code of the article VerifyInAWebBackend, word for word; the last test here compares them. Below it are types of the same shape as
 // those of Vapor 4 and Hummingbird 2: as much of them as the article uses.
 
-struct Shop: Sendable {
-    let verifier: AppStoreVerifier
-    let grants: GrantStore
+/// The endpoint of Granting purchases, which serves one request at a time.
+actor Shop {
+    private var endpoint: PurchaseEndpoint
 
-    /// Grants the products that a receipt proves to an account, and returns those that are new.
-    func redeem(
-        _ receiptData: String, account: String, at now: Instant = .now
-    ) async throws(VerificationError) -> [String] {
-        let receipt = try verifier.verifyReceipt(receiptData)
-        var granted: [String] = []
-        for item in receipt.entitlements(at: now).items where item.access.isGrantable {
-            if await grants.insert(item.purchase, account: account) {
-                granted.append(item.productID)
-            }
-        }
-        return granted
-    }
-}
+    init(_ endpoint: PurchaseEndpoint) { self.endpoint = endpoint }
 
-/// In a database, use two tables: one whose key is the original transaction id, and one whose key is the transaction id.
-/// Environment and bundle id are part of both keys, unless the verifier accepts only one of each.
-actor GrantStore {
-    private var owners: [String: String] = [:]
-    private var granted: Set<String> = []
-
-    /// Records a grant. Returns `false` if another account owns the original transaction, or if the transaction was granted before.
-    func insert(_ purchase: Purchase, account: String) -> Bool {
-        guard owners[purchase.originalTransactionID, default: account] == account else { return false }
-        owners[purchase.originalTransactionID] = account
-        return granted.insert(purchase.transactionID).inserted
+    /// Redeems what a client sent, and returns the transactions that the app may finish.
+    func redeem(_ evidence: String, account: String) throws(VerificationError) -> [String] {
+        try endpoint.redeem(evidence, account: account).filter(\.value.mayFinish).map(\.key)
     }
 }
 
 struct Redemption: Content { let receiptData: String }
-struct Unlocked: Content { let products: [String] }
+struct Redeemed: Content { let finish: [String] }
 
 func routes(_ app: Application, _ shop: Shop) {
-    app.on(.POST, "receipts", body: .collect(maxSize: "1mb")) { request async throws -> Unlocked in
+    app.on(.POST, "receipts", body: .collect(maxSize: "1mb")) { request async throws -> Redeemed in
         let account = try request.auth.require(Account.self)
         let body = try request.content.decode(Redemption.self)
         do throws(VerificationError) {
-            return Unlocked(products: try await shop.redeem(body.receiptData, account: account.id))
+            return Redeemed(finish: try await shop.redeem(body.receiptData, account: account.id))
         } catch {
             throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code)
         }
@@ -56,14 +35,14 @@ func routes(_ app: Application, _ shop: Shop) {
 }
 
 struct ReceiptRequest: Decodable { let receiptData: String }
-struct ReceiptResponse: ResponseEncodable { let products: [String] }
+struct ReceiptResponse: ResponseEncodable { let finish: [String] }
 
 func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
     router.post("receipts") { request, context -> ReceiptResponse in
         let account = try context.requireIdentity()
         let body = try await request.decode(as: ReceiptRequest.self, context: context)
         do throws(VerificationError) {
-            return ReceiptResponse(products: try await shop.redeem(body.receiptData, account: account.id))
+            return ReceiptResponse(finish: try await shop.redeem(body.receiptData, account: account.id))
         } catch {
             throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code)
         }
@@ -186,10 +165,8 @@ final class Router<Context: Sendable> {
 
 struct VerifyInAWebBackendTests {
     private func shop() throws -> Shop {
-        Shop(
-            verifier: try AppStoreVerifier(
-                bundleID: "com.example.app", environments: [.production], trust: Minted.trust),
-            grants: GrantStore())
+        let ledger = Ledger(catalog: ["pro": .nonConsumable, "coins": .consumable])
+        return Shop(PurchaseEndpoint(verifier: try Minted.verifier(), ledger: ledger))
     }
 
     private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
@@ -197,55 +174,47 @@ struct VerifyInAWebBackendTests {
         return Data(try builder.signed(by: Minted.authority)).base64EncodedString()
     }
 
-    /// What an endpoint gives, or the status and the text of its error.
-    private enum Outcome: Equatable {
-        case products([String])
+    /// The transactions that the app may finish, or the status and the text of an error.
+    private enum Answer: Equatable {
+        case finish(Set<String>)
         case error(Int, String)
     }
 
     /// Requests to both endpoints, which must end alike.
-    private func post(_ texts: [String], by accounts: [String] = []) async throws -> [Outcome] {
+    private func post(_ texts: [String]) async throws -> [Answer] {
         let (app, router) = (Application(), Router<AppRequestContext>())
         routes(app, try shop())
         addRoutes(to: router, try shop())
         let vapor = try #require(app.handlers["receipts"])
         let hummingbird = try #require(router.handlers["receipts"])
-        var outcomes: [Outcome] = []
-        for (index, text) in texts.enumerated() {
+        let account = Account(id: "account")
+        var answers: [Answer] = []
+        for text in texts {
             let body = try JSONEncoder().encode(["receiptData": text])
-            let account = Account(id: accounts.isEmpty ? "account" : accounts[index])
-            var outcome: Outcome
+            var answer: Answer
             do {
                 let response = try await vapor(.init(incoming: Incoming(body: body, account: account)))
-                outcome = .products(try #require(response as? Unlocked).products)
+                answer = .finish(Set(try #require(response as? Redeemed).finish))
             } catch let abort as Abort {
-                outcome = .error(abort.status.code, abort.reason)
+                answer = .error(abort.status.code, abort.reason)
             }
-            outcomes.append(outcome)
+            answers.append(answer)
             do {
                 let response = try await hummingbird(.init(body: body), AppRequestContext(account: account))
-                outcome = .products(try #require(response as? ReceiptResponse).products)
+                answer = .finish(Set(try #require(response as? ReceiptResponse).finish))
             } catch let error as HTTPError {
-                outcome = .error(error.status.code, error.message)
+                answer = .error(error.status.code, error.message)
             }
-            #expect(outcome == outcomes.last)
+            #expect(answer == answers.last)
         }
-        return outcomes
+        return answers
     }
 
-    @Test func `an endpoint grants each transaction once`() async throws {
+    @Test func `an endpoint says which transactions the app may finish`() async throws {
         let first = try receipt(.nonConsumable("pro", transactionID: "1"))
         let second = try receipt(
-            .nonConsumable("pro", transactionID: "1"), .consumable("coins", transactionID: "2"))
-        #expect(try await post([first, first, second]) == [.products(["pro"]), .products([]), .products(["coins"])])
-    }
-
-    @Test func `the account that brings an original transaction first owns what restores or renews it`() async throws {
-        var restored = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "2")
-        restored.originalTransactionID = "1"
-        let (first, second) = try (receipt(.nonConsumable("pro", transactionID: "1")), receipt(restored))
-        let outcomes = try await post([first, second, second], by: ["a", "b", "a"])
-        #expect(outcomes == [.products(["pro"]), .products([]), .products(["pro"])])
+            .consumable("coins", transactionID: "2"), .nonConsumable("not for sale", transactionID: "3"))
+        #expect(try await post([first, first, second]) == [.finish(["1"]), .finish(["1"]), .finish(["2"])])
     }
 
     @Test func `an endpoint answers an error with the status that it deserves`() async throws {
@@ -256,7 +225,7 @@ struct VerifyInAWebBackendTests {
     }
 
     @Test func `a verifier computes on a queue as anywhere`() async throws {
-        let verifier = try shop().verifier
+        let verifier = try Minted.verifier()
         let queue = DispatchQueue(label: "receipts")
         let text = try receipt(.nonConsumable("pro", transactionID: "1"))
         let verified = try await verifier.verifyReceipt(text, on: queue)
