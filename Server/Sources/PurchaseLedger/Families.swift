@@ -12,6 +12,16 @@ struct Family {
     var subscription: UTF8Bytes?
 }
 
+extension Family {
+    /// - Parameter row: Begins with `id`, `account`, `claimed_at` and `subscription`.
+    fileprivate init(_ row: SQLRow) throws(LedgerError) {
+        id = try row.integer(0)
+        account = try row.optionalText(1)
+        claimedAt = account == nil ? nil : try row.date(2)
+        subscription = try row.optionalText(3).map(UTF8Bytes.init)
+    }
+}
+
 /// The families of what some requests bring, locked until the end of the transaction, with what the tables have about them.
 struct Families {
     private(set) var byID: [Int64: Family] = [:]
@@ -53,12 +63,16 @@ struct Families {
             }
         }
         let keys = found.sorted()
-        try find(keys)
+        if connection.isSnapshot { try look(keys, statements) } else { try find(keys) }
+        if connection.isSnapshot, keys.contains(where: { identifiers[$0] == nil }) { throw .write }
         let groups = groups(keys, requests.flatMap(\.purchaseKeys))
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil
-        try lock(
-            Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now), statements)
+        if !connection.isSnapshot || !divided.isEmpty {
+            try lock(
+                Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now),
+                statements)
+        }
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
         for group in groups { try unite(group, &new, at: now) }
         try insert(newKeys.sorted())
@@ -112,19 +126,43 @@ struct Families {
         let bundleID: UTF8Bytes
     }
 
-    private mutating func find(_ keys: [TransactionKey]) throws(LedgerError) {
-        let apps = Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
+    private static func byApp(_ keys: [TransactionKey]) -> [App: [TransactionKey]] {
+        Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
+    }
+
+    /// Finds families, and reads what a snapshot has about them if none is divided: nothing is locked, so that nothing has to be known before.
+    private mutating func look(_ keys: [TransactionKey], _ statements: [SQLStatement]) throws(LedgerError) {
+        let apps = Array(Self.byApp(keys))
         let questions = apps.map { app, keys in
-            SQLQuestion(
-                """
-                SELECT identifiers.transaction_id, identifiers.family_id, families.subscription FROM identifiers
-                JOIN families ON families.id = identifiers.family_id
-                WHERE identifiers.environment = $1 AND identifiers.bundle_id = $2
-                    AND identifiers.transaction_id \(connection.dialect.oneOf("$3", keys.count))
-                """, [.text(app.environment.rawValue), .text(app.bundleID.string)],
-                oneOf: keys.map { .text($0.transactionID.string) }, connection.dialect)
+            FamilyContents.question(
+                of: keys.map(\.transactionID), in: app.environment, app.bundleID, connection.dialect)
         }
-        let reservation = connection.dialect.familyNumbers.map { SQLQuestion($0, [.integer(Int64(keys.count))]) }
+        let rows = try connection.run(questions + statements)
+        answers = Array(rows.dropFirst(questions.count))
+        for ((app, _), rows) in zip(apps, rows) {
+            for row in rows {
+                let family = try Family(row)
+                guard family.subscription == nil else { return try find(keys) }
+                byID[family.id] = family
+                let key = TransactionKey(
+                    environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(4)))
+                try contents[family.id, default: FamilyContents()].add(row, of: key, isFirst: identifiers[key] == nil)
+                identifiers[key] = family.id
+            }
+        }
+    }
+
+    private mutating func find(_ keys: [TransactionKey]) throws(LedgerError) {
+        let apps = Self.byApp(keys)
+        let questions = apps.map { app, keys in
+            let rows = connection.dialect.rows(of: keys.map(\.transactionID.string), in: "identifiers")
+            return SQLStatement(
+                """
+                SELECT identifiers.transaction_id, identifiers.family_id, families.subscription
+                FROM \(rows.table) AS identifiers JOIN families ON families.id = identifiers.family_id
+                """, [.text(app.environment.rawValue), .text(app.bundleID.string), rows.parameter])
+        }
+        let reservation = connection.dialect.familyNumbers.map { SQLStatement($0, [.integer(Int64(keys.count))]) }
         let answers = try connection.run(questions + (reservation.map { [$0] } ?? []))
         freeNumbers = try answers.dropFirst(questions.count).joined().map { (row) throws(LedgerError) in
             try row.integer(0)
@@ -141,7 +179,6 @@ struct Families {
                 }
             }
         }
-        if connection.isSnapshot, keys.contains(where: { identifiers[$0] == nil }) { throw .write }
     }
 
     /// Locks families, and reads what the tables have about them.
@@ -159,10 +196,7 @@ struct Families {
         let answers = all.dropLast(besides.count)
         self.answers = all.suffix(besides.count)
         for row in answers[0] {
-            let account = try row.optionalText(1)
-            let family = Family(
-                id: try row.integer(0), account: account, claimedAt: account == nil ? nil : try row.date(2),
-                subscription: try row.optionalText(3).map(UTF8Bytes.init))
+            let family = try Family(row)
             byID[family.id] = family
         }
         // One was joined with another after its identifiers were read.

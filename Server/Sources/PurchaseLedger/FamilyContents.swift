@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
 
 /// What the tables have about a family.
 struct FamilyContents {
@@ -46,7 +47,7 @@ struct FamilyContents {
     init(parts answers: some Collection<[SQLRow]>, _ renewal: SubscriptionRenewal?) throws(LedgerError) {
         renewals = renewal.map { [$0] } ?? []
         for (question, rows) in answers.enumerated() {
-            for row in rows { if question == 0 { try addEvidence(row) } else { try addGrant(row) } }
+            for row in rows { if question == 0 { try addEvidence(row, from: 1) } else { try addGrant(row) } }
         }
     }
 
@@ -69,6 +70,40 @@ struct FamilyContents {
         """
     }
 
+    /// One question about all families of some transactions of an app, whose rows ``add(_:of:isFirst:)`` reads. Of a subscription that is divided, nothing but the family is found.
+    static func question(
+        of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
+    ) -> SQLStatement {
+        let asked = dialect.rows(of: transactions.map(\.string), in: "identifiers")
+        return SQLStatement(
+            """
+            SELECT families.id, families.account, families.claimed_at, families.subscription, known.transaction_id,
+                evidence.variant, evidence.signed_date, evidence.purchase,
+                grants.account, grants.product_id, grants.quantity, grants.until, grants.voided_at,
+                grants.adjusted_quantity, grants.adjusted_from, renewals.renewal
+            FROM (SELECT DISTINCT families.id, families.account, families.claimed_at, families.subscription,
+                    CASE WHEN families.subscription IS NULL THEN families.id END AS whole
+                FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
+            LEFT JOIN identifiers AS known ON known.family_id = families.whole
+            LEFT JOIN evidence ON evidence.environment = known.environment
+                AND evidence.bundle_id = known.bundle_id AND evidence.transaction_id = known.transaction_id
+            LEFT JOIN grants ON grants.environment = known.environment
+                AND grants.bundle_id = known.bundle_id AND grants.transaction_id = known.transaction_id
+            LEFT JOIN renewals ON renewals.environment = known.environment
+                AND renewals.original_transaction_id = known.transaction_id
+            """, [.text(environment.rawValue), .text(bundleID.string), asked.parameter])
+    }
+
+    /// Adds what a row of ``question(of:in:_:_:)`` has about a transaction.
+    ///
+    /// - Parameter isFirst: Whether no other row was about the same transaction. Each of its variants has one.
+    mutating func add(_ row: SQLRow, of key: TransactionKey, isFirst: Bool) throws(LedgerError) {
+        if try row.optionalInteger(5) != nil { try addEvidence(row, from: 5) }
+        guard isFirst else { return }
+        if try row.optionalText(8) != nil { try addGrant(of: key, row, from: 8) }
+        if let renewal = try row.optionalText(15) { renewals.append(try StoredJSON.decode(renewal)) }
+    }
+
     static func contents(
         of families: [Int64], _ answers: some Collection<[SQLRow]>
     ) throws(LedgerError) -> [Int64: FamilyContents] {
@@ -77,7 +112,7 @@ struct FamilyContents {
             for row in rows {
                 let family = try row.integer(0)
                 switch question {
-                case 0: try contents[family, default: FamilyContents()].addEvidence(row)
+                case 0: try contents[family, default: FamilyContents()].addEvidence(row, from: 1)
                 case 1:
                     let renewal: SubscriptionRenewal = try StoredJSON.decode(row.text(1))
                     contents[family, default: FamilyContents()].renewals.append(renewal)
@@ -88,22 +123,27 @@ struct FamilyContents {
         return contents
     }
 
-    private mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
-        var purchase: Purchase = try StoredJSON.decode(row.text(3))
-        purchase.signedDate = try row.date(2)
+    private mutating func addEvidence(_ row: SQLRow, from column: Int) throws(LedgerError) {
+        var purchase: Purchase = try StoredJSON.decode(row.text(column + 2))
+        purchase.signedDate = try row.date(column + 1)
         guard let key = PurchaseKeys(purchase)?.transaction else { return }
-        variants[key, default: []].append((try row.integer(1), purchase))
+        variants[key, default: []].append((try row.integer(column), purchase))
     }
 
     private mutating func addGrant(_ row: SQLRow) throws(LedgerError) {
         guard let environment = AppStoreEnvironment(rawValue: try row.text(1)) else { return }
         let key = TransactionKey(
             environment: environment, bundleID: try row.text(2), transactionID: try row.text(3))
+        try addGrant(of: key, row, from: 4)
+    }
+
+    private mutating func addGrant(of key: TransactionKey, _ row: SQLRow, from column: Int) throws(LedgerError) {
         var grant = Grant(
-            transaction: key, account: try row.text(4), productID: try row.text(5), quantity: try row.integer(6),
-            until: try row.optionalDate(7), isVoided: try row.optionalDate(8) != nil)
-        if let quantity = try row.optionalInteger(9) {
-            grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer(10))
+            transaction: key, account: try row.text(column), productID: try row.text(column + 1),
+            quantity: try row.integer(column + 2), until: try row.optionalDate(column + 3),
+            isVoided: try row.optionalDate(column + 4) != nil)
+        if let quantity = try row.optionalInteger(column + 5) {
+            grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer(column + 6))
         }
         grants.append(grant)
     }

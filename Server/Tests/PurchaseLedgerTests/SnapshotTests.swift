@@ -114,6 +114,30 @@ import Testing
         withExtendedLifetime((lock, folder)) {}
     }
 
+    @Test(arguments: Place.available, ["identifiers", "periods"])
+    func `transactions are found by their whole keys, also before the database has statistics`(
+        _ place: Place, _ table: String
+    ) throws {
+        try place.withLedger { ledger in
+            for ids in [["1"], ["1", "2"]] {
+                let plan = try ledger.store.read { (connection) throws(LedgerError) in
+                    let rows = connection.dialect.rows(of: ids, in: table)
+                    // A plan is asked for values.
+                    let values = place == .sqlite ? "'[1,2]'" : "'{1,2}'"
+                    var text = "SELECT * FROM \(rows.table) AS found"
+                    for (parameter, value) in [("$1", "'a'"), ("$2", "'b'"), ("$3", ids.count == 1 ? "'1'" : values)] {
+                        text = text.replacingOccurrences(of: parameter, with: value)
+                    }
+                    let explain = place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN "
+                    let lines = try connection.run(explain + text)
+                    return try lines.map { (row) throws(LedgerError) in try row.text(place == .sqlite ? 3 : 0) }
+                }
+                let search = place == .sqlite ? "SEARCH \(table) USING" : "Index Cond"
+                #expect(plan.contains { $0.contains(search) && $0.contains("transaction_id") }, "\(plan)")
+            }
+        }
+    }
+
     private static let server = Result { try PostgreSQLServer() }
 
     @Test(arguments: Place.available)

@@ -47,16 +47,14 @@ struct PartsQuestion {
             SQLQuestion("\(part) AND changes_at <= $2", [family, SQLValue(now)]),
         ]
         guard let span else { return questions }
+        let periods = dialect.rows(of: transactions.map(\.transactionID.string), in: "periods")
         let (begin, end) = (SQLValue.integer(span.lowerBound), SQLValue.integer(span.upperBound))
         questions += [
             SQLQuestion("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [family, begin]),
             SQLQuestion("\(part) AND begins_at >= $2 AND begins_at < $3", [family, begin, end]),
             SQLQuestion(
-                """
-                SELECT part FROM periods
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id \(dialect.oneOf("$3", transactions.count))
-                """, [.text(original.environment.rawValue), .text(original.bundleID.string)],
-                oneOf: transactions.map { .text($0.transactionID.string) }, dialect),
+                "SELECT part FROM \(periods.table) AS periods",
+                [.text(original.environment.rawValue), .text(original.bundleID.string), periods.parameter]),
             SQLQuestion(
                 "SELECT part FROM periods WHERE family_id = $1 AND line_item \(dialect.oneOf("$2", lineItems.count))",
                 [family],
