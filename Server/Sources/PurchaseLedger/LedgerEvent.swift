@@ -118,16 +118,22 @@ extension SQLConnection {
     ) throws(LedgerError) -> [Int64] {
         // Accounts are locked in one order, after all families.
         let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
+        // One statement for accounts that are told as much and follow each other.
+        var runs: [(count: Int, accounts: [String])] = []
+        for (account, events) in told {
+            if runs.last?.count != events.count { runs.append((events.count, [])) }
+            runs[runs.count - 1].accounts.append(account.string)
+        }
+        let toldAccounts = Set(told.map(\.key))
+        let others = accounts.filter { !toldAccounts.contains(UTF8Bytes($0)) }
+        let rows = try run(
+            runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
+                + others.map(SQLStatement.sequence))
         // The last event of an account that is told has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
-        for (account, _) in told { numbers[account] = 0 }
-        let others = accounts.filter { numbers[UTF8Bytes($0)] == nil }
-        let rows = try run(
-            told.map { SQLStatement.takingSequences(Int64($1.count), of: $0.string, at: now) }
-                + others.map(SQLStatement.sequence))
-        for ((account, events), row) in zip(told, rows) {
-            let last = try SQLStatement.lastSequence(row)
-            numbers[account] = last
+        for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
+        for (account, events) in told {
+            guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
             for (offset, event) in events.enumerated() {
                 var event = event
                 event.sequence = last - Int64(events.count - 1 - offset)
@@ -139,7 +145,7 @@ extension SQLConnection {
                     ])
             }
         }
-        for (account, row) in zip(others, rows.dropFirst(told.count)) {
+        for (account, row) in zip(others, rows.dropFirst(runs.count)) {
             numbers[UTF8Bytes(account)] = try SQLStatement.sequence(row)
         }
         return accounts.map { numbers[UTF8Bytes($0)] ?? 0 }

@@ -34,23 +34,23 @@ extension SQLStatement {
         return max(floor, try row.integer(1))
     }
 
-    /// Takes numbers that follow each other for events of an account, of which ``lastSequence(_:)`` reads the last, and has them sent: what is pending already comes first. The account stays
-    /// locked until the end of the transaction.
-    static func takingSequences(_ count: Int64, of account: String, at now: Instant) -> SQLStatement {
-        SQLStatement(
+    /// Takes numbers that follow each other for so many events of each of some accounts, and has them sent: what is pending already comes first. Its rows are the accounts and the last numbers.
+    /// The accounts are locked in their order until the end of the transaction.
+    static func takingSequences(
+        _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
+    ) -> SQLStatement {
+        let names = dialect.names(accounts)
+        // Without WHERE, SQLite takes ON for that of a join.
+        return SQLStatement(
             """
-            INSERT INTO accounts (account, last_sequence, due_at) VALUES (
-                $1, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $2)
+            INSERT INTO accounts (account, last_sequence, due_at)
+            SELECT value, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $2
+            FROM \(names.table) WHERE TRUE
             ON CONFLICT (account) DO UPDATE SET last_sequence =
                 CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence
                 THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END,
                 due_at = COALESCE(accounts.due_at, excluded.due_at)
-            RETURNING last_sequence
-            """, [.text(account), SQLValue(now), .integer(count)])
-    }
-
-    static func lastSequence(_ rows: [SQLRow]) throws(LedgerError) -> Int64 {
-        guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for an event") }
-        return try row.integer(0)
+            RETURNING account, last_sequence
+            """, [names.parameter, SQLValue(now), .integer(Int64(count))])
     }
 }

@@ -7,8 +7,8 @@ struct SQLInsertions {
 
     /// What a statement is, as far as the order of others depends on it.
     private enum Kind {
-        /// `INSERT INTO table … VALUES (…)`, with nothing after the row.
-        case insertion(table: UTF8Bytes, head: String, row: String)
+        /// `INSERT INTO table … VALUES (…)`, with nothing after the row but that one which is there already stays.
+        case insertion(table: UTF8Bytes, head: String, row: String, tail: String)
         /// `UPDATE table …` or `DELETE FROM table …`.
         case change(table: UTF8Bytes)
         case other
@@ -32,7 +32,7 @@ struct SQLInsertions {
             let kind = kinds[statement.text] ?? Self.kind(statement.text)
             kinds[statement.text] = kind
             switch kind {
-            case .insertion(let table, _, _):
+            case .insertion(let table, _, _, _):
                 if let index = open[table], merged[index].text.hasSameBytes(as: statement.text) {
                     merged[index].rows.append(statement.parameters)
                     continue
@@ -47,7 +47,7 @@ struct SQLInsertions {
     }
 
     private mutating func statements(_ all: Rows) -> [SQLStatement] {
-        guard case .insertion(_, let head, let row) = all.kind, all.rows.count > 1 else {
+        guard case .insertion(_, let head, let row, let tail) = all.kind, all.rows.count > 1 else {
             return all.rows.map { SQLStatement(all.text, $0) }
         }
         var statements: [SQLStatement] = []
@@ -58,6 +58,7 @@ struct SQLInsertions {
             let text =
                 texts[all.text]?[count]
                 ?? head + (0..<count).map { Self.row(row, from: $0 * all.rows[0].count) }.joined(separator: ", ")
+                + tail
             texts[all.text, default: [:]][count] = text
             statements.append(SQLStatement(text, Array(rest.prefix(count).joined())))
             rest = rest.dropFirst(count)
@@ -75,12 +76,16 @@ struct SQLInsertions {
         guard let table = table(after: "INSERT INTO "), let values = bytes.firstRange(of: Array("VALUES (".utf8)) else {
             return .other
         }
-        let row = bytes[(values.upperBound - 1)...]
-        // The row has no calls, and nothing comes after it.
-        guard row.count(where: { $0 == UInt8(ascii: "(") }) == 1, row.last == UInt8(ascii: ")") else { return .other }
+        // The row has no calls.
+        guard let end = bytes[values.upperBound...].firstIndex(of: UInt8(ascii: ")")),
+            !bytes[values.upperBound..<end].contains(UInt8(ascii: "("))
+        else { return .other }
+        let tail = bytes[(end + 1)...]
+        guard tail.isEmpty || tail.elementsEqual(" ON CONFLICT DO NOTHING".utf8) else { return .other }
         return .insertion(
-            table: table, head: String(decoding: bytes[..<row.startIndex], as: UTF8.self),
-            row: String(decoding: row, as: UTF8.self))
+            table: table, head: String(decoding: bytes[..<(values.upperBound - 1)], as: UTF8.self),
+            row: String(decoding: bytes[(values.upperBound - 1)...end], as: UTF8.self),
+            tail: String(decoding: tail, as: UTF8.self))
     }
 
     /// The row with other numbers of its parameters.

@@ -31,6 +31,10 @@ final class SQLiteConnection: SQLConnection {
             "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
             // The journals of savepoints would be files.
             "PRAGMA temp_store=MEMORY",
+            // What moves the log into the file syncs both, and writes a page once that many groups changed.
+            "PRAGMA wal_autocheckpoint=4000",
+            // In KiB: a group changes more pages than fit into the default, 2000, and would write some of them twice.
+            "PRAGMA cache_size=\(isReader ? -2000 : -16000)",
         ] {
             try run(pragma)
         }

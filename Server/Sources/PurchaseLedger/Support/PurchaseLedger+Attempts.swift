@@ -30,20 +30,21 @@ extension PurchaseLedger {
                 let sent = Set(attempts.filter { $0.evidence != nil }.map { UTF8Bytes($0.digest) })
                 owners.formUnion(try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) }))
             }
+            let names = connection.dialect.names(accounts)
             let last = try connection.run(
-                accounts.map { account in
+                """
+                SELECT value, (SELECT request_id FROM attempts WHERE account = names.value
+                    ORDER BY request_id DESC LIMIT 1 OFFSET \(Self.maximumAttemptCount))
+                FROM \(names.table)
+                """, [names.parameter])
+            let excess = last.filter { if case .null = $0.values[1] { false } else { true } }
+            let removed = try connection.run(
+                excess.map { row in
                     SQLStatement(
-                        """
-                        SELECT account, request_id FROM attempts WHERE account = $1
-                        ORDER BY request_id DESC LIMIT 1 OFFSET \(Self.maximumAttemptCount)
-                        """, [.text(account)])
+                        "DELETE FROM attempts WHERE account = $1 AND request_id <= $2 RETURNING request_id, digest",
+                        row.values)
                 })
-            for row in last.joined() {
-                let removed = try connection.run(
-                    "DELETE FROM attempts WHERE account = $1 AND request_id <= $2 RETURNING request_id, digest",
-                    row.values)
-                try connection.removeRest(of: removed)
-            }
+            try connection.removeRest(of: Array(removed.joined()))
             if keeps {
                 for owner in owners.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
                     try connection.boundEvidence(of: owner)
@@ -182,14 +183,18 @@ extension SQLConnection {
     ///
     /// - Parameter removed: Their names and digests.
     fileprivate func removeRest(of removed: [SQLRow]) throws(LedgerError) {
-        for row in removed {
-            try write("DELETE FROM attempted_transactions WHERE request_id = $1", [row.values[0]])
-            try write(
+        let one = dialect.oneOf("$1", removed.count)
+        let deletions = [
+            SQLQuestion(
+                "DELETE FROM attempted_transactions WHERE request_id \(one)", oneOf: removed.map { $0.values[0] },
+                dialect),
+            SQLQuestion(
                 """
-                DELETE FROM kept_evidence WHERE digest = $1
-                    AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.digest = $1)
-                """, [row.values[1]])
-        }
+                DELETE FROM kept_evidence WHERE digest \(one)
+                    AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.digest = kept_evidence.digest)
+                """, oneOf: removed.map { $0.values[1] }, dialect),
+        ]
+        for statement in deletions.flatMap(\.statements) { try write(statement.text, statement.parameters) }
     }
 
     /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns whether there were any.
