@@ -40,15 +40,19 @@ import TrialSupport
     private func runDay() throws {
         let day = try SimulatedDay(evidence, saleCount)
         let start = ContinuousClock.now
-        let result = try day.run()
-        let minutes = Double((ContinuousClock.now - start) / .seconds(60))
+        var minutes: Double { Double((ContinuousClock.now - start) / .seconds(60)) }
+        let result = try day.run { hour in
+            let line = "\(hour) hours simulated in \(format(minutes)) minutes\n"
+            FileHandle.standardError.write(Data(line.utf8))
+        }
         let requests = result.requests.sorted { $0.key.rawValue < $1.key.rawValue }
             .map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", ")
         let byPriority = result.requestsByPriority.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         row(
             "a day of \(saleCount) purchases: requests by priority",
             "\(byPriority.joined(separator: ", ")); simulated in \(format(minutes)) minutes",
-            result.requestsByPriority.values.reduce(0, +) == result.requests.values.reduce(0, +))
+            result.requestsByPriority.values.reduce(0, +) == result.requests.values.reduce(0, +)
+                && (saleCount < 1000 || [0, 2, 3].allSatisfy { result.requestsByPriority[$0] != nil }))
         row("    by endpoint", requests)
         row(
             "    in the hour of the most, of which those that can wait",

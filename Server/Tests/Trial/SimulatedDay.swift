@@ -41,6 +41,7 @@ final class SimulatedDay {
     private let apple: DayApple
     private let reconciler: Reconciler
     private let app = AskedApp(.production, MintedEvidence.bundleID)
+    private var hourCount: Int64 = 0
     /// The requests of a low priority.
     private var lowCount = 0
     private var lowByHour: [Int64: Int] = [:]
@@ -72,7 +73,8 @@ final class SimulatedDay {
 
     deinit { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder + suffix) } }
 
-    func run() throws -> Result {
+    /// - Parameter progress: Called after each hour of the day and the night, with how many there were.
+    func run(_ progress: (Int64) -> Void) throws -> Result {
         var events: [Event] = []
         for id in 0..<saleCount {
             let second = Int64(id) * 86_400 / Int64(saleCount)
@@ -80,7 +82,9 @@ final class SimulatedDay {
             if id % 10 == 9 { try sell(id, at: Self.start - .seconds(7 * 86_400 - second)) }
             let date = Self.start + .seconds(id % 10 == 9 ? max(0, second - 7200 - Int64(id % 50_000)) : second)
             let isSilent = Self.silence.contains(Int((date - Self.start).components.seconds))
-            let delivery: Delivery = isSilent || id % 100 < 3 ? .lost : id % 100 == 50 ? .swallowed : .taken
+            // Subscriptions and others alike.
+            let share = (id / 10 + id) % 100
+            let delivery: Delivery = isSilent || share < 3 ? .lost : share == 50 ? .swallowed : .taken
             events.append(Event(date: date, kind: id % 10 == 9 ? .renewal : .sale, id: id))
             let type = id % 10 == 9 ? "DID_RENEW" : "ONE_TIME_CHARGE"
             events.append(Event(date: date + .seconds(5), kind: .notification(type, delivery), id: id))
@@ -90,7 +94,7 @@ final class SimulatedDay {
         var nextLook = Self.start
         for event in events {
             while nextLook <= event.date {
-                look(at: nextLook)
+                look(at: nextLook, progress)
                 nextLook = nextLook + .seconds(60)
             }
             apple.now = max(apple.now, event.date)
@@ -99,13 +103,16 @@ final class SimulatedDay {
         // The night, and the next day's sweep.
         let end = nextLook + .seconds(30 * 3600)
         while nextLook <= end {
-            look(at: nextLook)
+            look(at: nextLook, progress)
             nextLook = nextLook + .seconds(300)
         }
         return try result()
     }
 
-    private func look(at date: Instant) {
+    private func look(at date: Instant, _ progress: (Int64) -> Void) {
+        let hour = (date.secondsSince1970 - Self.start.secondsSince1970) / 3600
+        if hour > hourCount { progress(hour) }
+        hourCount = hour
         apple.now = max(apple.now, date)
         while case .asked = reconciler.runOnce() {}
         let count = reconciler.counts.requestsByPriority.reduce(0) { count, requests in
