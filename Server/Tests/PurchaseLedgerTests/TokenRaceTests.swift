@@ -155,6 +155,35 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `what an account sent does not stay if it is deleted while that is recorded`(_ place: Place) throws {
+        let race = try Race(place)
+        for number in 1...Self.count {
+            let account = "anna-\(number)"
+            let attempts = try (0..<2).map { index in
+                try #require(
+                    Attempt("\(number)-\(index)", of: account, Array("none".utf8), code: "not-evidence", at: day(1)))
+            }
+            let ledgers = race.ledgers.shuffled()
+            race.run([
+                { try ledgers[0].record([attempts[0]]) },
+                { try ledgers[1].record([attempts[1]]) },
+                {
+                    do throws(LedgerError) {
+                        _ = try ledgers[1].forget(account)
+                    } catch {
+                        guard error.code == .notFound else { throw error }
+                    }
+                },
+            ])
+            let rows = try ledgers[0].store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT digest FROM attempts UNION ALL SELECT digest FROM kept_evidence")
+            }
+            #expect(rows.isEmpty)
+        }
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
     func `the same grant of support, sent several times at once, is granted once and answered each time`(
         _ place: Place
     ) throws {
