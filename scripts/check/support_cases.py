@@ -186,7 +186,7 @@ class Shop:
                                  purchaseDate=date(0.8), expiresDate=date(30.8))
         self.redeem("emil", early, "too-early")
         case("early", "emil: renewal 340000000000005 was charged, but I still have the old period?", "Is something wrong?",
-             "Nobody has it.", "Its period has not begun: Apple signs a renewal up to a day early. It begins", "and is granted then.")
+             "It belongs to emil, who has nothing of it now.", "Its period has not begun: Apple signs a renewal up to a day early. It begins", "and is granted then.")
 
         expired = self.transaction(340000000000006, "monthly", "Auto-Renewable Subscription", -40, expiresDate=date(-10))
         self.redeem("frida", expired, "expired")

@@ -158,7 +158,7 @@ extension Report {
         return texts.filter { seen.insert(UTF8Bytes($0)).inserted }
     }
 
-    // MARK: What does the customer have?
+    // MARK: What does it give?
 
     private static let maximumAnswerCount = 8
 

@@ -78,7 +78,7 @@ extension Phrase {
         // The four questions
         case .isItGenuine: ("Is it genuine?", "是否真实？")
         case .whichApp: ("Which app?", "哪个 App？")
-        case .whatNow: ("What does the customer have?", "顾客现在拥有什么？")
+        case .whatNow: ("What does it give, taken alone?", "单看此凭证，可得到什么？")
         case .whyRefused: ("Why was it refused?", "为何被拒绝？")
         case .yesApple: ("Yes. Apple signed it.", "是。由 Apple 签名。")
         case .yesRoot:

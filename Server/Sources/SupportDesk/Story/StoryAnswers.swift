@@ -83,8 +83,8 @@ struct StoryAnswers {
         if story.evidence.isEmpty, story.attempts.isEmpty, story.owner == nil {
             return [Sentence(story.name.isOrder ? .maybeOrder : .maybeTransaction, .text(story.name.transactionID))]
         }
-        var all = [Sentence(.nobodyHas, style: .bad)]
-        if let owner = story.owner { all.append(Sentence(.ownsWithoutGrant, .text(owner))) }
+        let owner = story.owner.map { Sentence(.ownsWithoutGrant, .text($0)) }
+        var all = [owner ?? Sentence(.nobodyHas, style: .bad)]
         guard !story.evidence.isEmpty else { return all + [Sentence(.onlyAttempts)] }
         let reasons: [(code: String, words: SupportPhrase)] = [
             ("not-yet", .decidedNotYet), ("expired", .decidedExpired), ("revoked", .decidedRevoked),
@@ -92,7 +92,9 @@ struct StoryAnswers {
         ]
         let reason = reasons.first { story.access?.hasSameBytes(as: $0.code) ?? false }?.words
         if let reason {
-            all.append(Sentence(reason, .localDate(story.evidence[0].purchase.purchaseDate)))
+            all.insert(
+                Sentence(reason, .localDate(story.evidence[0].purchase.purchaseDate), style: .warn),
+                at: owner == nil ? 1 : 0)
         } else if story.owner == nil {
             all.append(Sentence(.decidedGrantable))
         }

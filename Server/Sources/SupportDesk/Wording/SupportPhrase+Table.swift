@@ -115,7 +115,7 @@ extension SupportPhrase {
                 "来自沙盒环境（用于测试 App）：没有人付款。"
             )
         case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
-        case .ownsWithoutGrant: ("{0} owns it, but was not granted it.", "{0} 是其所有者，但尚未发放。")
+        case .ownsWithoutGrant: ("It belongs to {0}, who has nothing of it now.", "归 {0} 所有，目前没有可用内容。")
         case .decidedNotYet:
             (
                 "Its period has not begun: Apple signs a renewal up to a day early. It begins {0}, and is granted then.",
