@@ -32,7 +32,16 @@ public struct DigestValue: Hashable, Sendable {
 
     /// The bytes as lowercase hexadecimal digits.
     public var hexadecimal: String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
+        func digit(_ nibble: UInt8) -> UInt8 {
+            nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") - 10 + nibble
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for byte in bytes {
+            text.append(digit(byte >> 4))
+            text.append(digit(byte & 0xF))
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     public var bytes: [UInt8] { (0..<count).map { storage[$0] } }
