@@ -129,9 +129,11 @@ let package = Package(
             path: "Tests/Trial",
             swiftSettings: toolSettings),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
-        // A webhook's receiver, and a PostgreSQL server of the tests' own.
+        // What SQLite asks of the operating system, shown to a test.
+        .target(name: "CWatchedVFS", dependencies: ["CSQLite"], path: "Tests/CWatchedVFS"),
+        // A webhook's receiver, a disk that loses its power, and a PostgreSQL server of the tests' own.
         .target(
-            name: "LedgerTestSupport", dependencies: ["CChildProcess"], path: "Tests/LedgerTestSupport",
+            name: "LedgerTestSupport", dependencies: ["CChildProcess", "CWatchedVFS"], path: "Tests/LedgerTestSupport",
             swiftSettings: toolSettings),
         .target(name: "ServerFuzzSupport", path: "Tests/Fuzz/Support", swiftSettings: settings),
         fuzz("FuzzAnswers", ["AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText]),

@@ -78,7 +78,8 @@ extension PurchaseLedger {
             guard !families.isEmpty || !tokens.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
             var events: [LedgerEvent] = []
             let ids = try families.map { (row) throws(LedgerError) in try row.integer(0) }
-            for (family, contents) in try FamilyContents.load(ids, connection) {
+            let loaded = try FamilyContents.load(ids, connection)
+            for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {
                 try connection.write(
                     "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
                 try connection.write(

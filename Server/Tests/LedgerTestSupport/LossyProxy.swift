@@ -1,12 +1,31 @@
 import Foundation
 
-/// A socket in front of a PostgreSQL server that can lose the answer to a commit: the server has committed, and the client sees the end of its connection.
+/// A socket in front of a PostgreSQL server that ends connections where a test says so.
 package final class LossyProxy: Sendable {
+    /// When a connection ends.
+    package enum Moment: String, CaseIterable, Sendable {
+        /// The server has seen nothing of the call.
+        case before
+        /// The server has answered the call, and the client sees the first part of the answer.
+        case amid
+        /// The server has answered the call, and the client does not see it.
+        case after
+    }
+
+    /// What is to be lost.
+    private struct Plan {
+        /// The answers to so many commits that have inserted something.
+        var commits = 0
+        /// A call after so many others: what a client sends until it waits for an answer.
+        var call: (rest: Int, moment: Moment)?
+        var lostCalls = 0
+    }
+
     /// The folder of the socket.
     package let folder: String
     private let server: String
     private let listener: Int32
-    private let losses = Guarded(0)
+    private let plan = Guarded(Plan())
 
     /// - Parameter server: The folder of the server's socket.
     package init(before server: String) throws {
@@ -17,9 +36,9 @@ package final class LossyProxy: Sendable {
         guard Self.withAddress(folder, { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
             throw ChildProcess.Failure(description: "no socket in \(folder)")
         }
-        Thread { [listener, losses] in
+        Thread { [listener, plan] in
             while case let client = accept(listener, nil, nil), client >= 0 {
-                Self.serve(client, server, losses)
+                Self.serve(client, server, plan)
             }
         }.start()
     }
@@ -31,7 +50,19 @@ package final class LossyProxy: Sendable {
     }
 
     /// Loses the answers to the next commits that have inserted something.
-    package func loseCommits(_ count: Int) { losses.withLock { $0 = count } }
+    package func loseCommits(_ count: Int) { plan.withLock { $0.commits = count } }
+
+    /// Loses a call after so many others, over whatever connection; the opening of a connection is one, too.
+    package func loseCall(after count: Int, _ moment: Moment) { plan.withLock { $0.call = (count, moment) } }
+
+    /// Ends what was planned, and returns how many calls were lost.
+    @discardableResult
+    package func loseNothing() -> Int {
+        plan.withLock { plan in
+            defer { plan = Plan() }
+            return plan.lostCalls
+        }
+    }
 
     private static func withAddress(_ folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_un()
@@ -44,40 +75,66 @@ package final class LossyProxy: Sendable {
         }
     }
 
-    private static func serve(_ client: Int32, _ server: String, _ losses: Guarded<Int>) {
+    /// What both directions of a connection know.
+    private struct Exchange {
+        var openCount = 2
+        var isLost: Moment?
+        var hasInserted = false
+    }
+
+    private static func serve(_ client: Int32, _ server: String, _ plan: Guarded<Plan>) {
         let backend = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard withAddress(server, { connect(backend, $0, $1) }) == 0 else {
             close(backend)
             close(client)
             return
         }
-        let open = Guarded(2)
+        let exchange = Guarded(Exchange())
         let end = { @Sendable in
             shutdown(client, Int32(SHUT_RDWR))
             shutdown(backend, Int32(SHUT_RDWR))
-            // Both directions have ended.
-            if open.withLock({
-                $0 -= 1; return $0 == 0
-            }) {
+            let isLast = exchange.withLock {
+                $0.openCount -= 1
+                return $0.openCount == 0
+            }
+            if isLast {
                 close(client)
                 close(backend)
             }
         }
         Thread {
-            pump(client, backend) { _ in true }
+            // The first message has no type.
+            pump(client, backend, isTyped: false) { type, call in
+                // What opens a connection, what ends a pipeline, a statement alone, and the end of the connection.
+                guard type == 0 || "SQX".utf8.contains(type) else { return .wait }
+                guard type != UInt8(ascii: "X") else { return .pass(call) }
+                let lost = plan.withLock { plan -> Moment? in
+                    guard let (rest, moment) = plan.call else { return nil }
+                    plan.call = rest == 0 ? nil : (rest - 1, moment)
+                    if rest == 0 { plan.lostCalls += 1 }
+                    return rest == 0 ? moment : nil
+                }
+                exchange.withLock { $0.isLost = lost }
+                return lost == .before ? .end([]) : .pass(call)
+            }
             end()
         }.start()
         Thread {
-            var hasInserted = false
-            pump(backend, client) { bytes in
-                if contains(bytes, "INSERT 0 1") { hasInserted = true }
-                guard contains(bytes, "COMMIT") else { return true }
-                defer { hasInserted = false }
-                guard hasInserted else { return true }
-                return losses.withLock { count in
-                    guard count > 0 else { return true }
-                    count -= 1
-                    return false
+            pump(backend, client, isTyped: true) { type, answer in
+                // The server is ready for the next call.
+                guard type == UInt8(ascii: "Z") else { return .wait }
+                return exchange.withLock { exchange in
+                    if exchange.isLost == .after { return .end([]) }
+                    if exchange.isLost == .amid { return .end(answer.prefix(answer.count / 2)) }
+                    if contains(answer, "INSERT 0 1") { exchange.hasInserted = true }
+                    guard contains(answer, "COMMIT") else { return .pass(answer) }
+                    defer { exchange.hasInserted = false }
+                    let isLost = plan.withLock { plan in
+                        guard exchange.hasInserted, plan.commits > 0 else { return false }
+                        plan.commits -= 1
+                        return true
+                    }
+                    return isLost ? .end([]) : .pass(answer)
                 }
             }
             end()
@@ -90,19 +147,55 @@ package final class LossyProxy: Sendable {
         return bytes.indices.contains { bytes[$0] == tag[0] && bytes[$0...].starts(with: tag) }
     }
 
-    /// Passes on what comes, until `isWanted` says otherwise.
-    private static func pump(_ from: Int32, _ to: Int32, _ isWanted: (ArraySlice<UInt8>) -> Bool) {
+    /// What becomes of messages.
+    private enum Passage {
+        /// More belong to them.
+        case wait
+        case pass(ArraySlice<UInt8>)
+        /// They are the last of the connection.
+        case end(ArraySlice<UInt8>)
+    }
+
+    /// Passes on messages: a type but for the first one of a client, and a length that counts itself (55.7 of PostgreSQL's documentation).
+    ///
+    /// - Parameter decide: Is called after each message, with its type and all bytes that wait.
+    private static func pump(
+        _ from: Int32, _ to: Int32, isTyped: Bool, _ decide: (UInt8, ArraySlice<UInt8>) -> Passage
+    ) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        var waiting: [UInt8] = []
+        // Where the message begins that is not complete.
+        var start = 0
+        var hasType = isTyped
         while case let count = recv(from, &buffer, buffer.count, 0), count > 0 {
-            guard isWanted(buffer[..<count]) else { return }
-            var sent = 0
-            while sent < count {
-                let part = buffer[sent..<count].withUnsafeBytes {
-                    send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            waiting += buffer[..<count]
+            while case let head = hasType ? 1 : 0, waiting.count - start >= head + 4 {
+                let length = waiting[(start + head)..<(start + head + 4)].reduce(0) { $0 << 8 | Int($1) }
+                guard waiting.count - start >= head + length else { break }
+                let type = hasType ? waiting[start] : 0
+                hasType = true
+                start += head + length
+                switch decide(type, waiting[..<start]) {
+                case .wait: continue
+                case .pass(let bytes):
+                    guard send(bytes, to) else { return }
+                    waiting.removeFirst(start)
+                    start = 0
+                case .end(let bytes):
+                    _ = send(bytes, to)
+                    return
                 }
-                guard part > 0 else { return }
-                sent += part
             }
         }
+    }
+
+    private static func send(_ bytes: ArraySlice<UInt8>, _ to: Int32) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.send(to, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
     }
 }

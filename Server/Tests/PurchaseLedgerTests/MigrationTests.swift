@@ -10,8 +10,34 @@ import Testing
 @Suite struct MigrationTests {
     private static let first = Instant(millisecondsSince1970: 1_750_000_000_123)
 
+    /// What the ledgers of older versions have rows about.
+    private static func bought() -> (
+        PurchaseHistory, period: PurchaseHistory.Transaction, coins: PurchaseHistory.Transaction
+    ) {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        history.refund(coins, at: day(1))
+        return (history, subscription.firstPeriod, coins)
+    }
+
+    /// Makes the tables of an older version, with rows in those of version 1.
+    static func makeLedger(ofVersion version: Int, in store: any LedgerStore) throws {
+        let (history, period, coins) = bought()
+        var result: Result<Void, any Error> = .success(())
+        try store.write { (connection) throws(LedgerError) in
+            let versions = Schema.versions(connection.dialect)
+            for statement in versions[0] { try connection.run(statement) }
+            try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
+            try connection.run("INSERT INTO ledger_schema VALUES ($1)", [.integer(Int64(version))])
+            result = Result { try fill(connection, history, period, refunded: coins) }
+            for statement in versions[1..<version].joined() { try connection.run(statement) }
+        }
+        try result.get()
+    }
+
     /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, a renewal that begins later, and a refund that was not applied.
-    private func fill(
+    private static func fill(
         _ connection: any SQLConnection, _ history: PurchaseHistory, _ period: PurchaseHistory.Transaction,
         refunded coins: PurchaseHistory.Transaction
     ) throws {
@@ -76,19 +102,9 @@ import Testing
     func `a ledger of version 1 with rows in every table is opened, and is right`(_ place: Place) throws {
         let location = try place.makeLocation()
         let store = try LedgerLocation(location.text).open()
-        var history = PurchaseHistory(bundleID: Minted.bundleID)
-        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
-        let period = subscription.firstPeriod
-        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
-        history.refund(coins, at: day(1))
-        var result: Result<Void, any Error> = .success(())
-        try store.write { (connection) throws(LedgerError) in
-            for statement in Schema.versions(connection.dialect)[0] { try connection.run(statement) }
-            try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
-            try connection.run("INSERT INTO ledger_schema VALUES (1)")
-            result = Result { try fill(connection, history, period, refunded: coins) }
-        }
-        try result.get()
+        let (bought, period, coins) = Self.bought()
+        var history = bought
+        try Self.makeLedger(ofVersion: 1, in: store)
 
         let ledger = try PurchaseLedger(location.text)
         #expect(!ledger.wasCreated)

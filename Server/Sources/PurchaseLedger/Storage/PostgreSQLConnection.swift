@@ -29,13 +29,12 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
             throw LedgerError(.storeUnavailable, unsafe Self.message(PQerrorMessage(handle)))
         }
-        guard unsafe PQsetClientEncoding(handle, "UTF8") == 0 else {
-            throw LedgerError(.storeUnavailable, "the database has no conversion to UTF-8")
-        }
         // What is sent waits in memory while answers are read.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
         // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever the server's default.
         let settings = [
+            // By a statement, because libpq's own function would wait without end for a server that does not answer.
+            "SET client_encoding = 'UTF8'",
             "SET statement_timeout = '\(isPatient ? 0 : 10)s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
             // libpq would print what is no error, such as that a table exists already.

@@ -13,12 +13,14 @@ final class SQLiteConnection: SQLConnection {
     /// The files that this connection has open, by their paths.
     private var files: [(path: String, identity: FileIdentity?)] = []
 
-    /// - Parameter identity: The file to which the path must lead.
-    init(path: String, _ identity: FileIdentity?, isReader: Bool = false) throws(LedgerError) {
+    /// - Parameters:
+    ///   - identity: The file to which the path must lead.
+    ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
+    init(path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false) throws(LedgerError) {
         var handle: OpaquePointer?
         // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+        let result = unsafe sqlite3_open_v2(path, &handle, flags, vfs)
         guard result == SQLITE_OK, let opened = unsafe handle else {
             let message = unsafe handle.map { unsafe String(cString: sqlite3_errmsg($0)) } ?? "out of memory"
             unsafe sqlite3_close_v2(handle)

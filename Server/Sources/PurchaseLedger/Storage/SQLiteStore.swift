@@ -15,7 +15,8 @@ struct SQLiteStore: LedgerStore {
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
 
-    init(path: String) throws(LedgerError) {
+    /// - Parameter vfs: The name of what SQLite asks of the operating system; `nil` for its own.
+    init(path: String, vfs: String? = nil) throws(LedgerError) {
         // To close a file that is there would end the locks of other connections of this process.
         if FileIdentity(path: path) == nil {
             // SQLite would make the file readable for everyone, and gives the files beside it the same permissions.
@@ -26,10 +27,12 @@ struct SQLiteStore: LedgerStore {
             close(file)
         }
         let identity = FileIdentity(path: path)
-        writer = ConnectionPool(limit: 1) { () throws(LedgerError) in try SQLiteConnection(path: path, identity) }
+        writer = ConnectionPool(limit: 1) { () throws(LedgerError) in
+            try SQLiteConnection(path: path, identity, vfs: vfs)
+        }
         // Reading computes, and a thread that waits for another one computes twice.
         readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) { () throws(LedgerError) in
-            try SQLiteConnection(path: path, identity, isReader: true)
+            try SQLiteConnection(path: path, identity, vfs: vfs, isReader: true)
         }
     }
 

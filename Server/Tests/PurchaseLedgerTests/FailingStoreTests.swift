@@ -1,0 +1,143 @@
+import AppStoreReceipt
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import SeededRandom
+import Testing
+
+/// What a ledger does when a call of SQLite to the system, or of the ledger to PostgreSQL, fails: each call in turn.
+@Suite(.serialized) struct FailingStoreTests {
+    private static let acts = Result { try LedgerActs() }
+
+    /// In the short run, one call of so many is tried, beginning with a random one.
+    private static let stride = LongTests.areOn ? 1 : 9
+
+    /// Performs all acts of ``LedgerActs``, each until it is answered.
+    ///
+    /// A request is answered as it must be, or with `store-unavailable`; then it was done as a whole or not at all, and it is repeated when nothing fails.
+    ///
+    /// - Parameters:
+    ///   - contents: Returns what the ledger has. It does not fail.
+    ///   - stop: Ends what fails.
+    private func perform(
+        _ ledger: PurchaseLedger, contents: () throws -> [String], stop: () -> Void = {}
+    ) throws {
+        let acts = try Self.acts.get()
+        var before = acts.beginning
+        for (number, act) in acts.acts.enumerated() {
+            do throws(LedgerError) {
+                let answer = try act.run(ledger)
+                #expect(answer == act.answer, "act \(number)")
+            } catch {
+                #expect(error.code == .storeUnavailable, "act \(number): \(error)")
+                stop()
+                let found = try contents()
+                #expect(found == before || found == act.contents, "act \(number): \(error)")
+                // What changes nothing has one answer.
+                let isDone = found == act.contents && found != before
+                let answer = try act.run(ledger)
+                #expect(answer == (isDone ? act.answerAgain : act.answer), "act \(number): \(error)")
+            }
+            let found = try contents()
+            #expect(found == act.contents, "act \(number)")
+            before = act.contents
+        }
+    }
+
+    @Test(arguments: WatchedDisk.Fault.Kind.allCases)
+    func `a call of SQLite that fails is a true answer, or none and nothing done`(_ kind: WatchedDisk.Fault.Kind) throws
+    {
+        var generator = SeededGenerator("\(#function) \(kind)")
+        let template = try TemporaryFolder()
+        do { try PurchaseLedger(template.path + "/ledger.db").completeFile() }
+        var count = Int.random(in: 0..<Self.stride, using: &generator)
+        var failed = 0
+        while true {
+            let folder = try TemporaryFolder()
+            let path = folder.path + "/ledger.db"
+            try FileManager.default.copyItem(atPath: template.path + "/ledger.db", toPath: path)
+            let disk = try WatchedDisk(folder.path)
+            let ledger = try PurchaseLedger(SQLiteStore(path: path, vfs: disk.vfs), LedgerPolicy(), at: day(1))
+            disk.fail(WatchedDisk.Fault(kind, after: count))
+            try perform(
+                ledger, contents: { try disk.withoutFault { try ledger.contents() } }, stop: { disk.fail(nil) })
+            // Beyond the last call of the acts, it would fail here.
+            disk.fail(nil)
+            let integrity = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("PRAGMA integrity_check").map { (row) throws(LedgerError) in try row.text(0) }
+            }
+            #expect(integrity == ["ok"])
+            if disk.failureCount == 0 { break }
+            failed += 1
+            count += Self.stride
+        }
+        #expect(failed > 20)
+        print("failing calls: SQLite, \(kind): \(failed) of about \(count) calls")
+    }
+
+    @Test(arguments: WatchedDisk.Fault.Kind.allCases)
+    func `a ledger that could not be opened can be opened when nothing fails`(_ kind: WatchedDisk.Fault.Kind) throws {
+        var generator = SeededGenerator("\(#function) \(kind)")
+        var count = Int.random(in: 0..<Self.stride, using: &generator)
+        var failed = 0
+        while true {
+            let folder = try TemporaryFolder()
+            let disk = try WatchedDisk(folder.path)
+            func open() throws(LedgerError) -> PurchaseLedger {
+                try PurchaseLedger(
+                    SQLiteStore(path: folder.path + "/ledger.db", vfs: disk.vfs), LedgerPolicy(), at: day(1))
+            }
+            disk.fail(WatchedDisk.Fault(kind, after: count))
+            do throws(LedgerError) {
+                _ = try open()
+            } catch {
+                #expect(error.code == .storeUnavailable, "call \(count): \(error)")
+            }
+            disk.fail(nil)
+            let ledger = try open()
+            let acts = try Self.acts.get()
+            #expect(try acts.acts[0].run(ledger) == acts.acts[0].answer)
+            if disk.failureCount == 0 { break }
+            failed += 1
+            count += Self.stride
+        }
+        #expect(failed > 10)
+        print("failing calls: SQLite, \(kind), opening: \(failed) of about \(count) calls")
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: LossyProxy.Moment.allCases)
+    func `a call to PostgreSQL that loses its connection is a true answer, or none and nothing done`(
+        _ moment: LossyProxy.Moment
+    ) throws {
+        var generator = SeededGenerator("\(#function) \(moment)")
+        let location = try Place.postgreSQL.makeLocation()
+        let direct = try PurchaseLedger(location.text)
+        let tables = try direct.store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
+            ).map { (row) throws(LedgerError) in try row.text(0) }
+        }.filter { !["ledger_schema", "sequence_floor"].contains($0) }
+        let parts = location.text.components(separatedBy: "host=")
+        let folder = try #require(parts.last?.components(separatedBy: "&").first)
+        let proxy = try LossyProxy(before: folder)
+        let uri = location.text.replacingOccurrences(of: folder, with: proxy.folder)
+        var count = Int.random(in: 0..<Self.stride, using: &generator)
+        var lost = 0
+        while true {
+            _ = try direct.store.write { (connection) throws(LedgerError) in
+                try connection.run("TRUNCATE \(tables.joined(separator: ", "))")
+            }
+            // What opens it can fail, too.
+            proxy.loseCall(after: count, moment)
+            var ledger = try? PurchaseLedger(PostgreSQLStore(uri: uri), LedgerPolicy(), at: day(1))
+            if ledger == nil { ledger = try PurchaseLedger(PostgreSQLStore(uri: uri), LedgerPolicy(), at: day(1)) }
+            try perform(try #require(ledger), contents: { try direct.contents() })
+            if proxy.loseNothing() == 0 { break }
+            lost += 1
+            count += Self.stride
+        }
+        #expect(lost > 5)
+        print("failing calls: PostgreSQL, \(moment): \(lost) of about \(count) calls")
+        withExtendedLifetime(location) {}
+    }
+}

@@ -1,0 +1,161 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import StrictText
+import Testing
+
+/// What a customer, Apple and an operator do with a new ledger, one after the other, and what each leaves where nothing fails.
+struct LedgerActs: Sendable {
+    typealias Run = @Sendable (PurchaseLedger) throws(LedgerError) -> String
+
+    struct Act: Sendable {
+        let run: Run
+        /// What is answered to the request, and to the same request once more.
+        let answer: String
+        let answerAgain: String
+        /// What the ledger has afterwards.
+        let contents: [String]
+    }
+
+    private(set) var acts: [Act] = []
+    /// What the ledger has before.
+    let beginning: [String]
+
+    init() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let renewal = history.renew(subscription, at: day(29.5))
+        history.refund(coins, at: day(32))
+        let bought = try history.evidence(coins, signedAt: day(1))
+        let period = try history.evidence(subscription.firstPeriod, signedAt: day(1))
+        let renewed = try history.evidence(renewal, signedAt: day(29.6))
+        let refund = try #require(history.verifiedNotifications(through: day(32)).last)
+        let gift = Adjustment(
+            .product(environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: 5),
+            reason: "support", idempotencyKey: "k")
+        let runs: [(Run, again: String?)] = [
+            ({ (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 1) }, nil),
+            (
+                { (ledger) throws(LedgerError) in try Self.redeem(period, ledger, 1) },
+                again: "\(subscription.firstPeriod.transactionID) already-yours 1"
+            ),
+            // It begins later.
+            ({ (ledger) throws(LedgerError) in try Self.redeem(renewed, ledger, 29.6) }, nil),
+            ({ (ledger) throws(LedgerError) in "\(try ledger.settleDue(at: day(31)))" }, again: "0"),
+            (
+                { (ledger) throws(LedgerError) in
+                    try ledger.record(refund, at: day(32))
+                    return "recorded"
+                }, nil
+            ),
+            ({ (ledger) throws(LedgerError) in "\(try ledger.adjust(gift, of: "anna", at: day(32)).quantity)" }, nil),
+            (
+                { (ledger) throws(LedgerError) in
+                    try ledger.entitlements(of: "anna", at: day(33)).codes.sorted { $0.key < $1.key }.description
+                }, nil
+            ),
+            (
+                { (ledger) throws(LedgerError) in
+                    try Self.unlessGone { () throws(LedgerError) in
+                        "\(try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(34)))"
+                    }
+                }, again: "gone"
+            ),
+            // The answer of the first one, although the purchase was refunded and transferred.
+            ({ (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 35) }, nil),
+            (
+                { (ledger) throws(LedgerError) in
+                    // What a connection holds that is ending is taken later.
+                    while try !ledger.hasDelivered() {
+                        let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(36))
+                        try ledger.record(events.map { ($0, nil) }, maximumAttempts: 80, at: day(36))
+                    }
+                    return "delivered"
+                }, nil
+            ),
+            (
+                { (ledger) throws(LedgerError) in
+                    try Self.unlessGone { () throws(LedgerError) in
+                        "\(try ledger.forget("ben").hasPrefix("forgotten-"))"
+                    }
+                }, again: "gone"
+            ),
+            (
+                { (ledger) throws(LedgerError) in
+                    try ledger.completeFile()
+                    return "complete"
+                }, nil
+            ),
+        ]
+        let place = try Place.sqlite.makeLocation()
+        let ledger = try PurchaseLedger(place.text)
+        beginning = try ledger.contents()
+        for (run, again) in runs {
+            let answer = try run(ledger)
+            acts.append(
+                Act(run: run, answer: answer, answerAgain: again ?? answer, contents: try ledger.contents()))
+        }
+        withExtendedLifetime(place) {}
+    }
+
+    private static func redeem(
+        _ evidence: VerifiedEvidence, _ ledger: PurchaseLedger, key: String? = nil, _ date: Double
+    ) throws(LedgerError) -> String {
+        try ledger.redeem(evidence, for: "anna", idempotencyKey: key, at: day(date)).outcomes.map {
+            "\($0.transactionID) \($0.outcome.rawValue) \($0.quantity)"
+        }.joined(separator: ", ")
+    }
+
+    private static func unlessGone(
+        _ body: () throws(LedgerError) -> String
+    ) throws(LedgerError) -> String {
+        do throws(LedgerError) {
+            return try body()
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return "gone"
+        }
+    }
+}
+
+extension PurchaseLedger {
+    fileprivate func hasDelivered() throws(LedgerError) -> Bool {
+        try store.read { (connection) throws(LedgerError) in
+            try !connection.run("SELECT 1 FROM outbox WHERE state = 'delivered'").isEmpty
+        }
+    }
+
+    /// What the tables have, without what is random and what depends on the time of the test.
+    func contents() throws -> [String] {
+        let questions = [
+            "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants",
+            "SELECT 'family', account FROM families", "SELECT 'identifier', transaction_id FROM identifiers",
+            "SELECT 'evidence', transaction_id, variant FROM evidence",
+            "SELECT 'notification', uuid FROM notifications", "SELECT 'due', transaction_id FROM due_moments",
+            "SELECT 'answer', account, idempotency_key FROM answers",
+            "SELECT 'transfer', from_account, to_account FROM transfers",
+            "SELECT 'act', account, kind, quantity FROM acts",
+        ]
+        let (rows, events) = try store.read { (connection) throws(LedgerError) in
+            var rows: [SQLRow] = []
+            for question in questions { rows += try connection.run(question) }
+            return (rows, try connection.run("SELECT event, state FROM outbox"))
+        }
+        let lines = rows.map { row in
+            row.values.map {
+                switch $0 {
+                case .integer(let number): "\(number)"
+                case .text(let text): text.hasPrefix("forgotten-") ? "forgotten" : text
+                default: "-"
+                }
+            }.joined(separator: " ")
+        }
+        let told = try events.map { row in
+            let event: LedgerEvent = try StoredJSON.decode(row.text(0))
+            return "event \(event.account) \(event.kind) \(event.cause) \(event.transactionID) \(event.quantity) "
+                + (try row.text(1))
+        }
+        return (lines + told).sorted()
+    }
+}
