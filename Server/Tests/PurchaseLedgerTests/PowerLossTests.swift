@@ -29,7 +29,7 @@ import Testing
             for position in 0...operations.count {
                 if position > 0 { cut.apply(operations[position - 1]) }
                 guard LongTests.areOn || Int.random(in: 0..<share, using: &generator) == 0 else { continue }
-                for _ in 0..<(LongTests.areOn ? 20 : 1) {
+                for _ in 0..<(LongTests.areOn ? 5 : 1) {
                     let folder = try TemporaryFolder()
                     try cut.write(to: folder.path, using: &generator)
                     // The index of the log can be there, too, with anything in it.
@@ -119,7 +119,7 @@ import Testing
         let first = try WatchedDisk(folder.path)
         let answered = try perform(acts.acts.prefix(6), open(folder.path, first), first)
         var failures: [String] = []
-        for _ in 0..<(LongTests.areOn ? 200 : 4) {
+        for _ in 0..<(LongTests.areOn ? 20 : 4) {
             var cut = DiskAfterCut(first)
             let position = Int.random(in: 0...first.operations.count, using: &cuts.generator)
             for operation in first.operations[..<position] { cut.apply(operation) }
