@@ -150,11 +150,17 @@ extension HistoryCheckpoint {
     }
 
     /// Returns the first window of a run, and notes what Apple has no more.
-    mutating func window(_ range: HistoryRange, of app: AskedApp, at now: Instant) -> HistoryWindow {
+    ///
+    /// - Parameter date: When notifications were to be asked for first; `nil` if they were not.
+    mutating func window(
+        _ range: HistoryRange, of app: AskedApp, since date: Instant? = nil, at now: Instant
+    ) -> HistoryWindow {
+        // A server can be down for long before it has asked anything.
+        let start = sweptUntil ?? completeUntil ?? date
         forgetFuture(at: now)
         let oldest = now - Self.kept(app)
         let known = range == .failures ? completeUntil : sweptUntil
-        if let known, known < oldest { note(gapFrom: known, until: oldest) }
+        if let start = known ?? start, start < oldest { note(gapFrom: start, until: oldest) }
         var from: Instant
         if let known {
             from = known - HistoryWindow.overlap(range)
@@ -164,7 +170,8 @@ extension HistoryCheckpoint {
         }
         var isSecondLook = false
         if range == .everything, let doubtfulFrom {
-            if doubts > 0, doubtfulFrom < oldest { note(gapFrom: doubtfulFrom, until: oldest) }
+            let isLost = doubts > 0 || known.map { $0 < oldest } ?? false
+            if isLost, doubtfulFrom < oldest { note(gapFrom: doubtfulFrom, until: oldest) }
             from = min(from, doubtfulFrom)
             isSecondLook = true
         }

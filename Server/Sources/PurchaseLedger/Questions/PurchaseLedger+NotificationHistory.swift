@@ -109,7 +109,7 @@ extension PurchaseLedger {
         return try store.write { (connection) throws(LedgerError) in
             var checkpoint = try connection.lockCheckpoint(of: question.app)
             let before = checkpoint.gap
-            let window = checkpoint.window(range, of: question.app, at: now)
+            let window = checkpoint.window(range, of: question.app, since: question.madeAt, at: now)
             let gap = checkpoint.gap
             guard let gap, before.map({ $0 != gap }) ?? true else { return (window, nil) }
             try connection.write(checkpoint, of: question.app)
