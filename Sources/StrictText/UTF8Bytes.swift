@@ -43,7 +43,7 @@ extension String {
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         var copy = self
-        return try unsafe copy.withUTF8 { bytes in
+        return try copy.withUTF8 { bytes in
             Swift.Result { () throws(Failure) in try body(unsafe Span(_unsafeElements: bytes)) }
         }.get()
     }
