@@ -16,9 +16,9 @@ import static java.nio.charset.StandardCharsets.*;
 
 /**
  * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. Java 17, Gson, and JDBC for SQLite.
- *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 \
+ *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8090 \
  *         java -cp /usr/share/java/gson.jar:/usr/share/java/sqlite-jdbc.jar Backend.java
- * Start receipt-server with --webhook http://127.0.0.1:8081/webhook and the same secret.
+ * Start receipt-server with --webhook http://127.0.0.1:8090/webhook and the same secret.
  *     POST /redeem     from the app: the evidence as the body. Answers which transactions the app may finish
  *     POST /webhook    from receipt-server: an event
  *     GET  /balances   for the app: what the account has
@@ -78,7 +78,7 @@ class Backend {
             try {
                 var response = CLIENT.send(request, HttpResponse.BodyHandlers.ofString(UTF_8));
                 var answer = JsonParser.parseString(response.body()).getAsJsonObject();
-                if (!Set.of(502, 503, 504).contains(response.statusCode())) return new Answer(response.statusCode(), answer);
+                if (!Set.of(401, 502, 503, 504).contains(response.statusCode())) return new Answer(response.statusCode(), answer);
             } catch (IOException | JsonParseException | IllegalStateException error) {
                 // No answer, or half of one. It may be granted: the same request again is answered with what the account has.
             }

@@ -52,7 +52,7 @@ function payload(string $jws): array
 }
 
 if (PHP_SAPI === 'cli-server') {
-    // An exception is answered with 500: Apple sends the notification again.
+    ini_set('display_errors', '0'); // Then an exception is answered with 500, and Apple sends the notification again.
     $notification = payload(json_decode(file_get_contents('php://input'), true)['signedPayload']);
     error_log($notification['notificationType']);
     exit;

@@ -68,7 +68,7 @@ async function redeem(account, evidence) {
         try {
             const response = await fetch(`${LEDGER_URL}/v1/redeem`, { ...request, redirect: "error", signal: AbortSignal.timeout(15_000) });
             const answer = await response.json();
-            if (![502, 503, 504].includes(response.status)) return [response.status, answer];
+            if (![401, 502, 503, 504].includes(response.status)) return [response.status, answer];
         } catch {
             // No answer, or half of one. It may be granted: the same request again is answered with what the account has.
         }

@@ -3,9 +3,8 @@
 /**
  * A small backend of a shop: what each account has, by the rule of "Deliver" in Server/TUTORIAL.md. PHP 8.2 with PDO for SQLite.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db \
- *         PHP_CLI_SERVER_WORKERS=4 php -S 127.0.0.1:8081 backend.php
- *
- * Start receipt-server with --webhook http://127.0.0.1:8081/webhook and the same secret.
+ *         PHP_CLI_SERVER_WORKERS=4 php -S 127.0.0.1:8090 backend.php
+ * Start receipt-server with --webhook http://127.0.0.1:8090/webhook and the same secret.
  *
  *     POST /redeem     from the app: the evidence as the body. Answers which transactions the app may finish
  *     POST /webhook    from receipt-server: an event
@@ -13,6 +12,7 @@
  */
 
 declare(strict_types=1);
+ini_set('display_errors', '0'); // Else an exception is answered with 200, and the ledger never sends the event again.
 
 const TOLERANCE = 300; // seconds between the signature's time and ours
 const DELAYS = [0.25, 0.5, 1, 2, 4]; // seconds before each repetition of a redemption
@@ -76,9 +76,10 @@ function redeem(string $account, string $evidence): array
         $status = (int) (explode(' ', $http_response_header[0] ?? '')[1] ?? 0);
         $answer = is_string($body) ? json_decode($body, true) : null;
         // Without an answer, or with half of one, it may be granted: the same request again is answered with what the account has.
-        if (is_array($answer) && !in_array($status, [0, 502, 503, 504], true)) {
+        if (is_array($answer) && !in_array($status, [0, 401, 502, 503, 504], true)) {
             return [$status, $answer];
         }
+        error_log("The ledger did not redeem: status $status" . ($status === 401 ? ' (is LEDGER_TOKEN right?)' : ''));
         if ($delay !== null) {
             usleep((int) ($delay * 1e6));
         }
@@ -126,6 +127,7 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
         break;
     case 'POST /webhook':
         if (!is_signed($_SERVER['HTTP_LEDGER_SIGNATURE'] ?? '', $body)) {
+            error_log('A webhook was refused: its signature is not of WEBHOOK_SECRET_FILE, or its time is not ours');
             answer(403);
             break;
         }

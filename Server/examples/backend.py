@@ -71,7 +71,7 @@ def redeem(account, evidence):
             with urllib.request.urlopen(request, timeout=15) as response:
                 return response.status, json.load(response)
         except urllib.error.HTTPError as error:
-            if error.code not in (502, 503, 504):
+            if error.code not in (401, 502, 503, 504):
                 return error.code, json.loads(error.read() or b"{}")
         except (OSError, ValueError):
             pass  # No answer, or half of one. It may be granted: the same request again is answered with what the account has.

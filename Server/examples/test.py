@@ -323,6 +323,10 @@ def check_rules(shop):
         headers = {"Ledger-Signature": header} if header.isascii() else {}
         status, _ = request("POST", shop.url("/webhook"), body, headers)
         assert status == 403, f"{header}: {status}"
+    # What cannot be recorded is not acknowledged.
+    broken = json.dumps({**event, "quantity": None}).encode()
+    status, _ = request("POST", shop.url("/webhook"), broken, {"Ledger-Signature": signature(at, signed=broken)})
+    assert status == 0 or status >= 500, f"an event without a quantity: {status}"
     assert shop.balances() == before
     assert request("POST", shop.url("/webhook"), body, {"Ledger-Signature": signature(at)})[0] == 200
     with sqlite3.connect(shop.shop, timeout=30) as database:
@@ -374,7 +378,7 @@ def php():
     modules = subprocess.run(["php", "-m"], capture_output=True, text=True).stdout.split()
     if "pdo_sqlite" not in modules:
         return None, "this php has no pdo_sqlite (Debian: php-sqlite3)"
-    return ["php", "-S", "127.0.0.1:PORT", str(HERE / "backend.php")], ""
+    return ["php", "-d", "display_errors=1", "-S", "127.0.0.1:PORT", str(HERE / "backend.php")], ""
 
 
 def java():

@@ -136,7 +136,7 @@ struct StoryEntry {
                 [
                     Sentence(.waiting, sequence), what,
                     Sentence(.triedToTell, .number(Int(clamping: event.attempts))),
-                ]
+                ] + (event.failure.map { [Sentence(.becauseOf, .sentence($0))] } ?? [])
             case .dead:
                 [
                     Sentence(.dead, sequence, style: .bad), what,
