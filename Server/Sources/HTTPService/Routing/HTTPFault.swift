@@ -27,13 +27,19 @@ package enum HTTPFault: String, ServiceFault {
                 400, "the headers do not say clearly where the body ends",
                 "Send one 'Content-Length', or chunks in HTTP/1.1, and not both.")
         case .invalidRequest:
-            FaultRow(400, "the request cannot be read", "Send it as openapi.json or, for the ledger, openapi-ledger.json describes it.")
+            FaultRow(
+                400, "the request cannot be read",
+                "Send it as openapi.json or, for the ledger, openapi-ledger.json describes it.")
         case .invalidJSON:
-            FaultRow(400, "the body is not the expected JSON object", "Send it as openapi.json or, for the ledger, openapi-ledger.json describes it.")
+            FaultRow(
+                400, "the body is not the expected JSON object",
+                "Send it as openapi.json or, for the ledger, openapi-ledger.json describes it.")
         case .invalidDate:
             FaultRow(400, "a date cannot be read", "Send a date such as 2025-01-31 or 2025-01-31T12:00:00Z.")
         case .notFound:
-            FaultRow(404, "there is nothing at this path", "Compare the path with openapi.json or, for the ledger, openapi-ledger.json.")
+            FaultRow(
+                404, "there is nothing at this path",
+                "Compare the path with openapi.json or, for the ledger, openapi-ledger.json.")
         case .methodNotAllowed:
             FaultRow(405, "the path does not have this method", "Use one of the header 'Allow'.")
         case .bodyTooLarge:

@@ -28,7 +28,11 @@ extension SupportPhrase {
         case .signIn: ("Sign in", "登录")
         case .signInAbout: ("For staff with a token of the scope “support”.", "供持有 support 权限令牌的员工使用。")
         case .token: ("Token", "令牌")
-        case .tokenRefused: ("The token is unknown, or does not have the scope “support”. Enter the first word of its line only.", "令牌未知，或没有 support 权限。只输入该行的第一个词。")
+        case .tokenRefused:
+            (
+                "The token is unknown, or does not have the scope “support”. Enter the first word of its line only.",
+                "令牌未知，或没有 support 权限。只输入该行的第一个词。"
+            )
         case .tooManyAttempts:
             (
                 "Too many wrong tokens were sent. Wait a minute. A token of 32 bytes or more is always checked.",
