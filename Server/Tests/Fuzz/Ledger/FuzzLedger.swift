@@ -95,9 +95,13 @@ private struct FuzzedHistory {
                 check(error.code == .notFound, "\(error)")
             }
         default:
-            _ = try ledger.forget(accounts[account])
-            // What it had stays spent.
-            for (id, owner) in granted where owner == account { granted[id] = -1 }
+            do throws(LedgerError) {
+                _ = try ledger.forget(accounts[account])
+                // What it had stays spent.
+                for (id, owner) in granted where owner == account { granted[id] = -1 }
+            } catch {
+                check(error.code == .notFound, "\(error)")
+            }
         }
     }
 
