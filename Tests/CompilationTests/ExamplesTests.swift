@@ -68,9 +68,16 @@ import Testing
 
     @Test(arguments: articlesWithCode)
     func `the code of an article compiles with the modules that the article names`(document: String) throws {
-        let text = try String(contentsOf: Compiler.package.appending(path: document), encoding: .utf8)
-        let imports = text.matches(of: /`(import \w+)`/).map { String($0.output.1) }
-        let code = Self.examples(in: [document]).map(\.code).filter { code in
+        func text(_ document: String) throws -> String {
+            try String(contentsOf: Compiler.package.appending(path: document), encoding: .utf8)
+        }
+        // "the `Endpoint` of [Article](Article.md)": its reader has the code of that article, too.
+        let others = try text(document).matches(of: /`\w+` of \[[^\]]+\]\((\w+\.md)\)/).map { match in
+            document.replacing(/\w+\.md$/, with: match.output.1)
+        }
+        let documents = others + [document]
+        let imports = try documents.flatMap { try text($0).matches(of: /`(import \w+)`/).map { String($0.output.1) } }
+        let code = Self.examples(in: documents).map(\.code).filter { code in
             // Vapor and Hummingbird are not here: the tests of that article have types of the same shape.
             !["// swift-tools-version", "_ app: Application", "Router<"].contains { code.contains($0) }
         }
