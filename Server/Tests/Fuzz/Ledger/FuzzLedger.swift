@@ -35,11 +35,24 @@ private let verifier = FuzzAuthority.made {
     try AppStoreVerifier(bundleID: bundleID, environments: [.production], trust: .roots([authority.trustAnchor]))
 }
 
-/// One ledger for the process, and a customer of its own for each history.
-private let ledger = FuzzAuthority.made { try PurchaseLedger(temporaryFolder + "/ledger.db") }
-private nonisolated(unsafe) var customer = 0
+/// A customer of its own for each history, and a ledger for as many as a `PurchaseHistory` can have.
+private nonisolated(unsafe) var historyCount = 0
+private nonisolated(unsafe) var currentLedger: PurchaseLedger?
+private let customers = 1...499
+
+private func nextCustomer() -> (ledger: PurchaseLedger, number: Int) {
+    let number = unsafe historyCount % customers.count + customers.lowerBound
+    if number == customers.lowerBound {
+        let file = unsafe temporaryFolder + "/\(historyCount).db"
+        unsafe currentLedger = FuzzAuthority.made { try PurchaseLedger(file) }
+    }
+    unsafe historyCount += 1
+    guard let ledger = unsafe currentLedger else { fatalError("no ledger") }
+    return (ledger, number)
+}
 
 private struct FuzzedHistory {
+    private let ledger: PurchaseLedger
     private var history: PurchaseHistory
     private let accounts: [String]
     private var now = Instant(millisecondsSince1970: 1_735_689_600_000)
@@ -50,8 +63,8 @@ private struct FuzzedHistory {
     private var delivered = 0
 
     init() {
-        unsafe customer += 1
-        let customer = unsafe customer
+        let customer: Int
+        (ledger, customer) = nextCustomer()
         history = PurchaseHistory(bundleID: bundleID, customer: customer)
         accounts = ["anna-\(customer)", "ben-\(customer)"]
     }
