@@ -54,6 +54,19 @@ extension String {
     }
 }
 
+extension Substring {
+    /// Calls `body` with the UTF-8, which is not copied: see the same of `String`.
+    @inlinable
+    public func withUTF8Bytes<Result, Failure: Error>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var copy = self
+        return try copy.withUTF8 { bytes in
+            Swift.Result { () throws(Failure) in try body(unsafe Span(_unsafeElements: bytes)) }
+        }.get()
+    }
+}
+
 extension Span<UInt8> {
     /// Byte-for-byte equality with the UTF-8 of a string.
     public func hasSameBytes(as string: String) -> Bool {

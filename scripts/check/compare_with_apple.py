@@ -203,7 +203,7 @@ def flipped(text, index):
 
 
 class JWS:
-    def __init__(self, kind=None, depth=0):
+    def __init__(self, kind=None):
         self.faults, self.parts = [], []
         self.kind = kind or random.choice(["transaction", "renewal_info", "app_transaction", "notification", "notification"])
         makers = {"transaction": transaction, "renewal_info": renewal, "app_transaction": app_transaction}

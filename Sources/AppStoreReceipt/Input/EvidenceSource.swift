@@ -43,5 +43,5 @@ extension Substring: EvidenceSource {
     /// Calls `body` with the UTF-8 of the string.
     public func withEvidenceBytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(Failure) -> Result { try String(self).withUTF8Bytes(body) }
+    ) throws(Failure) -> Result { try withUTF8Bytes(body) }
 }

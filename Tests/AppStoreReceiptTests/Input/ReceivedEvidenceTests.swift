@@ -65,10 +65,16 @@ import Testing
         for row in try Self.rows() {
             let text = String(decoding: row.input.prefix(80), as: UTF8.self)
             let limits = VerificationLimits()
-            for received in [
+            var all = [
                 ReceivedEvidence(row.input, limits), ReceivedEvidence(row.input[...], limits),
                 ReceivedEvidence(copying: row.input.span, limits),
-            ] {
+            ]
+            if let string = String(validating: row.input, as: UTF8.self) {
+                all += [
+                    ReceivedEvidence(string, limits), ReceivedEvidence("x\(string)x".dropFirst().dropLast(), limits),
+                ]
+            }
+            for received in all {
                 #expect(received.kind == row.kind, "\(text)")
                 #expect(received.armor == row.armor, "\(text)")
                 #expect(try Self.content(received, in: row.input) == row.content, "\(text)")

@@ -172,6 +172,7 @@ extension PurchaseLedger {
 
     /// Asks the questions of an app again that failed.
     package func askFailedAgain(about app: AskedApp, at now: Instant) throws(LedgerError) {
+        // `state <> 'pending'` is the condition of the index.
         try store.write { (connection) throws(LedgerError) in
             try connection.write(
                 """
