@@ -61,6 +61,8 @@ import TrialSupport
         var other: URL?
         /// Whether each is measured in turn with and without the table of attempts.
         var comparesAttempts = false
+        /// What each sync of a server takes longer, in milliseconds.
+        var syncDelay: Double?
         var isJSON = false
 
         /// Reads the options of `benchmark --ledger`.
@@ -86,6 +88,7 @@ import TrialSupport
                 case ("--seconds", let number?) where number > 0: seconds = number
                 case ("--rounds", let number?) where number >= 1: rounds = Int(number)
                 case ("--threads", let number?) where number >= 1: threads = Int(number)
+                case ("--sync-delay", let number?) where 0..<1000 ~= number: syncDelay = number
                 case ("--against", _): other = try Self.folder(value)
                 default: throw Self.fault("\(name) \(value)")
                 }
@@ -121,12 +124,23 @@ import TrialSupport
     private let tokens: String
     private let options: Options
     private let purchases: Purchases
+    /// Of the servers.
+    private let environment: [String: String]
 
     init(_ evidence: MintedEvidence, _ options: Options) throws {
         self.evidence = evidence
         self.options = options
+        environment = try options.syncDelay.map { try Self.slowSync($0, evidence.path("slow-sync.so")) } ?? [:]
         tokens = try evidence.write(Array((Self.token + "\n").utf8), to: "load-tokens")
         purchases = Purchases(evidence)
+    }
+
+    /// Compiles what makes each sync of a program slow, and returns the environment with which a program is slowed.
+    private static func slowSync(_ milliseconds: Double, _ library: String) throws -> [String: String] {
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "slow-sync.c")
+        try ChildProcess.run(
+            ["cc", "-O1", "-shared", "-fPIC", "-o", library, source.path(percentEncoded: false), "-ldl"])
+        return ["LD_PRELOAD": library, "SYNC_DELAY_US": "\(Int(milliseconds * 1000))"]
     }
 
     // MARK: Measurements
@@ -157,6 +171,7 @@ import TrialSupport
         let cases = Self.cases().filter {
             options.stores?.contains($0.store.rawValue) ?? true && options.works?.contains($0.work.name) ?? true
                 && options.clients?.contains($0.clients) ?? true
+                && (options.syncDelay == nil || Self.syncsInServer($0))
         }
         var lines: [String] = []
         for test in cases {
@@ -175,6 +190,11 @@ import TrialSupport
             if options.isJSON { lines.append(line.json) } else { row(line.name, line.text) }
         }
         if options.isJSON { print("[\(lines.joined(separator: ",\n "))]") }
+    }
+
+    /// Whether it is the server that waits for the disk: PostgreSQL syncs in processes of its own, and a floor has no server.
+    private static func syncsInServer(_ test: Case) -> Bool {
+        test.store == .sqlite && test.servers > 0 && test.work != .repeatsInProcess
     }
 
     private struct Line {
@@ -207,7 +227,9 @@ import TrialSupport
 
         private static func figures(_ results: [Load.Result]) -> String {
             let (p50, p99) = (median(results.map { $0.latency(0.5) }), median(results.map { $0.latency(0.99) }))
+            let times = results.map { $0.processorSeconds / Double($0.answerCount) * 1e6 }
             return "\(format(median(results.map(\.perSecond)))) a second, p50 \(format(p50)) ms, p99 \(format(p99)) ms"
+                + (times.contains(0) ? "" : ", \(format(median(times), 0)) µs of the server's processor time each")
         }
 
         private static func members(_ results: [Load.Result]) -> String {
@@ -260,7 +282,7 @@ import TrialSupport
                 evidence.trustOptions + [
                     "--bundle-id", MintedEvidence.bundleID, "--log", "none", "--ledger", location, "--token-file",
                     tokens, "--threads", "\(options.threads)", "--maximum-body", "4194304",
-                ] + serverOptions, executable: executable)
+                ] + serverOptions, environment: environment, executable: executable)
         }
         if case .floor(let isGrouped) = test.work {
             _ = try send([request(purchases.coins(1), "anna")], to: servers)
@@ -304,7 +326,12 @@ import TrialSupport
             load.seconds = .infinity
         case .repeatsInProcess, .floor: break
         }
-        guard case .others(let count) = test.work else { return try checked(load.run()) }
+        guard case .others(let count) = test.work else {
+            let before = servers.map(\.processorSeconds)
+            var result = try checked(load.run())
+            result.processorSeconds = zip(before, servers).reduce(0) { $0 + $1.1.processorSeconds - $1.0 }
+            return result
+        }
         let strangers = try (0..<3).map {
             request(try purchases.receipt(coins: count, customer: $0), "stranger \($0)")
         }

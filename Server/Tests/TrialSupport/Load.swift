@@ -27,6 +27,8 @@ package struct Load {
         package var seconds = 0.0
         /// In microseconds.
         package var latencies: [UInt32] = []
+        /// What the servers took of the processors, in seconds, if somebody measured it.
+        package var processorSeconds = 0.0
 
         package init() {}
 
