@@ -10,7 +10,8 @@
  * Therefore fork() waits until no thread is inside the library.
  */
 static pthread_rwlock_t gate;
-static int closed;
+/* Whether this thread closed it. Another one that forks at the same time may have waited in vain. */
+static _Thread_local int closed;
 
 void process_enter(void) { pthread_rwlock_rdlock(&gate); }
 void process_leave(void) { pthread_rwlock_unlock(&gate); }
