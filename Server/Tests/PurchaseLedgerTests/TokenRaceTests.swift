@@ -184,6 +184,33 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an account that is deleted while its event is sent again leaves its name nowhere`(_ place: Place) throws {
+        let race = try Race(place)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for number in 1...Self.count {
+            let account = "anna-\(number)"
+            let coins = history.buyConsumable("coins", at: day(0))
+            _ = try race.ledgers[0].redeem(history.evidence(coins, signedAt: day(0)), for: account, at: day(1))
+            let event = try #require(race.ledgers[0].events().first { $0.account.hasSameBytes(as: account) })
+            let ledgers = race.ledgers.shuffled()
+            let sending = {
+                do throws(LedgerError) {
+                    try ledgers[0].sendAgain(eventID: event.id, reason: "ticket", at: day(1))
+                } catch {
+                    // The account is deleted already.
+                    guard error.code == .notFound else { throw error }
+                }
+            }
+            race.run([sending, { _ = try ledgers[1].forget(account) }, sending])
+            let acts = try ledgers[0].store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT account FROM acts").map { (row) throws(LedgerError) in try row.text(0) }
+            }
+            #expect(!acts.contains(account))
+        }
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
     func `the same grant of support, sent several times at once, is granted once and answered each time`(
         _ place: Place
     ) throws {

@@ -155,10 +155,16 @@ extension PurchaseLedger {
         try LedgerText.check(eventID, "event id")
         if let reason { try LedgerText.check(reason, "reason") }
         try store.write { (connection) throws(LedgerError) in
+            let notFound = LedgerError(.notFound, "event")
             let rows = try connection.run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
-            guard let account = try rows.first?.text(0) else { throw LedgerError(.notFound, "event") }
+            guard let account = try rows.first?.text(0) else { throw notFound }
+            // Its name is recorded with the reason.
+            try connection.lockAccount(account, .shared)
             try connection.lock(account)
-            try connection.run("UPDATE outbox SET state = 'pending', attempts = 0 WHERE id = $1", [.text(eventID)])
+            let sent = try connection.run(
+                "UPDATE outbox SET state = 'pending', attempts = 0 WHERE id = $1 RETURNING 1", [.text(eventID)])
+            // The account was deleted meanwhile, with its events.
+            guard !sent.isEmpty else { throw notFound }
             if let reason { try connection.recordSending(eventID, reason, at: now) }
             // An account that is due soon may just have an event on its way.
             try connection.run(
