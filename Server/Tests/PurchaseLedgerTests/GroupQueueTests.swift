@@ -57,6 +57,32 @@ import Testing
             ])
     }
 
+    @Test func `a round has so many turns: who had one does not wait for all that come`() {
+        let trial = Trial(.init(turns: 3, time: .seconds(60)))
+        let isOpen = DispatchSemaphore(value: 0)
+        trial.start("leader", "anna", until: isOpen)
+        for number in 1...2 { trial.start("mallory \(number)", "mallory") }
+        for name in ["ben", "carl", "dora", "emil"] { trial.start(name, name) }
+        isOpen.signal()
+        trial.finish()
+        #expect(
+            trial.groups.withLock { $0 } == [["leader", "mallory 1", "ben", "carl", "mallory 2", "dora", "emil"]])
+    }
+
+    @Test func `what is no account's keeps its place, however often it had a turn`() {
+        let trial = Trial(.init(time: .seconds(60)))
+        let isOpen = DispatchSemaphore(value: 0)
+        trial.start("leader", nil, until: isOpen)
+        for number in 1...3 { trial.start("notification \(number)", nil) }
+        for name in ["ben", "carl"] { trial.start(name, name) }
+        isOpen.signal()
+        trial.finish()
+        #expect(
+            trial.groups.withLock { $0 } == [
+                ["leader", "notification 1", "notification 2", "notification 3", "ben", "carl"]
+            ])
+    }
+
     @Test func `a large member has a group of its own, and small ones come between two of them`() {
         let trial = Trial(.init(weight: 4, time: .seconds(60)))
         let isOpen = DispatchSemaphore(value: 0)

@@ -18,6 +18,8 @@ final class GroupQueue<Work>: @unchecked Sendable {
         var leaders = 1
         /// The number of purchases of a group. A member with more is a group of its own.
         var weight = 256
+        /// The number of turns of a round, in which no account has two: who had one does not wait for as long as others come.
+        var turns = 64
         /// How long a group takes members.
         var time = Duration.milliseconds(20)
         /// How long a member waits until a leader takes it.
@@ -31,8 +33,8 @@ final class GroupQueue<Work>: @unchecked Sendable {
     /// Within the monitor.
     private var waiting: [GroupMember<Work>] = []
     private var leaders = 0
-    /// The accounts that had their turn in this round. Each has one before any has a second.
-    private var served: Set<UTF8Bytes?> = []
+    /// The accounts that had their turn in this round. What is no account's is in nobody's way, and keeps its place.
+    private var served: Set<UTF8Bytes> = []
     /// Whether the last leader had more than a group may have: a smaller one is next.
     private var wasLarge = false
 
@@ -77,13 +79,14 @@ final class GroupQueue<Work>: @unchecked Sendable {
 
     /// Returns the next member with at most a weight, within the monitor.
     private func take(_ weight: Int) -> GroupMember<Work>? {
-        var index = waiting.firstIndex { $0.weight <= weight && !served.contains($0.account) }
+        if served.count >= limits.turns { served = [] }
+        var index = waiting.firstIndex { $0.weight <= weight && !($0.account.map(served.contains) ?? false) }
         if index == nil {
             index = waiting.firstIndex { $0.weight <= weight }
             if index != nil { served = [] }
         }
         guard let index else { return nil }
-        served.insert(waiting[index].account)
+        if let account = waiting[index].account { served.insert(account) }
         return waiting.remove(at: index)
     }
 
