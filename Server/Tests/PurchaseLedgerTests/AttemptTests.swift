@@ -365,6 +365,14 @@ import Testing
                 } while cursor != nil
                 #expect(found == text(whole.entries), "\(limit)")
             }
+            // A statement stays prepared: pages of another size must not make another.
+            if case .postgreSQL = place {
+                let statements = try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run(
+                        "SELECT 1 FROM pg_prepared_statements WHERE statement LIKE 'SELECT id, from_account%'")
+                }
+                #expect(statements.count == 2)
+            }
             for cursor in ["", "x", "1-2", "1-9-00", "1-0-0", "1-0-zz", "1-3-x", "1-0-ff", "1-0-00"] {
                 let error = #expect(throws: LedgerError.self) { try ledger.history(of: "anna", after: cursor) }
                 #expect(error?.code == .invalidText, "\(cursor)")

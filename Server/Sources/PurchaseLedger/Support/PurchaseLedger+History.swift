@@ -26,8 +26,10 @@ extension PurchaseLedger {
         }
         return try store.read { (connection) throws(LedgerError) in
             var found: [(place: HistoryPlace, fact: AccountHistory.Entry.Fact)] = []
+            // Of two sizes: each statement stays prepared.
+            let count = (limit <= 100 ? 100 : Self.maximumHistoryCount) + 1
             for source in HistoryPlace.Source.allCases {
-                found += try connection.facts(of: account, source, after: place, limit: limit + 1)
+                found += try connection.facts(of: account, source, after: place, limit: count)
             }
             guard !found.isEmpty || place != nil else {
                 return try connection.knows(account) ? AccountHistory(account: account, entries: [], next: nil) : nil
