@@ -58,7 +58,8 @@ package struct SupportDesk: Sendable {
             Route(
                 .only(method), path, execution: .queued(.guarded),
                 headers: [
-                    "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Content-Length", "Accept-Language",
+                    "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Content-Length",
+                    "Transfer-Encoding", "Accept-Language",
                 ],
                 refusal: { refusal(of: $0, isForAnyone: isForAnyone) },
                 // One browser leaves the others their places.
@@ -121,9 +122,9 @@ package struct SupportDesk: Sendable {
                 return failure(error, page)
             }
         }
-        // Browsers say how long a form is.
-        let length = request.header("Content-Length").flatMap { Int($0) }
-        guard isQuestion || length.map({ $0 <= Self.maximumStrangersByteCount }) ?? false else {
+        // Browsers say how long a form is, and send nothing with a question.
+        let length = request.header("Content-Length").map { Int($0) ?? .max } ?? (isQuestion ? 0 : .max)
+        guard length <= Self.maximumStrangersByteCount, request.header("Transfer-Encoding") == nil else {
             return page.response(413, code: "body-too-large") { html in notice(.refusedForm, .bad, &html) }
         }
         return nil

@@ -186,10 +186,11 @@ import TrialSupport
     @Test func `the forms of strangers are refused by their headers, and take no memory`() throws {
         let desk = try DeskFixture()
         let browser = try desk.browser()
-        func refusal(_ path: String, _ headers: [String: String]) throws -> Int? {
-            let route = try #require(desk.desk.routes.routes.first { $0.path == path && $0.answers("POST") })
+        func refusal(_ path: String, _ headers: [String: String], _ method: String = "POST") throws -> Int? {
+            let route = try #require(desk.desk.routes.routes.first { $0.path == path && $0.answers(method) })
             let fields = headers.map { Request.Field(.header, $0, $1) }
-            return route.refusal(Request(method: "POST", path: path, fields: fields))?.status
+            #expect(headers.keys.allSatisfy(route.headers.contains))
+            return route.refusal(Request(method: method, path: path, fields: fields))?.status
         }
         for path in ["/search", "/act", "/account", "/settings", "/sign-out"] {
             #expect(try refusal(path, [:]) == 403)
@@ -203,6 +204,11 @@ import TrialSupport
             #expect(try refusal("/sign-in", ["Content-Length": length]) == 413, "\(length)")
         }
         #expect(try refusal("/sign-in", [:]) == 413)
+        for method in ["GET", "HEAD"] {
+            #expect(try refusal("/", [:], method) == nil)
+            #expect(try refusal("/", ["Content-Length": "16385"], method) == 413)
+            #expect(try refusal("/", ["Transfer-Encoding": "chunked"], method) == 413)
+        }
         let token = String(repeating: "x", count: 20_000)
         #expect(try desk.post("/sign-in", [("token", token)]).status == 413)
     }
