@@ -70,8 +70,9 @@ import Testing
                 #expect(!plan.contains("SCAN") || plan.contains("USING INDEX outbox_"), "\(text): \(plan)")
             }
             var history = PurchaseHistory(bundleID: Minted.bundleID)
-            let start = ContinuousClock.now
+            var fastest = Duration.seconds(60)
             for round in 0..<10 {
+                let start = ContinuousClock.now
                 try redeem(ledger, &history, for: "new \(round)", at: Self.now)
                 // Whatever the half with which it begins.
                 let events = try ledger.takeEvents(
@@ -81,12 +82,12 @@ import Testing
                 // The oldest one is not forgotten for the new ones.
                 if round == 0 { #expect(events.map(\.account).contains("old")) }
                 try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
+                fastest = min(fastest, ContinuousClock.now - start)
             }
             let counts = try ledger.outboxCounts()
-            let time = ContinuousClock.now - start
-            print("ledger: \(place): 10 redemptions and looks beside \(3 * count) events that wait: \(time)")
-            // Half a second each, and more, when each look read the backlog.
-            #expect(time < .seconds(3))
+            print("ledger: \(place): a redemption and a look beside \(3 * count) events that wait: \(fastest) at best")
+            // Half a second, and more, when each look read the backlog. The others wait for the machine's other work.
+            #expect(fastest < .milliseconds(300))
             #expect(counts.pending == PurchaseLedger.maximumCount && counts.dead == 0)
             #expect(try #require(counts.oldestPending) <= day(99) + .seconds(count))
         }
