@@ -111,14 +111,17 @@ class Backend {
 
     static String text(JsonObject object, String name) { return object.get(name).isJsonNull() ? null : object.get(name).getAsString(); }
 
+    /** The webhook's secret. A line break at the end of the file is the editor's, and no part of it. */
+    static byte[] secret() throws IOException {
+        return Files.readString(Path.of(ENVIRONMENT.get("WEBHOOK_SECRET_FILE")), ISO_8859_1).replaceAll("[\r\n]+$", "").getBytes(ISO_8859_1);
+    }
+
     /** Whether the ledger signed the body, at most five minutes ago: Ledger-Signature: t=SECONDS,v1=HEX */
     static boolean isSigned(String header, byte[] body) throws Exception {
         var parts = SIGNATURE.matcher(header == null ? "" : header);
         if (!parts.matches()) return false;
-        // A line break at the end of the file is the editor's, and no part of the secret.
-        var secret = Files.readString(Path.of(ENVIRONMENT.get("WEBHOOK_SECRET_FILE")), ISO_8859_1).replaceAll("[\r\n]+$", "");
         var mac = Mac.getInstance("HmacSHA256");
-        mac.init(new SecretKeySpec(secret.getBytes(ISO_8859_1), "HmacSHA256"));
+        mac.init(new SecretKeySpec(secret(), "HmacSHA256"));
         mac.update((parts.group(1) + ".").getBytes(UTF_8));
         return MessageDigest.isEqual(mac.doFinal(body), HexFormat.of().parseHex(parts.group(2)))
             && Math.abs(System.currentTimeMillis() / 1000 - Long.parseLong(parts.group(1))) <= TOLERANCE;
@@ -153,6 +156,10 @@ class Backend {
     }
 
     public static void main(String[] arguments) throws Exception {
+        for (var name : List.of("LEDGER_URL", "LEDGER_TOKEN", "WEBHOOK_SECRET_FILE")) {
+            if (!ENVIRONMENT.getOrDefault(name, "").matches("[^\r\n]+")) throw new IllegalArgumentException(name + " must be one line");
+        }
+        if (secret().length == 0) throw new IllegalArgumentException("The webhook's secret is empty");
         try (var connection = database(); var statement = connection.createStatement()) {
             statement.execute(SCHEMA);
             connection.commit();

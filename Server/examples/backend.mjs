@@ -16,8 +16,12 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const { LEDGER_URL, LEDGER_TOKEN, WEBHOOK_SECRET_FILE, DATABASE = "shop.db", PORT = "8081" } = process.env;
+for (const [name, value] of Object.entries({ LEDGER_URL, LEDGER_TOKEN, WEBHOOK_SECRET_FILE })) {
+    if (!/^[^\r\n]+$/.test(value ?? "")) throw new Error(`${name} must be one line`);
+}
 // A line break at the end is the editor's, and no part of the secret.
 const SECRET = readFileSync(WEBHOOK_SECRET_FILE, "latin1").replace(/[\r\n]+$/, "");
+if (SECRET === "") throw new Error("The webhook's secret is empty");
 const TOLERANCE = 300; // seconds between the signature's time and ours
 const DELAYS = [250, 500, 1000, 2000, 4000]; // milliseconds before each repetition of a redemption
 const MAXIMUM_BODY = 1 << 24;

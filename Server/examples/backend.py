@@ -15,19 +15,22 @@ import hmac
 import json
 import os
 import sqlite3
+import sys
 import time
 import urllib.error
 import urllib.request
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+for name in ("LEDGER_URL", "LEDGER_TOKEN", "WEBHOOK_SECRET_FILE"):
+    if len(os.environ.get(name, "").splitlines()) != 1:
+        sys.exit(f"{name} must be one line")
 LEDGER_URL, LEDGER_TOKEN = os.environ["LEDGER_URL"], os.environ["LEDGER_TOKEN"]
 # A line break at the end is the editor's, and no part of the secret.
-SECRET = open(os.environ["WEBHOOK_SECRET_FILE"], "rb").read().rstrip(b"\r\n")
+SECRET = open(os.environ["WEBHOOK_SECRET_FILE"], "rb").read().rstrip(b"\r\n") or sys.exit("The webhook's secret is empty")
 DATABASE, PORT = os.environ.get("DATABASE", "shop.db"), int(os.environ.get("PORT", "8081"))
-TOLERANCE = 300  # seconds between the signature's time and ours
+TOLERANCE, MAXIMUM_BODY = 300, 1 << 24  # seconds between the signature's time and ours; bytes
 DELAYS = [0.25, 0.5, 1, 2, 4]  # seconds before each repetition of a redemption
-MAXIMUM_BODY = 1 << 24
 
 SCHEMA = """CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
@@ -85,9 +88,7 @@ def is_signed(header, body):
     parts = dict(part.split("=", 1) for part in (header or "").split(",") if "=" in part)
     seconds, found = parts.get("t", ""), parts.get("v1", "")
     expected = hmac.new(SECRET, seconds.encode() + b"." + body, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(expected.encode(), found.encode()):
-        return False
-    return seconds.isdigit() and abs(time.time() - int(seconds)) <= TOLERANCE
+    return hmac.compare_digest(expected.encode(), found.encode()) and seconds.isdigit() and abs(time.time() - int(seconds)) <= TOLERANCE
 
 
 class Backend(BaseHTTPRequestHandler):
@@ -143,7 +144,6 @@ class Backend(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    with database() as connection, connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(SCHEMA)
+    with database() as connection:
+        connection.executescript("PRAGMA journal_mode = WAL;" + SCHEMA)
     ThreadingHTTPServer(("127.0.0.1", PORT), Backend).serve_forever()

@@ -82,9 +82,9 @@ public struct TransactionOutcome: Sendable, Codable {
     public let grantedAs: String?
     /// The product's identifier.
     public let productID: String
-    /// The app's bundle id.
+    /// The app's bundle id; `nil` if the evidence has none. Such a purchase is never granted, and Apple signs none.
     public let bundleID: String?
-    /// The environment of the purchase.
+    /// The environment of the purchase; `nil` as ``bundleID`` can be.
     public let environment: AppStoreEnvironment?
     /// What the client is told.
     public let outcome: Outcome

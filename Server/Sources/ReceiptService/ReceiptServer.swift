@@ -115,6 +115,7 @@ package enum ReceiptServer {
             let state = ServiceState()
             // Before the ledger: a server that does not start makes no tables.
             var service = try Service(values, RouteTable(healthRoutes(state)), log, state)
+            try service.checkAddresses(and: [support?.address].compactMap(\.self))
             let receipts = try ReceiptRoutes(configuration)
             let ledger = try LedgerService(values, receipts.verifier, configuration.productTypes, log)
             service.routes = RouteTable(receipts.routes + (ledger?.routes ?? []) + healthRoutes(state))

@@ -2,7 +2,7 @@ package import HTTPService
 
 /// The options of the desk.
 package struct SupportConfiguration: Sendable {
-    let address: ListenAddress
+    package let address: ListenAddress
     let origin: SupportOrigin
 
     package static let options: [OptionTable.Option] = [

@@ -370,6 +370,23 @@ import TrialSupport
         }
     }
 
+    @Test(arguments: ["--listen", "--metrics", "--support"])
+    func `a server whose port is taken says what to do, and leaves no ledger`(option: String) throws {
+        let server = try start()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "port-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (ledger, tokens) = (folder.appending(path: "ledger.db").path, folder.appending(path: "tokens").path)
+        try "a-token-of-staff-0123456789 support\n".write(toFile: tokens, atomically: true, encoding: .utf8)
+        var addresses = ["--listen": "127.0.0.1:0", "--support": "127.0.0.1:0"]
+        addresses[option] = "127.0.0.1:\(server.port)"
+        let (status, text) = try run(
+            ["--ledger", ledger, "--token-file", tokens] + addresses.flatMap { [$0.key, $0.value] })
+        #expect(status == 2)
+        #expect(text.contains("cannot listen on 127.0.0.1:\(server.port): Address already in use: end the program"))
+        #expect(!FileManager.default.fileExists(atPath: ledger))
+    }
+
     @Test(arguments: [
         (["--listen", "nowhere"], "--listen must be a host and a port"),
         (["--listen", "192.0.2.1:1"], "cannot listen on 192.0.2.1:1"),
@@ -382,6 +399,13 @@ import TrialSupport
         (["--distrust", "x"], "x: No such file"), (["--listen=127.0.0.1:0", "--listen=127.0.0.1:0"], "given twice"),
     ])
     func `a configuration that cannot work ends with words and status 2`(options: [String], words: String) throws {
+        let (status, text) = try run(options)
+        #expect(status == 2)
+        #expect(text.contains(words), "\(text)")
+    }
+
+    /// Runs a server that ends by itself, and returns its exit status and what it wrote to standard error.
+    private func run(_ options: [String]) throws -> (status: Int32, errors: String) {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/bash")
         // The limit is that of a system which allows less than a million files.
@@ -392,7 +416,6 @@ import TrialSupport
         try process.run()
         let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        #expect(process.terminationStatus == 2)
-        #expect(text.contains(words), "\(text)")
+        return (process.terminationStatus, text)
     }
 }

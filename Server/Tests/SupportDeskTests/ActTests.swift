@@ -97,6 +97,8 @@ import TrialSupport
         if row.act == .sendAgain { fields["event"] = try desk.story(Self.id)?.events.first?.id }
         let page = try words(browser.act(row.act, Self.id, fields).text)
         #expect(page.contains(row.notice) && page.contains(row.story), "\(page)")
+        // Who was granted it at first stays in the story.
+        #expect(page.contains("Granted to anna:"), "\(page)")
         #expect(try deliver(desk) == row.told)
         // In the history of the account, too.
         #expect(try words(browser.search("anna")).contains(row.story))

@@ -111,6 +111,15 @@ import TrialSupport
         #expect(story.acts.map(\.answer) == [kind.rawValue])
     }
 
+    @Test func `a form that is sent twice asks Apple once, also if Apple said no`() throws {
+        let fields = ["number": UUID().uuidString, "account": ""]
+        _ = try browser.act(.askApple, "340000000000077", fields)
+        let page = try words(browser.act(.askApple, "340000000000077", fields).text)
+        #expect(page.contains("This form was sent before. Nothing was done again."))
+        #expect(desk.asked.withLock(\.count) == 1)
+        #expect(words(try browser.search("nobody")).contains("Or ask the customer for the order id in Apple's e-mail"))
+    }
+
     @Test(arguments: [
         ["reason": " "], ["bundle": "com.example.other"], ["bundle": ""], ["environment": "sandbox"],
         ["environment": "xcode"], ["id": ""], ["id": "../notifications"], ["id": "1/../2"], ["id": "1?x=y"],

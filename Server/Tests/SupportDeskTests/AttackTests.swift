@@ -312,6 +312,10 @@ import TrialSupport
         #expect(try second.get("/").text.contains("action=\"/search\""))
         let log = desk.lines.withLock { $0.joined() }
         #expect(log.contains("\"event\":\"support-act\",\"act\":\"transfer\",\"request\":\""))
+        // What was not done is no act: the forms have no event and no product, and this desk cannot ask Apple.
+        for act in [Act.sendAgain, .grantProduct, .askApple] {
+            #expect(!log.contains("\"act\":\"\(act.rawValue)\""))
+        }
         for secret in [
             "account-of", "because-she-said", coins, first.form, second.form, DeskFixture.everything,
             String(first.cookie.suffix(64)),

@@ -45,9 +45,10 @@ import TrialSupport
         let inOrder = [
             "Apple refunded or revoked it 2025-06-21 00:20:00 +08:00", "Nobody has it now.",
             "ben sent it, too. The answer: It belongs to another account, which sent it first.",
+            "What happened, the newest first", "Your backend is not told yet, sequence",
+            "安娜 has 0, and had 3: it was taken back.", "Apple's notification REFUND arrived.",
+            "Refunded or revoked by Apple.", "ben sent it. The answer:",
             "2025-06-21 00:12:00 +08:00 (2025-06-20 16:12:00 UTC) Granted to 安娜: 3 × com.example.app.coins.",
-            "ben sent it. The answer:", "Refunded or revoked by Apple.", "Apple's notification REFUND arrived.",
-            "Your backend is not told yet, sequence", "安娜 has 0, and had 3: it was taken back.",
             "Times are in Beijing time; UTC in brackets.",
         ]
         var rest = story[...]
@@ -99,5 +100,8 @@ import TrialSupport
         #expect(unknown.contains("can be a transaction id of which nobody has sent evidence"))
         let order = try browser.search("My order is MX1A2B3C4D, thanks")
         #expect(words(order).contains("MX1A2B3C4D can be the order id of Apple's e-mail."))
+        // Nobody is sent for what this server cannot look up.
+        #expect(words(order).contains("This server is not set up to ask Apple."))
+        #expect(!words(order).contains("ask the customer for the order id"))
     }
 }

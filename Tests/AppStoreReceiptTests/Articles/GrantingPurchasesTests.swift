@@ -69,18 +69,25 @@ struct Ledger {
         guard owners[original, default: account] == account else { return .belongsToAnother }
         owners[original] = account
         let items = entitlements([original], at: now).items
-        guard let access = items.first(where: { $0.transactionID == purchase.transactionID })?.access else {
+        guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else {
             return .notGrantable
         }
-        switch access {
+        switch item.access {
         case .active, .owned, .consumable: break
         case .notYet: return .tooEarly
         case .expired, .upgraded: return .expired
         case .revoked: return .revoked
         case .lengthUnknown, .undetermined: return .notGrantable
         }
-        let isNew = granted.updateValue(access, forKey: purchase.transactionID) == nil
-        return isNew ? .granted(access) : .alreadyYours(access)
+        let known = grantedID(of: item, among: items)
+        granted[known ?? item.transactionID] = item.access
+        return known == nil ? .granted(item.access) : .alreadyYours(item.access)
+    }
+
+    /// The transaction under which a purchase was granted: a restored copy is the purchase that it restores, whichever came first.
+    private func grantedID(of item: Entitlements.Item, among items: [Entitlements.Item]) -> String? {
+        items.first { $0.firstTransactionID == item.firstTransactionID && granted[$0.transactionID] != nil }?
+            .transactionID
     }
 
     /// Decides again for an account.
@@ -88,11 +95,13 @@ struct Ledger {
     /// - Returns: What has changed, by transaction id: what the transaction gives now. Take it back if it is not grantable.
     mutating func update(_ account: String, at now: Instant) -> [String: Entitlements.Access] {
         var changes: [String: Entitlements.Access] = [:]
-        for item in entitlements(of: account, at: now).items where granted[item.transactionID] != item.access {
+        let items = entitlements(of: account, at: now).items
+        for item in items {
+            let known = grantedID(of: item, among: items)
             let mayGrant = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
-            guard granted[item.transactionID] != nil || (item.access.isGrantable && mayGrant) else { continue }
-            granted[item.transactionID] = item.access
-            changes[item.transactionID] = item.access
+            guard known != nil || (item.access.isGrantable && mayGrant) else { continue }
+            let id = known ?? item.transactionID
+            if granted.updateValue(item.access, forKey: id) != item.access { changes[id] = item.access }
         }
         return changes
     }
@@ -199,7 +208,16 @@ extension PurchaseEndpoint {
     @Test mutating func `a restored or renewed transaction does not unlock for a second account`() throws {
         #expect(try endpoint.redeem(jws("1"), account: "a") == ["1": .granted(.owned)])
         #expect(try endpoint.redeem(jws("2", ("originalTransactionId", "1")), account: "b") == ["2": .belongsToAnother])
+        let copy = try jws("2", ("originalTransactionId", "1"))
+        #expect(try endpoint.redeem(copy, account: "a") == ["2": .alreadyYours(.owned)])
+        // A refund of the purchase is one of its copy.
+        #expect(try endpoint.follow(refund("1", signed: Self.signed + .seconds(60)))["a"]?.keys.sorted() == ["1"])
+        #expect(try endpoint.redeem(copy, account: "a") == ["2": .revoked])
+    }
+
+    @Test mutating func `of a purchase and its restored copy, the one that comes first is granted`() throws {
         #expect(try endpoint.redeem(jws("2", ("originalTransactionId", "1")), account: "a") == ["2": .granted(.owned)])
+        #expect(try endpoint.redeem(jws("1"), account: "a") == ["1": .alreadyYours(.owned)])
     }
 
     @Test mutating func `a token that the app wrote in uppercase is the one that Apple writes in lowercase`() throws {

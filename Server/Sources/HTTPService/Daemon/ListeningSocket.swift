@@ -69,7 +69,7 @@ struct ListeningSocket {
         let info = unsafe first.pointee
         let descriptor = unsafe http_socket_open(info.ai_family)
         func failure() -> ListenError {
-            let error = ListenError(address: address, reason: System.explanation(of: errno))
+            let error = ListenError(address: address, reason: Self.explanation(of: errno))
             if descriptor >= 0 { close(descriptor) }
             return error
         }
@@ -81,6 +81,18 @@ struct ListeningSocket {
         guard listen(descriptor, CInt(clamping: backlog)) == 0 else { throw failure() }
         self.descriptor = descriptor
         self.address = ListenAddress(host: address.host, port: Self.port(of: descriptor) ?? address.port)
+    }
+
+    /// What is wrong, and what to do.
+    private static func explanation(of error: CInt) -> String {
+        let advice =
+            switch error {
+            case EADDRINUSE: ": end the program that listens there, or choose another port; 0 is any free one"
+            case EADDRNOTAVAIL: ": this machine does not have the address"
+            case EACCES: ": choose a port from 1024 on, and put a proxy in front"
+            default: ""
+            }
+        return System.explanation(of: error) + advice
     }
 
     private static func port(of descriptor: CInt) -> UInt16? {

@@ -91,6 +91,20 @@ package struct Service {
         if let time = try values.seconds("--unready-time", 0...3600) { unreadyTime = time }
     }
 
+    /// Throws if an address is taken, before a server that cannot start has made anything.
+    package func checkAddresses(and others: [ListenAddress]) throws(ConfigurationError) {
+        // All at once: two may be the same.
+        var sockets: [ListeningSocket] = []
+        defer { for socket in sockets { close(socket.descriptor) } }
+        do throws(ListenError) {
+            for address in [address] + [metricsAddress].compactMap(\.self) + others {
+                sockets.append(try ListeningSocket(address, backlog: 1))
+            }
+        } catch {
+            throw ConfigurationError(error.description)
+        }
+    }
+
     /// Runs until SIGTERM or SIGINT. A second signal ends the process at once.
     package func run() throws(ConfigurationError) {
         let limits = try allowOpenFiles()

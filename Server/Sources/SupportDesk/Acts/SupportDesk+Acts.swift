@@ -8,21 +8,28 @@ extension SupportDesk {
     /// What came of an act, and what the page then shows.
     private struct Done {
         let words: SupportPhrase
-        let slots: [Slot]
+        var slots: [Slot]
         var isFailure = false
+        /// Whether the story has it. What it does not have may be sent again.
+        var isRecorded = true
         let findings: [SupportFinding]
 
         init(_ words: SupportPhrase, _ slots: Slot..., showing findings: [SupportFinding]) {
             (self.words, self.slots, self.findings) = (words, slots, findings)
         }
 
-        private init(failed words: SupportPhrase, _ slots: [Slot], _ findings: [SupportFinding]) {
-            (self.words, self.slots, self.findings) = (words, slots, findings)
-            isFailure = true
+        static func didBefore(showing findings: [SupportFinding]) -> Done {
+            var done = Done(.didBefore, showing: findings)
+            done.isRecorded = false
+            return done
         }
 
-        static func failed(_ words: SupportPhrase, _ slots: Slot..., showing findings: [SupportFinding]) -> Done {
-            Done(failed: words, slots, findings)
+        static func failed(
+            _ words: SupportPhrase, _ slots: Slot..., showing findings: [SupportFinding], isRecorded: Bool = false
+        ) -> Done {
+            var done = Done(words, showing: findings)
+            (done.slots, done.isFailure, done.isRecorded) = (slots, true, isRecorded)
+            return done
         }
     }
 
@@ -48,23 +55,25 @@ extension SupportDesk {
         guard let reason = form.text("reason") else { return .failed(.actNoReason, showing: place) }
         guard reason.utf8.count <= 255 else { return .failed(.actInvalid, .code("reason"), showing: place) }
         // A page that is loaded again sends its form again.
-        guard try sessions.send(number, of: visit.sessionID) else { return Done(.didBefore, showing: place) }
+        guard try sessions.send(number, of: visit.sessionID) else { return .didBefore(showing: place) }
         let done: Done
         do throws(LedgerError) {
             done = try perform(act, number, form, reason, place)
-            log.write(.info, "support-act", [("act", .text(act.rawValue)), ("request", .text(visit.request.id))])
         } catch {
             done =
                 switch error.code {
                 case .notFound: .failed(.actNotFound, showing: place)
                 case .invalidText: .failed(.actInvalid, .text(error.detail), showing: place)
                 case .notAdjustable: .failed(.actRefunded, showing: place)
-                case .idempotencyKeyReused: Done(.didBefore, showing: place)
+                case .idempotencyKeyReused: .didBefore(showing: place)
                 default: .failed(.actFailed, showing: place)
                 }
         }
-        // What was not done, or not for certain, may be sent again.
-        if done.isFailure { try sessions.takeBack(number, of: visit.sessionID) }
+        if done.isRecorded {
+            log.write(.info, "support-act", [("act", .text(act.rawValue)), ("request", .text(visit.request.id))])
+        } else {
+            try sessions.takeBack(number, of: visit.sessionID)
+        }
         return done
     }
 
@@ -114,7 +123,9 @@ extension SupportDesk {
             try ledger.recordAsking(
                 about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,
                 at: now)
-            guard answer.kind == .recorded else { return .failed(answer.kind.words, showing: place) }
+            guard answer.kind == .recorded else {
+                return .failed(answer.kind.words, showing: place, isRecorded: true)
+            }
             return Done(
                 .didAsk, .number(answer.transactions.count),
                 showing: place + answer.transactions.map(SupportFinding.transaction))

@@ -30,8 +30,13 @@ struct SearchPage {
         html.element(.section, .style(.panel)) { html in
             html.element(.h2, phrase: SupportPhrase.nothingFound)
             html.element(.p, phrase: SupportPhrase.nothingFoundAdvice)
+            let canAsk = desk.askApple != nil
+            if canAsk, answer.orderClues.isEmpty { html.element(.p, phrase: SupportPhrase.askForOrder) }
             for id in answer.transactionClues { html.element(.p, phrase: SupportPhrase.maybeTransaction, .text(id)) }
             for id in answer.orderClues { html.element(.p, phrase: SupportPhrase.maybeOrder, .text(id)) }
+            if !canAsk, !(answer.transactionClues + answer.orderClues).isEmpty {
+                html.element(.p, phrase: SupportPhrase.cannotAskApple)
+            }
         }
     }
 

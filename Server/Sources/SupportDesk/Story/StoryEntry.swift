@@ -13,7 +13,7 @@ struct StoryEntry {
         self.sentences = sentences
     }
 
-    /// The entries of a transaction, the oldest first.
+    /// The entries of a transaction, the newest first.
     static func entries(of story: TransactionStory) -> [StoryEntry] {
         var entries: [StoryEntry] = []
         if let purchase = story.evidence.first?.purchase { entries += self.entries(of: purchase) }
@@ -23,7 +23,11 @@ struct StoryEntry {
         {
             entries.append(StoryEntry(date, Sentence(.owned, .text(owner))))
         }
-        entries += story.grants.flatMap(self.entries)
+        entries += story.grants.flatMap { grant in
+            // The grant moves with a transfer: the first one since tells from whom.
+            let transfer = story.transfers.filter { $0.at >= grant.grantedAt }.min { $0.at < $1.at }
+            return self.entries(of: grant, to: transfer?.from ?? grant.account)
+        }
         entries += story.refunds.map(entry)
         entries += story.notifications.map(entry)
         entries += story.events.map { entry(of: $0, named: false) }
@@ -31,14 +35,14 @@ struct StoryEntry {
         entries += story.transfers.map(entry)
         entries += story.acts.map(entry)
         // Entries of one moment stay in the order in which they follow from each other.
-        return entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+        return entries.enumerated().sorted { ($0.element.at, $0.offset) > ($1.element.at, $1.offset) }.map(\.element)
     }
 
     /// The entries of an account, the newest first.
     static func entries(of history: AccountHistory) -> [StoryEntry] {
         history.entries.compactMap { found in
             switch found.fact {
-            case .grant(let grant): entries(of: grant).first
+            case .grant(let grant): entries(of: grant, to: grant.account).first
             case .event(let event): entry(of: event, named: true)
             case .attempt(let attempt): entry(attempt, of: nil)
             case .transfer(let transfer): entry(of: transfer)
@@ -61,12 +65,12 @@ struct StoryEntry {
         ]
     }
 
-    private static func entries(of grant: GrantFact) -> [StoryEntry] {
+    private static func entries(of grant: GrantFact, to account: String) -> [StoryEntry] {
         var entries = [
             StoryEntry(
                 grant.grantedAt,
                 Sentence(
-                    .granted, .text(grant.account), .number(Int(clamping: grant.grantedQuantity)),
+                    .granted, .text(account), .number(Int(clamping: grant.grantedQuantity)),
                     .text(grant.productID)),
                 Sentence(.transactionIs, .text(grant.name.transactionID)))
         ]

@@ -69,8 +69,18 @@ extension SupportPhrase {
         case .nothingFound: ("The ledger knows nothing of this.", "账本中没有与此相关的记录。")
         case .nothingFoundAdvice:
             (
-                "No purchase, account, token, order or kept request has this name. Look for a typing error, or ask the customer for the order id in Apple's e-mail, which begins with M. If the customer paid, let them open the app and restore purchases: the app then sends the evidence.",
-                "没有任何购买、账户、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或请顾客提供 Apple 邮件中以 M 开头的订单号。若顾客已付款，请其打开 App 并恢复购买，App 随后会提交凭证。"
+                "No purchase, account, token, order or kept request has this name. Look for a typing error, or search for the customer's account. If the customer paid, let them open the app and restore purchases: the app then sends the evidence.",
+                "没有任何购买、账户、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或查询顾客的账户。若顾客已付款，请其打开 App 并恢复购买，App 随后会提交凭证。"
+            )
+        case .askForOrder:
+            (
+                "Or ask the customer for the order id in Apple's e-mail, which begins with M, and search for it.",
+                "也可请顾客提供 Apple 邮件中以 M 开头的订单号，然后查询。"
+            )
+        case .cannotAskApple:
+            (
+                "This server is not set up to ask Apple.",
+                "此服务器未设置为可询问 Apple。"
             )
         case .maybeTransaction:
             (
@@ -162,7 +172,7 @@ extension SupportPhrase {
         case .onlyAttempts: ("No evidence of it was accepted.", "没有任何凭证被接受。")
 
         // The story
-        case .whatHappened: ("What happened", "经过")
+        case .whatHappened: ("What happened, the newest first", "经过（最新在前）")
         case .bought: ("Bought at Apple: {0} × {1}.", "在 Apple 购买：{0} × {1}。")
         case .boughtAs: ("Bought at Apple: {0}, until {1}.", "在 Apple 购买：{0}，至 {1}。")
         case .ends: ("Its period ends.", "周期结束。")

@@ -13,7 +13,8 @@ enum SupportPhrase: Words, CaseIterable {
 
     // The search
     case search, searchLabel, searchAbout, searched, searchedText, nothingFound, nothingFoundAdvice,
-        maybeTransaction, maybeOrder, moreFound, moreEvidence, foundEvidence, reportAbout, nothingRedeemed, noPurchase
+        maybeTransaction, maybeOrder, askForOrder, cannotAskApple, moreFound, moreEvidence, foundEvidence,
+        reportAbout, nothingRedeemed, noPurchase
 
     // The answer
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
