@@ -96,6 +96,9 @@ package struct LedgerService: Sendable {
             let message = "a new, empty ledger was created; stop if one existed"
             log.write(.warning, "ledger-created", [("message", .text(message))])
         }
+        if let upgrade = ledger.upgrade {
+            log.write(.info, "ledger-upgraded", [("from", .number(upgrade.found)), ("to", .number(upgrade.now))])
+        }
         let ledger = ledger
         delivery = EventDelivery(ledger, to: webhook)
         hasWebhook = webhook != nil

@@ -15,6 +15,8 @@ public final class PurchaseLedger: Sendable {
     public let policy: LedgerPolicy
     /// A Boolean value that indicates whether there was no ledger at the location, and an empty one was made.
     public let wasCreated: Bool
+    /// The version of the tables that was found, and that of today, if opening the ledger changed them.
+    package let upgrade: (found: Int, now: Int)?
     let store: any LedgerStore
     /// Called with the conflicts of tokens that became known, after they were recorded.
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
@@ -39,7 +41,9 @@ public final class PurchaseLedger: Sendable {
         self.store = store
         self.onTokenConflict = onTokenConflict
         self.policy = policy
-        wasCreated = try Schema.migrate(store)
+        let version = try Schema.migrate(store)
+        wasCreated = version.found == 0
+        upgrade = wasCreated || version.found == version.now ? nil : version
         try store.write { (connection) throws(LedgerError) in
             try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
         }

@@ -123,7 +123,8 @@ import Testing
         #expect(before.0.values.allSatisfy { !$0.isEmpty } && before.1.count > 10)
 
         let ledger = try PurchaseLedger(location.text)
-        #expect(!ledger.wasCreated)
+        #expect(!ledger.wasCreated && ledger.upgrade?.found == 1)
+        #expect(try PurchaseLedger(location.text).upgrade == nil)
         var after: ([String: [String]], [String: [String: String]]) = ([:], [:])
         try ledger.store.read { (connection) throws(LedgerError) in
             after.0 = try facts(connection)

@@ -15,11 +15,13 @@ enum Schema {
 
     /// Makes the tables, in one transaction, or changes them, in one for each version.
     ///
-    /// - Returns: Whether there were none.
-    static func migrate(_ store: some LedgerStore) throws(LedgerError) -> Bool {
+    /// - Returns: The version that was found, which is 0 if there were none, and the one of today.
+    static func migrate(_ store: some LedgerStore) throws(LedgerError) -> (found: Int, now: Int) {
+        var found: Int?
         while true {
             let (version, next) = try store.migrate(step)
-            if next == latest { return version == 0 }
+            found = found ?? version
+            if next == latest { return (found ?? version, next) }
         }
     }
 
