@@ -13,13 +13,19 @@ extension Array {
     ///   - likelyCount: The number that will probably be written. A huge page that is written in part takes 2 MiB, so none is asked for beyond.
     @inlinable
     package mutating func reserveLargeCapacity(_ count: Int, likelyCount: Int) {
-        reserveCapacity(count)
-        guard likelyCount >= LargeMemory.minimumByteCount / MemoryLayout<Element>.stride else { return }
-        let byteCount = Swift.min(likelyCount, capacity) * MemoryLayout<Element>.stride
-        unsafe withUnsafeMutableBufferPointer { elements in
+        guard count > capacity, likelyCount >= LargeMemory.minimumByteCount / MemoryLayout<Element>.stride else {
+            return reserveCapacity(count)
+        }
+        // The elements are copied after the kernel was asked: a page that was written stays as small as it is.
+        var larger: [Element] = []
+        larger.reserveCapacity(count)
+        let byteCount = Swift.min(likelyCount, larger.capacity) * MemoryLayout<Element>.stride
+        unsafe larger.withUnsafeMutableBufferPointer { elements in
             guard let start = elements.baseAddress else { return }
             unsafe LargeMemory.advise(start, byteCount)
         }
+        larger.append(contentsOf: self)
+        self = larger
     }
 }
 

@@ -14,7 +14,7 @@ public struct UTF8Bytes: Hashable, Comparable, Sendable {
     public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
     /// The string, which is made on each access.
-    public var string: String { String(decoding: bytes, as: UTF8.self) }
+    public var string: String { String(utf8: bytes.span) }
 
     public static func == (left: UTF8Bytes, right: UTF8Bytes) -> Bool {
         left.bytes.span.hasSameBytes(as: right.bytes.span)
@@ -33,6 +33,17 @@ public struct UTF8Bytes: Hashable, Comparable, Sendable {
 }
 
 extension String {
+    /// Creates a string from UTF-8.
+    ///
+    /// It does what `String(decoding:as:)` does, which takes twice the time for an array's slice of up to 15 bytes.
+    @inlinable
+    public init(utf8: Span<UInt8>) {
+        self = unsafe String(unsafeUninitializedCapacity: utf8.count) { text in
+            unsafe utf8.withUnsafeBufferPointer { _ = unsafe text.initialize(fromContentsOf: $0) }
+            return utf8.count
+        }
+    }
+
     /// Calls `body` with the UTF-8.
     ///
     /// It takes the place of `utf8Span`. A string of up to 15 bytes is a value without an address, and what `utf8Span` shows is a copy in the frame of the function that asks. If the last

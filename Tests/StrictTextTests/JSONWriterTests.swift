@@ -104,6 +104,22 @@ import Testing
         #expect(Self.write { $0.integer(value) } == String(value))
     }
 
+    @Test func `a text that outgrows its memory, above the size of large memory too, keeps its beginning`() {
+        let value = String(repeating: "x", count: 1000)
+        let count = 12_000
+        let text = Self.write { writer in
+            writer.beginArray()
+            for _ in 0..<count {
+                writer.beginObject()
+                writer.member("a", value)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        let expected = "[" + Array(repeating: #"{"a":"\#(value)"}"#, count: count).joined(separator: ",") + "]"
+        #expect(Array(text.utf8) == Array(expected.utf8))
+    }
+
     @Test func `random strings come back`() throws {
         var generator = SeededGenerator()
         for _ in 0..<500 {

@@ -46,7 +46,11 @@ extension VerifiedEvidence {
     public var json: String { String(decoding: jsonUTF8, as: UTF8.self) }
 
     /// The same as UTF-8, which does not copy the text of a large receipt.
-    @_spi(Surfaces) public var jsonUTF8: [UInt8] { JSONWriter.utf8 { $0.verdict(.success(self)) } }
+    @_spi(Surfaces) public var jsonUTF8: [UInt8] {
+        var writer = if case .receipt(let receipt) = self { JSONWriter(for: receipt.receipt) } else { JSONWriter() }
+        writer.verdict(.success(self))
+        return writer.bytes
+    }
 
     /// The verdict without the contents, as one line of JSON: `{"verified":true,"kind":"receipt","trust":{…}}`.
     ///

@@ -36,6 +36,7 @@ extension AttributeValues {
     func date(_ type: AttributeType) -> Instant? { number(type).map(Instant.init(millisecondsSince1970:)) }
 
     /// The range of a string or of octets.
+    @inline(__always)
     func bytes(_ type: AttributeType) -> ByteRange? { bits(type).map(ByteRange.init(bits:)) }
 
     /// Whether a typed field shows the value of an attribute. The value of an inferred attribute can have another format than its field.

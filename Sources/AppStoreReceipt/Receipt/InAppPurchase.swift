@@ -31,7 +31,7 @@ public struct InAppPurchase: Sendable {
     /// The product's Apple id; 0 in the sandbox (inferred) [1710].
     public var itemID: String? { id(.itemID) }
     /// The identifier of this period of a subscription; `nil` if it is missing or 0, as for other products [1711].
-    public var webOrderLineItemID: String? { id(.webOrderLineItemID)?.nonZero }
+    public var webOrderLineItemID: String? { entry.number(.webOrderLineItemID) == 0 ? nil : id(.webOrderLineItemID) }
     /// The date Apple refunded or revoked the purchase [1712].
     public var revocationDate: Instant? { date(.revocationDate) }
     /// A Boolean value that indicates whether this period is a free trial [1713].
@@ -71,6 +71,8 @@ public struct InAppPurchase: Sendable {
 
     private func id(_ type: AttributeType) -> String? { entry.number(type).map { String(decimal: $0) } }
 
+    // Inlined, since otherwise each call copies the entry.
+    @inline(__always)
     private func string(_ type: AttributeType) -> String? { entry.bytes(type).map(storage.string) }
 
     /// A string of the purchase, for comparisons.

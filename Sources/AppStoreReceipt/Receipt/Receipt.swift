@@ -42,7 +42,10 @@ public struct Receipt: Sendable {
             bytes[field.range.shifted(by: payload.lowerBound)]
         }
 
-        func string(_ field: ByteRange) -> String { String(decoding: octets(field), as: UTF8.self) }
+        func string(_ field: ByteRange) -> String {
+            let bytes = bytes
+            return String(utf8: bytes.span.extracting(field.range.shifted(by: payload.lowerBound)))
+        }
     }
 }
 

@@ -158,8 +158,7 @@ public struct VerifyReceiptResponder: Sendable {
     private func answer(
         _ receipt: VerifiedReceipt, of environment: AppStoreEnvironment, _ excludesOldTransactions: Bool
     ) -> VerifyReceiptAnswer {
-        let payloadCount = receipt.receipt.storage.payload.count
-        var writer = JSONWriter(capacity: 2048 + 3 * payloadCount, likelyCount: payloadCount / 2 * 3)
+        var writer = JSONWriter(for: receipt.receipt)
         writer.beginObject()
         writer.member("status", VerifyReceiptStatus.valid.rawValue)
         writer.member("environment", environment.verifyReceiptName)

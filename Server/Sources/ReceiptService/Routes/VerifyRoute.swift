@@ -1,10 +1,10 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import LedgerService
 
 /// `POST /v1/verify`: evidence of any kind, as it is. The answer is the verdict's JSON, and the HTTP status that of its category.
 func verifyRoute(_ verifier: AppStoreVerifier) -> Route {
     Route(.only("POST"), "/v1/verify") { request in
-        Response(body: Array(try verifier.verify(request.body).json.utf8))
+        Response(body: try verifier.verify(request.body).jsonUTF8)
     }
 }
