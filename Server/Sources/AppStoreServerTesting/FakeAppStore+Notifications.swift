@@ -48,25 +48,29 @@ struct NotificationLog {
 
     /// In the order in which Apple sent them first. Their places are their numbers.
     var entries: [Entry] = []
-    /// Whether a history has changed since ``known`` was complete.
-    var isDirty = false
     private var known: Set<Key> = []
-    private var knownUntil = Instant.distantPast
+    /// By customer, in their order: those that are not known yet, whenever they are signed. A history that changed has none, until it is looked through again.
+    private var coming: [Int: [PurchaseHistory.Notification]] = [:]
+
+    /// Notes that the history of a customer has changed.
+    mutating func change(of customer: Int) { coming[customer] = nil }
 
     /// Adds what the histories say by now.
     ///
     /// - Parameter isSent: Whether there is somebody to send it to.
     mutating func update(_ histories: [Int: PurchaseHistory], at now: Instant, isSent: Bool) {
-        // Looking through all histories takes time. Nothing is late by more than a second.
-        guard isDirty || now < knownUntil || knownUntil + .seconds(1) <= now else { return }
-        isDirty = false
-        knownUntil = now
         var new: [Key] = []
         for (customer, history) in histories.sorted(by: { $0.key < $1.key }) {
-            for notification in history.notifications(through: now) {
-                let key = Key(customer: customer, notification: notification)
-                if known.insert(key).inserted { new.append(key) }
-            }
+            // Looking through a history takes time.
+            var coming =
+                self.coming[customer]
+                ?? history.notifications(through: .distantFuture).filter {
+                    !known.contains(Key(customer: customer, notification: $0))
+                }
+            let due = coming.prefix { $0.signedDate <= now }.map { Key(customer: customer, notification: $0) }
+            coming.removeFirst(due.count)
+            self.coming[customer] = coming
+            new += due.filter { known.insert($0).inserted }
         }
         guard isSent else { return }
         for key in new.sorted(by: { $0.notification.signedDate < $1.notification.signedDate }) {

@@ -151,7 +151,7 @@ public final class FakeAppStore: Sendable {
             var history = state.histories[customer] ?? newHistory(customer)
             let result = body(&history)
             state.histories[customer] = history
-            state.notifications.isDirty = true
+            state.notifications.change(of: customer)
             return result
         }
     }

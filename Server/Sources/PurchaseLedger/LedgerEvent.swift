@@ -34,8 +34,8 @@ struct LedgerEvent: Sendable {
         case revocation
     }
 
-    /// The same each time the event is delivered.
-    let id: String
+    /// The same each time the event is delivered; empty until it is posted.
+    var id = ""
     let account: String
     /// Greater than the numbers of everything that the backend was told before: what is told with a greater number is newer.
     var sequence: Int64 = 0
@@ -83,15 +83,6 @@ struct LedgerEvent: Sendable {
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
     }
-
-    /// 128 random bits: an id stays unique after a restored back-up.
-    static func makeID() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let digits = String(generator.next(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
 }
 
 extension Grant {
@@ -101,7 +92,7 @@ extension Grant {
         at now: Instant
     ) -> LedgerEvent {
         LedgerEvent(
-            id: LedgerEvent.makeID(), account: account, kind: kind, cause: cause,
+            account: account, kind: kind, cause: cause,
             environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
             transactionID: transaction.transactionID.string, originalTransactionID: originalTransactionID,
             quantity: quantity, previousQuantity: before, until: until, at: now)
@@ -114,7 +105,7 @@ extension SQLConnection {
     /// - Parameter accounts: Who is answered.
     /// - Returns: The numbers of the answers.
     func post(
-        _ events: [LedgerEvent], answering accounts: [String] = [], at now: Instant
+        _ events: [LedgerEvent], answering accounts: [String] = [], _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) -> [Int64] {
         // Accounts are locked in one order, after all families.
         let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
@@ -136,6 +127,7 @@ extension SQLConnection {
             guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
             for (offset, event) in events.enumerated() {
                 var event = event
+                event.id = surroundings.makeID()
                 event.sequence = last - Int64(events.count - 1 - offset)
                 try write(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",

@@ -20,6 +20,8 @@ public struct LedgerPolicy: Sendable {
     public var orders: OrderPolicy?
     /// What the App Store is asked about, by whoever does so; `nil` for nothing.
     package var questions: QuestionPolicy?
+    /// What the ledger takes from the machine.
+    package var surroundings = Surroundings()
     /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.
     var wholeFamilyLimit = 24
 

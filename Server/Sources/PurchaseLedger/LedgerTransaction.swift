@@ -278,7 +278,7 @@ struct LedgerTransaction {
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the events.
     mutating func settle() throws(LedgerError) {
         try decide()
-        _ = try connection.post(events, at: now)
+        _ = try connection.post(events, policy.surroundings, at: now)
         try closeOrders()
         try connection.ask(questions, at: now)
     }
@@ -357,7 +357,7 @@ struct LedgerTransaction {
             newPurchases.append(grant)
         }
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
-        questions += policy.questions?.confirmations(of: key, cause, at: now) ?? []
+        questions += policy.questions?.confirmations(of: key, cause, policy.surroundings, at: now) ?? []
         if let question = policy.questions?.refunds(of: Self.original(of: grant, item), at: now) {
             questions.append(question)
         }

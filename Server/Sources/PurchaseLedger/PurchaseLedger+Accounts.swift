@@ -106,7 +106,7 @@ extension PurchaseLedger {
                     events.append(given.event(kind, .transfer, original, before: 0, at: now))
                 }
             }
-            _ = try connection.post(events, at: now)
+            _ = try connection.post(events, policy.surroundings, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }
             return families.count
         }
@@ -136,7 +136,7 @@ extension PurchaseLedger {
     /// - Throws: `not-found` if the ledger does not know the account.
     public func forget(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
-        let name = "forgotten-\(LedgerEvent.makeID())"
+        let name = "forgotten-\(policy.surroundings.makeID())"
         let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Whoever is about to write the name is waited for, and nobody finds it any more. What an account was granted can be in the family of another.

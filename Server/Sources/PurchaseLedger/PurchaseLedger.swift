@@ -35,7 +35,7 @@ public final class PurchaseLedger: Sendable {
     }
 
     init(
-        _ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant = .now,
+        _ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant? = nil,
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
     ) throws(LedgerError) {
         self.store = store
@@ -45,7 +45,7 @@ public final class PurchaseLedger: Sendable {
         wasCreated = version.found == 0
         upgrade = wasCreated || version.found == version.now ? nil : version
         try store.write { (connection) throws(LedgerError) in
-            try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
+            try connection.raiseSequenceFloor(to: (now ?? policy.surroundings.date()).millisecondsSince1970)
         }
     }
 
@@ -120,7 +120,7 @@ public final class PurchaseLedger: Sendable {
             try transaction.settle()
             if let questions = policy.questions {
                 for key in brought.purchases.compactMap(\.keys?.transaction) {
-                    try connection.heard(key, questions, at: now)
+                    try connection.heard(key, questions, policy.surroundings, at: now)
                 }
             }
             return transaction.tokenConflicts

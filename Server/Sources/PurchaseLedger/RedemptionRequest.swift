@@ -22,7 +22,9 @@ struct RedemptionRequest: Sendable {
     static func answer(
         _ requests: [RedemptionRequest], _ connection: any SQLConnection
     ) throws(LedgerError) -> [Redemption?] {
-        guard let now = requests.map(\.now).max() else { return [] }
+        guard let now = requests.map(\.now).max(), let surroundings = requests.first?.policy.surroundings else {
+            return []
+        }
         try connection.lockAccounts(requests.map(\.claim.account))
         let questions = requests.compactMap { $0.answered?.question }
         // A snapshot says the same at any time.
@@ -59,7 +61,7 @@ struct RedemptionRequest: Sendable {
         let sequences =
             try connection.isSnapshot && events.isEmpty
             ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
-            : connection.post(events, answering: requests.map(\.claim.account), at: now)
+            : connection.post(events, answering: requests.map(\.claim.account), surroundings, at: now)
         for (request, transaction) in zip(requests, transactions) where !request.isImported {
             try transaction.closeOrders()
         }

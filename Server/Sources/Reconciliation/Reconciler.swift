@@ -11,15 +11,18 @@ import Synchronization
 package final class Reconciler: Sendable {
     /// What tests replace.
     package struct Options: Sendable {
-        package var clock: @Sendable () -> Instant = { .now }
+        package var clock: @Sendable () -> Instant
         /// A number from 0 to less than 1, by which attempts are spread.
-        package var random: @Sendable () -> Double = { .random(in: 0..<1) }
+        package var random: @Sendable () -> Double
         /// Waits, in ``reconcile(since:account:dryRun:progress:)``.
         package var wait: @Sendable (Duration) -> Void = { Reconciler.sleep($0) }
         /// Called on any thread.
         package var onFinding: @Sendable (Finding) -> Void = { _ in }
 
-        package init() {}
+        package init(_ surroundings: Surroundings = Surroundings()) {
+            clock = surroundings.date
+            random = { Double(surroundings.random() >> 11) / Double(1 << 53) }
+        }
     }
 
     let ledger: PurchaseLedger

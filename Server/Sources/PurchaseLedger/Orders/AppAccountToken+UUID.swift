@@ -23,9 +23,8 @@ extension AppAccountToken {
     }
 
     /// A random UUID (RFC 9562, 5.4). It is never derived from the account: Apple and devices see it.
-    static func random() -> AppAccountToken {
-        var generator = SystemRandomNumberGenerator()
-        let (high, low): (UInt64, UInt64) = (generator.next(), generator.next())
+    static func random(_ surroundings: Surroundings = Surroundings()) -> AppAccountToken {
+        let (high, low) = (surroundings.random(), surroundings.random())
         let version = high & ~0xF000 | 0x4000
         let variant = low & (UInt64.max >> 2) | 1 << 63
         let digits = [version, variant].map { number in

@@ -70,7 +70,7 @@ extension PurchaseLedger {
         { try LedgerText.check(text, name) }
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
         let orderTime = (policy.orders ?? OrderPolicy()).orderTime
-        let (id, random) = (LedgerEvent.makeID(), AppAccountToken.random())
+        let (id, random) = (policy.surroundings.makeID(), AppAccountToken.random(policy.surroundings))
         return try store.write { [policy] (connection) throws(LedgerError) -> Order in
             try connection.lockAccount(account, .shared)
             var token = random

@@ -21,7 +21,7 @@ extension PurchaseLedger {
         if let stored, AppAccountToken(uuid: stored.description) == nil {
             throw LedgerError(.invalidText, "token: a UUID that is not nil")
         }
-        let made = stored ?? .random()
+        let made = stored ?? .random(policy.surroundings)
         let (isNew, token, conflicts) = try store.decide {
             [policy] (connection) throws(LedgerError) -> (Bool, AppAccountToken, [TokenConflict]) in
             try connection.lockAccount(account, .shared)

@@ -28,6 +28,7 @@ public final class EventDelivery: Sendable {
     private let maximumAttempts: Int64
     private let lease: Duration
     private let isStopped = Atomic(false)
+    private var surroundings: Surroundings { ledger.policy.surroundings }
 
     /// Creates a delivery, which ``run(onError:)`` begins.
     ///
@@ -51,28 +52,28 @@ public final class EventDelivery: Sendable {
     ///
     /// - Parameter onError: Is told each time the database or a delivery fails, and of each event that is dead.
     public func run(onError: (LedgerError) -> Void) {
-        let senders = webhook.map { EventSenders($0, count: Self.concurrency) }
+        let senders = webhook.map { EventSenders($0, count: Self.concurrency, surroundings.date) }
         if let senders, senders.count == 0 {
             onError(LedgerError(.deliveryFailed, "the system has no thread to give"))
         }
         var results: [EventSenders.Result] = []
-        var nextCleaning = ContinuousClock.now
-        var nextLook = ContinuousClock.now
+        var nextCleaning = surroundings.uptime()
+        var nextLook = surroundings.uptime()
         var isNewestFirst = false
         while !isStopped.load(ordering: .relaxed) {
-            var isDue = ContinuousClock.now >= nextLook
+            var isDue = surroundings.uptime() >= nextLook
             if isDue {
-                nextLook = ContinuousClock.now + Self.interval
+                nextLook = surroundings.uptime() + Self.interval
                 // A fault in one of them does not stop the others.
                 do throws(LedgerError) {
-                    if ContinuousClock.now >= nextCleaning {
-                        nextCleaning = ContinuousClock.now + .seconds(3600)
-                        try ledger.removeHistory(before: .now - Self.retention)
+                    if surroundings.uptime() >= nextCleaning {
+                        nextCleaning = surroundings.uptime() + .seconds(3600)
+                        try ledger.removeHistory(before: surroundings.date() - Self.retention)
                     }
                 } catch {
                     onError(error)
                 }
-                do throws(LedgerError) { try ledger.settleDue() } catch { onError(error) }
+                do throws(LedgerError) { try ledger.settleDue(at: surroundings.date()) } catch { onError(error) }
             }
             guard let senders else {
                 usleep(100_000)
@@ -82,7 +83,7 @@ public final class EventDelivery: Sendable {
                 if try record(&results, onError) { isDue = true }
                 if isDue, senders.freeCount > 0 {
                     let events = try ledger.takeEvents(
-                        limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst, at: .now)
+                        limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst, at: surroundings.date())
                     isNewestFirst.toggle()
                     senders.send(events)
                 }
@@ -106,7 +107,7 @@ public final class EventDelivery: Sendable {
         _ results: inout [EventSenders.Result], _ onError: (LedgerError) -> Void
     ) throws(LedgerError) -> Bool {
         guard !results.isEmpty else { return false }
-        try ledger.record(results, maximumAttempts: maximumAttempts, at: .now)
+        try ledger.record(results, maximumAttempts: maximumAttempts, at: surroundings.date())
         for (event, failure) in results {
             guard let failure else { continue }
             let isDead = event.attempts + 1 >= maximumAttempts

@@ -1,3 +1,4 @@
+import SpanASN1
 import ServerThreads
 
 /// Threads that send events to a webhook, each one event at a time.
@@ -14,11 +15,12 @@ final class EventSenders: @unchecked Sendable {
     private var isStopping = false
     private var threads: [Thread] = []
 
-    init(_ webhook: Webhook, count: Int) {
+    /// - Parameter date: The date of a signature.
+    init(_ webhook: Webhook, count: Int, _ date: @escaping @Sendable () -> Instant) {
         threads = (0..<count).compactMap { _ in
             Thread {
                 // A connection to the webhook lasts for as long as the receiver lets it.
-                let client = WebhookClient(webhook)
+                let client = WebhookClient(webhook, date)
                 while let event = self.next() {
                     let failure = client.send(event.event, id: event.id)
                     self.monitor.locked { self.results.append((event, failure)) }

@@ -9,10 +9,13 @@ final class WebhookClient {
     static let timeLimit = 5
 
     private let webhook: Webhook
+    private let date: @Sendable () -> Instant
     private let handle: UnsafeMutableRawPointer?
 
-    init(_ webhook: Webhook) {
+    /// - Parameter date: The date of a signature.
+    init(_ webhook: Webhook, _ date: @escaping @Sendable () -> Instant) {
         self.webhook = webhook
+        self.date = date
         _ = Self.isInitialized
         unsafe handle = curl_easy_init()
     }
@@ -30,7 +33,7 @@ final class WebhookClient {
         let body = Array(event.utf8)
         let signature: String
         do throws(LedgerError) {
-            signature = try webhook.signature(of: body, atSecond: Instant.now.secondsSince1970)
+            signature = try webhook.signature(of: body, atSecond: date().secondsSince1970)
         } catch {
             return "\(error)"
         }

@@ -169,7 +169,9 @@ extension QuestionPolicy {
     static let maximumDisputedCount = 20
 
     /// The questions whether Apple knows a purchase that was just granted. They are one, unless a notification has told of the purchase: then only the second is asked.
-    func confirmations(of key: TransactionKey, _ cause: LedgerEvent.Cause, at now: Instant) -> [NewQuestion] {
+    func confirmations(
+        of key: TransactionKey, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
+    ) -> [NewQuestion] {
         guard confirm != .none, cause != .reconciliation, apps.contains(AskedApp(key)) else { return [] }
         var questions: [NewQuestion] = []
         if cause != .notification {
@@ -178,14 +180,14 @@ extension QuestionPolicy {
                     key: key, kind: .transaction, reason: .unheard, dueAt: now + Self.spread(Self.unheardDelay, by: key)
                 ))
         }
-        if isInSample { questions.append(confirmation(of: key, at: now)) }
+        if isInSample(surroundings) { questions.append(confirmation(of: key, at: now)) }
         return questions
     }
 
     /// Whether a purchase that was heard of is among those that Apple is asked about: by chance, so that nobody can choose an id that is not.
-    var isInSample: Bool {
+    func isInSample(_ surroundings: Surroundings) -> Bool {
         guard case .sample(let percent) = confirm else { return false }
-        return Int.random(in: 0..<100) < percent
+        return surroundings.random() % 100 < percent
     }
 
     /// The question whether Apple knows a purchase of which a notification has told.

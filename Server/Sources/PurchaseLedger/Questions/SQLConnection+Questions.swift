@@ -39,9 +39,11 @@ extension SQLConnection {
     }
 
     /// Notes that a notification has told of a transaction, so that Apple need not be asked whether there is one.
-    func heard(_ key: TransactionKey, _ policy: QuestionPolicy, at now: Instant) throws(LedgerError) {
+    func heard(
+        _ key: TransactionKey, _ policy: QuestionPolicy, _ surroundings: Surroundings, at now: Instant
+    ) throws(LedgerError) {
         guard policy.apps.contains(AskedApp(key)) else { return }
-        if policy.isInSample {
+        if policy.isInSample(surroundings) {
             let question = policy.confirmation(of: key, at: now)
             try write(
                 """

@@ -18,6 +18,7 @@ package final class AttemptLog: @unchecked Sendable {
 
     private let ledger: PurchaseLedger
     private let keepTime: Duration
+    private var surroundings: Surroundings { ledger.policy.surroundings }
     private let keepsEvidence: Bool
     private let monitor = Monitor()
     /// Within the monitor.
@@ -63,7 +64,7 @@ package final class AttemptLog: @unchecked Sendable {
     ///
     /// - Parameter onError: Is told each time the database fails.
     package func run(onError: (LedgerError) -> Void) {
-        var nextCleaning = ContinuousClock.now
+        var nextCleaning = surroundings.uptime()
         while true {
             let deadline = Monitor.Deadline(after: Self.interval)
             let isOver = monitor.locked {
@@ -73,10 +74,10 @@ package final class AttemptLog: @unchecked Sendable {
             if isOver { return }
             do throws(LedgerError) {
                 try write()
-                if ContinuousClock.now >= nextCleaning {
-                    nextCleaning = ContinuousClock.now + Self.cleaningInterval
-                    try ledger.removeAttempts(before: .now - keepTime)
-                    try ledger.removeDeletions(at: .now)
+                if surroundings.uptime() >= nextCleaning {
+                    nextCleaning = surroundings.uptime() + Self.cleaningInterval
+                    try ledger.removeAttempts(before: surroundings.date() - keepTime)
+                    try ledger.removeDeletions(at: surroundings.date())
                 }
             } catch {
                 onError(error)

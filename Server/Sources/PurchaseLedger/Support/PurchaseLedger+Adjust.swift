@@ -34,7 +34,8 @@ extension PurchaseLedger {
                 let event = grant.event(.granted, .support, key.transactionID.string, before: 0, at: now)
                 done = (grant, 0, [event])
             }
-            let sequences = try connection.post(done.events, answering: [account], at: now)
+            let sequences = try connection.post(
+                done.events, answering: [account], policy.surroundings, at: now)
             let answer = Adjustment.Answer(
                 name: TransactionName(done.grant.transaction), productID: done.grant.productID,
                 previousQuantity: done.previousQuantity, quantity: done.grant.quantity,
