@@ -142,7 +142,10 @@ let package = Package(
             ["HTTPService", "LedgerService", "ReceiptService", "SupportDesk", "PurchaseLedger", strictText]),
         tests(
             of: "PurchaseLedger",
-            ["LedgerTestSupport", strictText, libcryptoHandles, seededRandom, library("AppStoreReceiptTesting")]),
+            [
+                "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText,
+                libcryptoHandles, seededRandom, library("AppStoreReceiptTesting"),
+            ]),
         .testTarget(
             name: "AppStoreServerTests",
             dependencies: [

@@ -28,16 +28,25 @@ struct OrdersModel {
     private(set) var conflicts: [String] = []
     private(set) var orders: [Order] = []
     private(set) var unordered: Set<String> = []
+    /// At which date each family was last decided about. A clock that was set back makes it earlier than others before.
+    private var decided: [String: Instant] = [:]
 
     init(_ policy: LedgerPolicy) { self.policy = policy }
 
     // MARK: What arrives
 
     mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
-        add(evidence)
-        let families = families(of: evidence)
+        record(
+            evidence.purchases.map(\.purchase), evidence.renewals.map(SubscriptionRenewal.init), at: now)
+    }
+
+    /// What the App Store answered is evidence, too.
+    mutating func record(_ brought: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
+        purchases += brought
+        self.renewals += renewals
+        let families = Set(brought.map(\.originalTransactionID))
         claimByTokens(families, at: now)
-        settle(families, Set(evidence.transactionIDs), at: now)
+        settle(families, Set(brought.map(\.transactionID)), at: now)
     }
 
     mutating func redeem(
@@ -97,17 +106,25 @@ struct OrdersModel {
         }
     }
 
+    /// Decides anew about what has begun, or was refunded, since it was decided about.
     mutating func settleDue(at now: Instant) {
-        let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero).items
-        grant(items.filter { owners[$0.originalTransactionID] != nil }, [], at: now)
+        let due = purchases.filter { purchase in
+            let decided = decided[purchase.originalTransactionID] ?? .distantPast
+            return [purchase.purchaseDate, purchase.revocationDate].compactMap(\.self).contains {
+                decided < $0 && $0 <= now
+            }
+        }
+        let families = Set(due.map(\.originalTransactionID)).filter { owners[$0] != nil }
+        grant(items(families, at: now, clockAllowance: .zero), [], at: now)
+        for family in families { decided[family] = now }
     }
 
     /// R3, R15. Returns `nil` if the token is another account's.
     mutating func token(_ token: AppAccountToken, for account: String, at now: Instant) -> Bool? {
         if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
         tokens[token] = (account, false)
-        let families = Set(
-            merged(at: now).filter { $0.appAccountToken == token }.map(\.originalTransactionID))
+        let all = Set(purchases.map(\.originalTransactionID))
+        let families = Set(items(all, at: now).filter { $0.appAccountToken == token }.map(\.originalTransactionID))
         claimByTokens(families, at: now)
         settle(families, [], at: now)
         return true
@@ -154,12 +171,14 @@ struct OrdersModel {
         Set(evidence.purchases.map(\.originalTransactionID))
     }
 
-    private func merged(at now: Instant) -> [Entitlements.Item] {
-        Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
-    }
-
-    private func items(_ families: Set<String>, at now: Instant) -> [Entitlements.Item] {
-        merged(at: now).filter { families.contains($0.originalTransactionID) }
+    private func items(
+        _ families: Set<String>, at now: Instant, clockAllowance: Duration = .seconds(300)
+    ) -> [Entitlements.Item] {
+        Entitlements(
+            trustingStored: purchases.filter { families.contains($0.originalTransactionID) },
+            renewals: renewals.filter { families.contains($0.originalTransactionID) }, at: now,
+            clockAllowance: clockAllowance
+        ).items
     }
 
     private func byDate(_ items: [Entitlements.Item]) -> [Entitlements.Item] {
@@ -192,6 +211,7 @@ struct OrdersModel {
     private mutating func settle(_ families: Set<String>, _ brought: Set<String>, at now: Instant) {
         let items = items(families, at: now)
         grant(items, brought, at: now)
+        for family in families { decided[family] = now }
         // R5
         for item in byDate(items) where policy.isForSale(item.productID) {
             guard let token = item.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
