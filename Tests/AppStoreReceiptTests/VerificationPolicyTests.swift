@@ -27,6 +27,13 @@ import Testing
         }
     }
 
+    @Test func `the default limits are those that the documentation states`() {
+        let limits = VerificationLimits()
+        #expect(limits.maximumReceiptByteCount == 64 << 20 && limits.maximumJWSByteCount == 1 << 20)
+        #expect(limits.maximumTransactionReceiptByteCount == 1 << 20)
+        #expect(limits.maximumCertificateCount == 16 && limits.maximumPurchaseCount == 1_000_000)
+    }
+
     @Test func `a bundle id is one of those given, byte for byte`() throws {
         for (accepted, bundleID, code) in [
             (["com.example.app"], "com.example.app", nil), (["a", "com.example.app"], "com.example.app", nil),

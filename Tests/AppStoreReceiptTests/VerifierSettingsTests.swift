@@ -60,6 +60,16 @@ struct VerifierSettingsTests {
         }
     }
 
+    @Test func `values of a setting that may be repeated are joined, and the first takes the default's place`() throws {
+        var settings = VerifierSettings(.granting)
+        for id in ["a", "b"] { try settings.add(id, to: .bundleIDs) }
+        try settings.add("sandbox", to: .environments)
+        #expect(settings.verificationPolicy.bundleIDs == ["a", "b"])
+        #expect(settings.verificationPolicy.environments == [.sandbox])
+        try settings.add("production", to: .environments)
+        #expect(settings.verificationPolicy.environments == [.production, .sandbox])
+    }
+
     @Test func `settings are equal if the same was said`() throws {
         var (first, second) = (VerifierSettings(.granting), VerifierSettings(.granting))
         for setting in [VerifierSetting.bundleIDs, .productTypes] {

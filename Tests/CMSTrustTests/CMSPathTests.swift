@@ -114,6 +114,64 @@ import Testing
         }
     }
 
+    /// Two layers of four certificates, all of one key in a layer: 16 paths, of which the first leads to the anchor.
+    @Test func `unfinished paths are limited in number`() throws {
+        let key = try MintedChain.strangerKey
+        let upper = try (1...4 as ClosedRange<UInt8>).map { serial in
+            try namesake(serial, key: key) {
+                $0.subject = DistinguishedName(.commonName("Upper"))
+                $0.replaceExtension(.basicConstraints(isAuthority: true))
+            }
+        }
+        let lower = try (5...8 as ClosedRange<UInt8>).map { try namesake($0, by: upper[0]) }
+        let all = [authority.leaf.certificate] + (lower + upper).map(\.certificate)
+        for (limit, expected) in [(15, "too-many-paths"), (16, nil)] {
+            var policy = policy
+            policy.limits.maximumPathCount = limit
+            #expect(try code(all, policy) == expected, "\(limit) paths")
+        }
+    }
+
+    @Test func `a certificate stands in a path once`() throws {
+        // The intermediate and another authority certify each other, and the root certifies the intermediate.
+        func bridge(
+            _ serial: UInt8, by issuer: SigningIdentity, _ change: (inout CertificateSpecification) -> Void = { _ in }
+        ) throws -> SigningIdentity {
+            try namesake(serial, by: issuer, key: serial == 2 ? MintedChain.strangerKey : nil) {
+                $0.replaceExtension(.basicConstraints(isAuthority: true))
+                change(&$0)
+            }
+        }
+        let direct = try bridge(1, by: authority.root)
+        let other = try bridge(2, by: direct) { $0.subject = DistinguishedName(.commonName("Other")) }
+        let around = try bridge(3, by: other)
+        let all = [authority.leaf, direct, other, around].map(\.certificate)
+        // From the leaf over the intermediate, and around over the other authority.
+        for (limit, expected) in [(1, "too-many-paths"), (2, "invalid-extended-key-usage")] {
+            var policy = policy
+            policy.purposes = [.codeSigning]
+            policy.limits.maximumPathCount = limit
+            #expect(try code(all, policy) == expected, "\(limit) paths")
+        }
+    }
+
+    @Test func `a signature of a certificate is checked once for all signers`() throws {
+        var builder = SignedDataBuilder(by: authority)
+        var specification = TestCertificateAuthority.Shape().leaf
+        specification.serialNumber = [0x42]
+        specification.extensions.append(.extendedKeyUsage(.emailProtection))
+        let second = try specification.issue(key: MintedChain.strangerKey, by: authority.intermediate)
+        builder.signers.append(SignedDataBuilder.Signer(second))
+        builder.certificates?.append(second.certificate)
+        let message = try builder.encoded()
+        // The intermediate's by the anchor, and each leaf's by the intermediate.
+        for (limit, expected) in [(2, "too-many-paths"), (3, nil)] {
+            var policy = policy
+            policy.limits.maximumIssuerCheckCount = limit
+            #expect(try CMSMessages.refusal(message, policy)?.code == expected, "\(limit) checks")
+        }
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `strangers cannot make a genuine message too dear, whatever they issue each other`() throws {
         // Each names each as its issuer, and with one key all of them are right.

@@ -91,6 +91,11 @@ import Testing
             (nil, reason([0x0A, 1, 1])), (nil, reason([0x0A, 1, 6])),
             // RFC 5280, 5.2.5
             (nil, scope([0x30, 3, 0x81, 1, 0xFF])), (nil, scope([0x30, 3, 0x81, 1, 0xFF], isCritical: false)),
+            // RFC 5280, 4.2
+            (
+                .malformedRevocationList,
+                { list in for _ in 0..<2 { scope([0x30, 3, 0x81, 1, 0xFF])(&list) } }
+            ),
             (.malformedRevocationList, scope([0x30, 4, 0x81, 2, 0xFF])),
             (.malformedRevocationList, scope([5, 0])),
             (.malformedRevocationList, scope([0x30, 3, 0x86, 1, 0xFF])),
@@ -172,6 +177,33 @@ import Testing
         #expect(try code(builder) { $0.limits.maximumRevocationInfoCount = 0 } == "too-many-elements")
     }
 
+    @Test func `the default limits are those that the documentation states`() {
+        let limits = CMSLimits()
+        #expect(limits.maximumMessageByteCount == 64 << 20 && limits.maximumSignerCount == 16)
+        #expect(limits.maximumCertificateCount == 64 && limits.maximumRevocationInfoCount == 64)
+        #expect(limits.maximumAttributeCount == 64 && limits.maximumIntermediateCount == 8)
+        #expect(limits.maximumIssuerCheckCount == 256 && limits.maximumPathCount == 64)
+    }
+
+    @Test func `a message that was read with other limits has no more signers than allowed`() throws {
+        var builder = builder
+        builder.signers += [CMSMessages.signer(authority.leaf, digest: .sha384)]
+        let message = try builder.encoded()
+        for limit in [1, 2] {
+            var policy = policy
+            policy.limits.maximumSignerCount = limit
+            let verifier = try CMSVerifier(policy: policy)
+            let signedData = try SignedData(ContentInfo(message.span))
+            var kind: CMSTrustError.Kind?
+            do throws(CMSTrustError) {
+                _ = try verifier.verify(signedData, at: CMSMessages.date)
+            } catch {
+                kind = error.kind
+            }
+            #expect(kind == (limit == 1 ? .signature(.signerCount) : nil))
+        }
+    }
+
     @Test func `signed attributes have the same limit`() throws {
         var builder = builder
         let others = (1...3 as ClosedRange<UInt8>).map { number in
@@ -189,6 +221,29 @@ import Testing
     }
 
     // MARK: Algorithms
+
+    @Test func `a signer's key is refused by its size before it verifies anything`() throws {
+        let rsa = try CMSMessages.rsaAuthority.get()
+        let key = tlv(0x30, tlv(0x02, [0] + [UInt8](repeating: 0xA5, count: 64)) + tlv(0x02, [1, 0, 1]))
+        var specification = TestCertificateAuthority.Shape().leaf
+        specification.subjectPublicKeyInfo = tlv(
+            0x30, tlv(0x30, tlv(0x06, ASN1ObjectIdentifier.rsaEncryption.content) + [5, 0]) + tlv(0x03, [0] + key))
+        let weak = try specification.issue(key: rsa.leaf.key, by: rsa.intermediate)
+        var builder = CMSMessages.builder(rsa)
+        builder.signers = [CMSMessages.signer(weak)]
+        builder.certificates = [weak.certificate, rsa.intermediate.certificate]
+        #expect(try CMSMessages.refusal(builder.encoded(), CMSMessages.policy(rsa))?.code == "weak-key")
+    }
+
+    @Test func `an anchor is trusted however it signed itself`() throws {
+        for digest in [SignatureDigest.sha1, .sha256] {
+            var shape = TestCertificateAuthority.Shape.ellipticCurve
+            shape.root.digest = digest
+            let authority = try TestCertificateAuthority(shape)
+            let message = try CMSMessages.builder(authority).encoded()
+            #expect(try CMSMessages.refusal(message, CMSMessages.policy(authority)) == nil)
+        }
+    }
 
     @Test func `only what the policy names may sign`() throws {
         // The leaf signs with P-256 and SHA-256; its issuers have P-384 and SHA-384.

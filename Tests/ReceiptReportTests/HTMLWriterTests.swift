@@ -70,6 +70,17 @@ import Testing
         #expect(html.bytes.count - before < 500)
     }
 
+    @Test func `long values of any number have no more of the page than is theirs`() {
+        var html = HTMLWriter()
+        for length in [20_000, 1_000_000] {
+            let before = html.bytes.count
+            html.value(String(repeating: "x", count: length))
+            #expect(html.bytes.count - before < 10_000, "\(length)")
+        }
+        for _ in 0..<500 { html.value(String(repeating: "x", count: 5000)) }
+        #expect(html.bytes.count < 1 << 20)
+    }
+
     @Test func `a form's values come back byte for byte, and are no markup`() {
         var html = HTMLWriter()
         html.form("/act", hidden: [("account", "\"><script>\u{202E}\r\n'&")]) { html in

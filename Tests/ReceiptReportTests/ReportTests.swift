@@ -121,6 +121,22 @@ import Testing
         }
     }
 
+    @Test func `the structure of all pieces together has no more of the page than is theirs`() throws {
+        let purchases = (0..<200).map { ReceiptBuilder.Purchase.consumable("coins", transactionID: String(1000 + $0)) }
+        let receipt = try receipt(purchases)
+        #expect(receipt.count > Report.maximumStructureByteCount / 2)
+        let one = try page([receipt], at: date(7, 1)).utf8.count
+        let many = try page(Array(repeating: receipt, count: 10), at: date(7, 1))
+        #expect(many.utf8.count < 4 * one)
+        #expect(words(many).ranges(of: "receipt asn1").count >= 8)
+    }
+
+    @Test func `what was not signed under Apple's roots is not shown as if it were`() throws {
+        let page = try page([receipt()], at: date(7, 1))
+        #expect(!page.contains("<h1 class=\"good\">") && page.contains("<h1 class=\"warn\">"))
+        #expect(!words(page).contains("Apple signed"))
+    }
+
     @Test func `a page of no evidence, of empty evidence and of 100 pieces is a page`() throws {
         #expect(try page([], at: date(7, 1)).contains("</html>"))
         #expect(try page([[]], at: date(7, 1)).contains("<code>empty-input</code>"))

@@ -308,6 +308,35 @@ import Testing
         }
     }
 
+    @Test func `the chains of a leaf over two intermediates are both remembered`() throws {
+        let authority = try MintedChain.genuine.get()
+        let renewed = try MintedChain.authority { $0.shape.intermediate.notAfter = .seconds(2_300_000_000) }
+            .intermediate
+        let verifier = try PinnedChainVerifier.make(anchors: [authority.root.certificate])
+        var builder = SignedDataBuilder(by: authority)
+        for intermediate in [authority.intermediate, renewed, authority.intermediate, renewed] {
+            builder.certificates = [authority.leaf.certificate, intermediate.certificate]
+            #expect(try verifier.verdict(builder).isAccepted)
+        }
+        #expect(verifier.cacheCounts == (hits: 2, misses: 2, evictions: 0))
+    }
+
+    @Test func `a chain that is validated again takes no second place`() throws {
+        let authority = try MintedChain.genuine.get()
+        let stranger = try MintedChain.authority { $0.rootKey = try MintedChain.strangerKey }
+        let other = try MintedChain.authority {
+            $0.shape.root.subject = DistinguishedName(.commonName("Another Root"))
+            $0.rootKey = try MintedChain.strangerKey
+        }
+        // The chain ends at the second anchor. The stranger's intermediate could lead to the first, so that both are tried each time.
+        let verifier = try PinnedChainVerifier.make(
+            anchors: [other.root.certificate, authority.root.certificate], cacheCapacity: 2)
+        var builder = SignedDataBuilder(by: authority)
+        builder.certificates?.append(stranger.intermediate.certificate)
+        for _ in 0..<4 { #expect(try verifier.verdict(builder).isAccepted) }
+        #expect(verifier.cacheCounts.evictions == 0)
+    }
+
     @Test func `an intermediate under a later anchor does not hide one under an earlier`() throws {
         // Two certificates of one intermediate, each under another root.
         let first = try MintedChain.authority { _ in }

@@ -286,6 +286,28 @@ import Testing
         #expect(try verdict(algorithms: small) { $0.leafKey = try SigningKey(generating: .rsa(bits: 1024)) }.isAccepted)
     }
 
+    /// RFC 5480, 2.1.1 and 2.2. What is no point of its curve is never given to libcrypto.
+    @Test func `keys on elliptic curves name P-256 or P-384, and have a point of its length`() throws {
+        func info(_ parameters: [UInt8], _ point: [UInt8]) -> [UInt8] {
+            tlv(0x30, tlv(0x30, tlv(6, ASN1ObjectIdentifier.ecPublicKey.content) + parameters) + tlv(3, [0] + point))
+        }
+        func curve(_ identifier: ASN1ObjectIdentifier, _ tag: UInt8 = 6) -> [UInt8] { tlv(tag, identifier.content) }
+        func point(_ form: UInt8, _ count: Int) -> [UInt8] { [form] + [UInt8](repeating: 1, count: count) }
+        let rows: [[UInt8]] = [
+            info(curve(.p256), []), info(curve(.p256), point(4, 63)), info(curve(.p256), point(4, 65)),
+            info(curve(.p256), point(4, 96)), info(curve(.p384), point(4, 64)), info(curve(.p256), point(2, 31)),
+            info(curve(.p256), point(3, 33)), info(curve(.p256), point(2, 64)), info(curve(.p256), point(4, 32)),
+            // The point at infinity, and both hybrid forms.
+            info(curve(.p256), [0]), info(curve(.p256), point(6, 64)), info(curve(.p256), point(7, 64)),
+            info(curve(.p521), point(4, 132)), info(curve(.p256, 4), point(4, 64)), info([5, 0], point(4, 64)),
+            info([], point(4, 64)), info(tlv(0x30, curve(.p256)), point(4, 64)),
+        ]
+        for info in rows {
+            #expect(try verdict { $0.shape.leaf.subjectPublicKeyInfo = info } == .refused(.unsupportedKey))
+            #expect(try verdict { $0.shape.intermediate.subjectPublicKeyInfo = info } == .refused(.unsupportedKey))
+        }
+    }
+
     /// PITFALLS 25.
     @Test func `absent, garbage and too many certificates are refused`() throws {
         #expect(try verdict(message: { _ = $0.certificates?.remove(at: 1) }) { _ in } == .refused(.untrustedChain))

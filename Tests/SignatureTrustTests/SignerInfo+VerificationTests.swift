@@ -156,6 +156,11 @@ import Testing
             (.invalidSignedAttributes, [.signingTime(.midsummer)]),
             (.invalidSignedAttributes, [.contentType(.signedData), .messageDigest(nil)]),
             (.invalidSignedAttributes, [.other(.contentType, values: [[0x0C, 0x00]]), .messageDigest(nil)]),
+            // The right octets in another type.
+            (
+                .invalidSignedAttributes,
+                [.other(.contentType, values: [tlv(0x04, ASN1ObjectIdentifier.data.content)]), .messageDigest(nil)]
+            ),
             (.invalidSignedAttributes, [.contentType(nil), .other(.messageDigest, values: [[0x0C, 0x00]])]),
             (.invalidSignedAttributes, [.contentType(nil), .other(.messageDigest, values: [])]),
             (.invalidSignedAttributes, Attribute.required + [.messageDigest(nil)]),
@@ -210,6 +215,20 @@ import Testing
                 $0.content = nil
             } == .refused(.missingContent))
         #expect(try verdict { $0.content = [] }.isAccepted)
+    }
+
+    @Test func `the content is an OCTET STRING, whose octets are signed without its header`() throws {
+        let authority = try MintedChain.genuine.get()
+        let verifier = try PinnedChainVerifier.make(anchors: [authority.root.certificate])
+        let bytes = try SignedDataBuilder(by: authority).encoded()
+        let place = try SignedData(ContentInfo(bytes.span)).content?.range.lowerBound
+        let offset = try #require(place)
+        for tag in [0x0C, 0x30, 0x80] as [UInt8] {
+            var other = bytes
+            other[offset] = tag
+            #expect(verifier.verdict(other) == .refused(.unexpectedContentType), "tag \(tag)")
+        }
+        #expect(verifier.verdict(bytes).isAccepted)
     }
 
     /// PITFALLS 5.

@@ -161,6 +161,21 @@ import Testing
 
     @Test(
         arguments: [
+            ("30 0A 06 08 2B 06 01 05 05 07 03 04", nil), ("30 00", .missingElement), ("31 00", .unexpectedTag),
+            ("30 00 05 00", .trailingData), ("", .missingElement),
+        ] as [(String, ASN1DecodingError.Kind?)])
+    func `a list of purposes is not empty`(row: (String, ASN1DecodingError.Kind?)) throws {
+        let bytes = Node.certificate().changed(.content("usage.id", "55 1D 25"))
+            .changed(.content("usage.value", row.0)).encoded().bytes
+        var isStated = false
+        let error = failure { () throws(ASN1DecodingError) in
+            isStated = try Certificate(bytes.span).hasPurpose(.emailProtection)
+        }
+        #expect(error?.kind == row.1 && isStated == (row.1 == nil))
+    }
+
+    @Test(
+        arguments: [
             ("02 02 00 C1 02 03 01 00 01", 8, true, 65537), ("02 01 40 02 01 03", 7, false, 3),
             ("02 09 01 00 00 00 00 00 00 00 01 02 08 7F FF FF FF FF FF FF FF", 65, true, 0x7FFF_FFFF_FFFF_FFFF),
             ("02 01 01 02 09 00 FF FF FF FF FF FF FF FF", 1, true, .max),

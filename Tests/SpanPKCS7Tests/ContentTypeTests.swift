@@ -10,6 +10,14 @@ import Testing
         #expect(ContentType(.sha256) == nil)
     }
 
+    @Test(arguments: [(0x06, .signedData), (0x04, nil), (0x0D, nil), (0x86, nil)] as [(UInt8, ContentType?)])
+    func `an identifier's bytes in another element are none`(tag: UInt8, type: ContentType?) throws {
+        let bytes = tlv(tag, ASN1ObjectIdentifier.signedData.content)
+        var cursor = ASN1Cursor(bytes.span)
+        let found = ContentType(try cursor.read())
+        #expect(found == type)
+    }
+
     @Test(arguments: [
         (ContentType.data, "1.2.840.113549.1.7.1"), (.signedData, "1.2.840.113549.1.7.2"),
         (.envelopedData, "1.2.840.113549.1.7.3"), (.signedAndEnvelopedData, "1.2.840.113549.1.7.4"),

@@ -20,6 +20,14 @@ import Testing
         #expect(ber[message.receivedOffset(of: content.lowerBound) - 1] != UInt8(ascii: "x"))
     }
 
+    @Test func `content in segments is joined, also where every length is definite`() throws {
+        let segments = [Node("first", 0x04, [1, 2]), Node("second", 0x04, [3])]
+        let bytes = Node.message.changed(.replace("octets", Node("octets", 0x24, nodes: segments))).encoded().bytes
+        let message = try ReceivedMessage(bytes)
+        let range = try SignedData(ContentInfo(message.der.span)).content?.contentRange
+        #expect(try message.der[#require(range)] == [1, 2, 3])
+    }
+
     @Test func `what is wrong in another way than being BER is left to the reader`() throws {
         for bytes in [[], [0x30], [0x30, 0x03, 0x02, 0x01, 0x00], [0x05, 0x00, 0x00]] as [[UInt8]] {
             #expect(try ReceivedMessage(bytes).der == bytes)

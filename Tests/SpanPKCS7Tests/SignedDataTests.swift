@@ -160,6 +160,28 @@ import Testing
                 == ASN1DecodingError(.tooManyElements, offset: signer, path: ASN1Path(.signerInfos, index: 1)))
     }
 
+    @Test func `a message has up to 1024 certificates and 64 signers, unless its reader says otherwise`() {
+        func read(certificates: Int, signers: Int) -> ASN1DecodingError.Kind? {
+            let signer = Node.signerInfo().encoded().bytes
+            let bytes = Node.message
+                .changed(
+                    .replace(
+                        "certificates",
+                        Node("certificates", 0xA0, Array(repeating: [0xA3, 0], count: certificates).flatMap(\.self)))
+                )
+                .changed(
+                    .replace(
+                        "signerInfos",
+                        Node("signerInfos", 0x31, Array(repeating: signer, count: signers).flatMap(\.self)))
+                )
+                .encoded().bytes
+            return failure { () throws(ASN1DecodingError) in _ = try SignedData(ContentInfo(bytes.span)) }?.kind
+        }
+        #expect(read(certificates: 1024, signers: 64) == nil)
+        #expect(read(certificates: 1025, signers: 1) == .tooManyElements)
+        #expect(read(certificates: 1, signers: 65) == .tooManyElements)
+    }
+
     @Test(
         arguments: [
             (0xA0, .extendedCertificate), (0xA1, .v1AttributeCertificate), (0xA2, .v2AttributeCertificate),

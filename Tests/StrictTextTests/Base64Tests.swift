@@ -125,6 +125,7 @@ import Testing
         Refused(text: "AB\\/", kind: .invalidCharacter, offset: 2, syntax: .pem),
         Refused(text: "AQ\n", kind: .invalidPadding, offset: 3, syntax: .pem),
         Refused(text: "ABCD\n", kind: .invalidCharacter, offset: 4, syntax: .strict),
+        Refused(text: "AQ", kind: .invalidPadding, offset: 2, syntax: .strict),
         Refused(text: " ABCD", kind: .invalidCharacter, offset: 0, syntax: .strict),
         Refused(text: "AQ==", kind: .invalidCharacter, offset: 2, syntax: .jws),
         Refused(text: "AB+A", kind: .invalidCharacter, offset: 2, syntax: .jws),

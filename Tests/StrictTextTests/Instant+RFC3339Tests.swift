@@ -46,6 +46,14 @@ import Testing
         #expect(Instant(rfc3339: text) == nil)
     }
 
+    @Test func `no beginning of a date is one`() {
+        let whole = "2024-02-29T23:59:59.5+03:00"
+        for count in 0..<whole.utf8.count {
+            #expect(
+                Instant(rfc3339: String(decoding: whole.utf8.prefix(count), as: UTF8.self)) == nil, "\(count) bytes")
+        }
+    }
+
     @Test func `random dates are what the calendar says`() {
         var generator = SeededGenerator()
         var calendar = Calendar(identifier: .gregorian)

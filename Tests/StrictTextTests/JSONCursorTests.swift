@@ -101,6 +101,10 @@ import Testing
         #expect(Self.failure(nested("[", "]", depth)) == nil)
         #expect(Self.failure(nested("[", "]", depth + 1)) == JSONError(.nestingTooDeep, offset: depth))
         #expect(Self.failure(nested("{\"a\":[", "]}", depth / 2)) == nil)
+        // The outermost is still known to be an object when the innermost has ended.
+        let arrays = nested("[", "]", depth - 1)
+        #expect(Self.failure(Array("{\"a\":".utf8) + arrays + Array("}".utf8)) == nil)
+        #expect(Self.failure(Array("{\"a\":".utf8) + arrays + Array("]".utf8)) != nil)
         #expect(Self.failure(nested("[", "", 1 << 20)) == JSONError(.nestingTooDeep, offset: depth))
         #expect(Self.failure(nested("{\"a\":", "", 1 << 18)) == JSONError(.nestingTooDeep, offset: 5 * depth))
         // Sixty-four containers that are open, ten thousand times.

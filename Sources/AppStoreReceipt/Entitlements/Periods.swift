@@ -270,7 +270,7 @@ struct Periods {
             guard
                 let place = order.lastIndex(where: {
                     periods[$0].start <= renewal.signedDate && (product == nil || product == periods[$0].product)
-                }), let expires = periods[order[place]].expires, expires < graceEnd
+                }), let expires = periods[order[place]].expires
             else { continue }
             // The next period ends the grace period.
             let next = order[(place + 1)...].first { !periods[$0].neverBegan }

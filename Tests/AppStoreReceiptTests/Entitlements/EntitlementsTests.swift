@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@_spi(Ledger) @testable import AppStoreReceipt
 
 /// One line of the table: transactions, and what each is at some days.
 struct AccessCase: CustomTestStringConvertible, Sendable {
@@ -106,6 +106,13 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
                 transactions: [.period("1", 0..<30, revoked: 5), .period("2", 10..<40, "premium")],
                 expected: [7: ["1": "revoked", "2": "not-yet"], 12: ["1": "revoked", "2": "active"]]),
             .init(
+                name: "refunded a minute and a second before another product begins",
+                transactions: [.period("1", 0..<30, revoked: 10 - 61 * second), .period("2", 10..<40, "premium")],
+                expected: [9: ["1": "active", "2": "not-yet"], 10: ["1": "revoked", "2": "active"]]),
+            .init(
+                name: "refunded at its end", transactions: [.period("1", 0..<30, revoked: 30)],
+                expected: [29.9: ["1": "active"], 30: ["1": "expired"]]),
+            .init(
                 name: "refunded after its end", transactions: [.period("1", 0..<30, revoked: 45)],
                 expected: [40: ["1": "expired"], 50: ["1": "expired"]]),
             .init(
@@ -131,6 +138,10 @@ struct AccessCase: CustomTestStringConvertible, Sendable {
             .init(
                 name: "a refunded consumable", transactions: [.consumable("1", 0, revoked: 3)],
                 expected: [2: ["1": "consumable"], 3: ["1": "revoked"]]),
+            .init(
+                name: "a consumable with an end",
+                transactions: [Transaction(id: "1", product: "coins", type: .consumable, start: 0, end: 30)],
+                expected: [29: ["1": "consumable"], 31: ["1": "consumable"]]),
             .init(
                 name: "a non-renewing subscription",
                 transactions: [Transaction(id: "1", product: "season", type: .nonRenewingSubscription, start: 0)],
@@ -167,6 +178,12 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         .init(
             name: "a transaction of another date without them", day: 5, expected: .revoked(at: TestSupport.day(5))),
         .init(name: "a full refund", day: 5, type: "REFUND_FULL", expected: .revoked(at: TestSupport.day(5))),
+        .init(
+            name: "a full refund with a part", day: 5, type: "REFUND_FULL", percentage: 25_000,
+            expected: .revoked(at: TestSupport.day(5))),
+        .init(
+            name: "a part below zero", type: "REFUND_PRORATED", percentage: -25_000,
+            expected: .revoked(at: TestSupport.day(3))),
         .init(name: "the end of sharing", type: "FAMILY_REVOKE", expected: .revoked(at: TestSupport.day(3))),
         .init(
             name: "another part", day: 5, type: "REFUND_PRORATED", percentage: 75_000,
@@ -213,7 +230,8 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
     func `a stored consumable without a quantity of at least one cannot be granted`(quantity: Int, can: Bool) throws {
         var purchase = try Transaction.consumable("1", 0).purchase()
         purchase.quantity = quantity
-        #expect(Entitlements(trustingStored: [purchase], at: day(1)).items[0].access.isGrantable == can)
+        let item = Entitlements(trustingStored: [purchase], at: day(1)).items[0]
+        #expect(item.access.isGrantable == can && item.ownedQuantity == max(0, quantity))
     }
 
     @Test func `the quantity of a consumable is kept`() throws {
@@ -336,6 +354,15 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
             for order in permutations(try parts.map(purchase)) {
                 #expect(Entitlements(trustingStored: order, at: day(4)).items.map(\.access) == [expected])
             }
+        }
+    }
+
+    @Test func `of what was signed together, the upgrade counts`() throws {
+        let purchases = try [true, false].map {
+            try Transaction.period("1", 0..<30, isUpgraded: $0).purchase(signed: 3)
+        }
+        for order in permutations(purchases) {
+            #expect(Entitlements(trustingStored: order, at: day(6)).codes == ["1": "upgraded"])
         }
     }
 

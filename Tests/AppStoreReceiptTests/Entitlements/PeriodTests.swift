@@ -84,6 +84,14 @@ import Testing
             [4: ["1": "active", "2": "active"], 6: ["1": "revoked", "2": "active"]])
     }
 
+    @Test func `one refund takes back one product of an original transaction`() throws {
+        var other = Transaction.nonConsumable("2", 0)
+        (other.product, other.original) = ("gold", "1")
+        try expect(
+            [.nonConsumable("1", 0, revoked: 5), other],
+            [4: ["1": "owned", "2": "owned"], 6: ["1": "revoked", "2": "owned"]])
+    }
+
     @Test(arguments: [(20.0, 5.0), (5, 20)])
     func `of the revocations of one period's transactions, the earliest counts`(first: Double, second: Double) throws {
         let transactions = copies(.period("1", 0..<30, revoked: first), .period("7", 1..<30, revoked: second))
@@ -127,6 +135,8 @@ import Testing
 
         init(_ quantity: Int?, _ next: Double? = nil) { (self.quantity, nextChange) = (quantity, next.map(day)) }
     }
+
+    private static let minute = 1 / 1440.0
 
     static let owned: [OwnedCase] = [
         .init(
@@ -177,6 +187,16 @@ import Testing
             testDescription: "an upgrade, whose cancellation date is no refund",
             transactions: [.period("1", 0..<30, revoked: 10), .period("2", 10..<40, "premium")],
             expected: [5: ["1": Owned(1), "2": Owned(nil, 10)], 12: ["1": Owned(1), "2": Owned(1)]]),
+        .init(
+            testDescription: "an upgrade, whose cancellation date is a minute later",
+            transactions: [.period("1", 0..<30, revoked: 10 + minute), .period("2", 10..<40, "premium")],
+            expected: [12: ["1": Owned(1), "2": Owned(1)]]),
+        .init(
+            testDescription: "upgraded, and refunded more than a minute later",
+            transactions: [.period("1", 0..<30, revoked: 10 + 1.1 * minute), .period("2", 10..<40, "premium")],
+            expected: [
+                10: ["1": Owned(1, 10 + 1.1 * minute), "2": Owned(1)], 12: ["1": Owned(0), "2": Owned(1)],
+            ]),
         .init(
             testDescription: "upgraded, and refunded later",
             transactions: [.period("1", 0..<30, revoked: 20), .period("2", 10..<40, "premium")],
@@ -256,7 +276,60 @@ import Testing
         #expect(item.access == .active(until: day(10)) && item.until == day(10))
     }
 
+    @Test func `of two periods that replace one, the first counts`() throws {
+        try expect(
+            [.period("1", 0..<30, isUpgraded: true), .period("2", 5..<35), .period("3", 10..<40, "premium")],
+            [
+                4: ["1": "active", "2": "not-yet", "3": "not-yet"],
+                6: ["1": "upgraded", "2": "active", "3": "not-yet"],
+                11: ["1": "upgraded", "2": "upgraded", "3": "active"],
+            ])
+    }
+
+    /// The renewal is marked as upgraded and begins on day 30. Between its purchase and its start, another product replaced it, or did not.
+    @Test(
+        arguments: [
+            ([.period("1", 0..<30), .period("2", 29..<59, "premium")], 29.0),
+            // What never began has replaced nothing.
+            (
+                [
+                    .period("1", 0..<30), .period("2", 29..<59, "premium"),
+                    .period("4", 29.5..<60, "ultra", revoked: 29.2),
+                ], 29
+            ),
+            // No upgrade: the same product, from the start of the renewed period, from that of the renewal, ended by then.
+            ([.period("1", 0..<30), .period("2", 29..<59)], nil),
+            ([.period("1", 0..<30), .period("2", 0..<40, "premium")], nil),
+            ([.period("1", 0..<30), .period("2", 30..<59, "premium")], nil),
+            ([.period("1", 0..<30), .period("2", 29..<29.5, "premium")], nil),
+        ] as [([Transaction], Double?)])
+    func `a renewal is replaced before it begins by an upgrade of the renewed period`(
+        transactions: [Transaction], replaced: Double?
+    ) throws {
+        for source in [EvidenceSource.transactions, .stored] {
+            let items = try source.entitlements(
+                of: transactions + [.period("3", 30..<60, isUpgraded: true)], at: day(31)
+            ).items
+            #expect(items.first { $0.transactionID == "3" }?.access == .upgraded(at: replaced.map(day)))
+        }
+    }
+
     // MARK: Ends
+
+    @Test(
+        arguments: [(10, 20, 20), (20, 10, 20), (10, nil, 30), (nil, 10, 30)] as [(Double?, Double?, Double)])
+    func `of the ends of a period's evidence, the last counts`(ends: (Double?, Double?, Double)) throws {
+        // Of one transaction, and of two.
+        for id in ["1", "7"] {
+            var purchases = try copies(.period("1", 0..<30), .period(id, 0..<30)).map { try $0.purchase() }
+            purchases[0].evidenceExpirationDate = ends.0.map(day)
+            purchases[1].evidenceExpirationDate = ends.1.map(day)
+            for order in permutations(purchases) {
+                let accesses = Entitlements(trustingStored: order, at: day(5)).items.map(\.access)
+                #expect(accesses.allSatisfy { $0 == .active(until: day(ends.2)) } && !accesses.isEmpty)
+            }
+        }
+    }
 
     @Test(arguments: [(1.0, 2.0, 40.0, 30.0), (1, 2, 30, 40), (2, 1, 40, 30), (2, 1, 30, 40)])
     func `of two ends of one period, the one that was signed later counts`(

@@ -2,7 +2,7 @@ import AppStoreReceiptTesting
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@_spi(Ledger) @testable import AppStoreReceipt
 
 struct StatedProductTypeTests {
     /// A product's type as the evidence and the app say it, and what follows.
@@ -115,6 +115,16 @@ struct StatedProductTypeTests {
             let item = Entitlements(trustingStored: purchases, at: day(20), productTypes: ["p": .consumable]).items[0]
             #expect(item.access == .owned && item.contradictedType == .consumable)
             #expect(item.statedType == nil && !item.isTypeStated)
+        }
+    }
+
+    @Test func `what was stated when evidence was first stored is not changed by a later setting`() throws {
+        var first = try Transaction(id: "1", product: "p", type: nil, start: 0).purchase(signed: 1)
+        var later = try Transaction(id: "1", product: "p", type: nil, start: 0).purchase(signed: 2)
+        (first.statedType, later.statedType) = (.consumable, .nonConsumable)
+        for order in permutations([first, later]) {
+            let decided = Entitlements(trustingStored: order, at: day(20), productTypes: ["p": .nonConsumable])
+            #expect(decided.codes == ["1": "consumable"])
         }
     }
 

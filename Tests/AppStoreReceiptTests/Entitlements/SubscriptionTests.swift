@@ -81,6 +81,18 @@ import Testing
         #expect(Entitlements(refunded, at: day(32)).codes == ["1": "revoked"])
     }
 
+    @Test func `a grace period that ends before its period, or after an early renewal, shortens nothing`() throws {
+        for grace in [20.0, 36] {
+            let all = try evidence([.period("1", 0..<30), .period("2", 29..<59)]) + [renewal(signed: 10, grace: grace)]
+            for (asked, codes) in [
+                (25.0, ["1": "active", "2": "not-yet"]), (29.5, ["1": "active", "2": "active"]),
+                (30, ["1": "expired", "2": "active"]),
+            ] {
+                #expect(Entitlements(all, at: day(asked)).codes == codes)
+            }
+        }
+    }
+
     @Test func `renewal information of another product or an older period extends nothing`() throws {
         let other = try evidence([Self.periods[0]]) + [renewal(signed: 31, grace: 36, product: "news")]
         #expect(Entitlements(other, at: day(31)).codes == ["1": "expired"])
@@ -149,5 +161,19 @@ import Testing
             let subscription = try EvidenceSource.receipt.entitlements(of: periods, at: day(asked)).subscriptions[0]
             #expect(subscription.currentPeriod.transactionID == current && subscription.expiresDate == day(expires))
         }
+    }
+
+    @Test func `a period after a gap does not lengthen the one before it`() throws {
+        let periods = [Transaction.period("1", 0..<30), .period("2", 40..<70)]
+        for (asked, expires) in [(10.0, 30.0), (35, 30), (50, 70)] {
+            let subscription = try EvidenceSource.stored.entitlements(of: periods, at: day(asked)).subscriptions[0]
+            #expect(subscription.expiresDate == day(expires) && subscription.isActive == (asked != 35))
+        }
+    }
+
+    @Test func `the current period is the last that gives access`() throws {
+        let periods = [Transaction.period("1", 0..<30), .period("2", 10..<40, "premium", revoked: 9)]
+        let subscription = try EvidenceSource.stored.entitlements(of: periods, at: day(11)).subscriptions[0]
+        #expect(subscription.isActive && subscription.productID == "basic" && subscription.expiresDate == day(30))
     }
 }

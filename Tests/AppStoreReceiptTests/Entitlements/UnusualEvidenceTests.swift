@@ -134,4 +134,15 @@ import Testing
             #expect(Entitlements(trustingStored: order, at: day(25)).codes == ["1": "upgraded", "2": "active"])
         }
     }
+
+    @Test func `an upgrade that was refunded without a date does not bring the old period back`() throws {
+        let old = try Transaction.period("1", 0..<30).purchase()
+        var upgrade = try Transaction.period("2", 20..<50, "premium").purchase()
+        upgrade.isRevoked = true
+        for order in permutations([old, upgrade]) {
+            #expect(Entitlements(trustingStored: order, at: day(25)).codes == ["1": "upgraded", "2": "revoked"])
+        }
+        let subscription = Entitlements(trustingStored: [upgrade], at: day(25)).subscriptions.first
+        #expect(subscription?.expiresDate == day(20) && subscription?.isActive == false)
+    }
 }

@@ -108,6 +108,8 @@ import Testing
         (#"{"alg":"ES256"}"#, "missing-certificates"), (#"{"alg":"ES256","x5c":[]}"#, "certificate-count"),
         (#"{"alg":"ES256","x5c":["AA=="]}"#, "certificate-count"),
         (#"{"alg":"ES256","x5c":["AA==","AA==","AA==","AA=="]}"#, "certificate-count"),
+        // What is beyond the third is counted, not read.
+        (#"{"alg":"ES256","x5c":["AA==","AA==","AA==","!"]}"#, "certificate-count"),
         (#"{"alg":"ES256","x5c":["AA","AA==","AA=="]}"#, "malformed-certificates"),
         (#"{"alg":"ES256","x5c":["A-==","AA==","AA=="]}"#, "malformed-certificates"),
         (#"{"alg":"ES256","x5c":["AA==\n","AA==","AA=="]}"#, "malformed-certificates"),
@@ -178,9 +180,13 @@ import Testing
         let good = try JWSBuilder.signature(of: Array(input.utf8), key: authority.leaf.key)
         let der = try authority.leaf.key.sign(Array(input.utf8), digest: .sha256)
         let zero = [UInt8](repeating: 0, count: 64)
+        // The same numbers in more bytes.
+        var longer = good
+        longer.insert(0, at: 32)
+        longer.insert(0, at: 0)
         for signature in [
             der, zero, [], Array(good.dropLast()), good + [0], Array(good.prefix(32)), good + good,
-            Array(good.suffix(32) + good.prefix(32)), [UInt8](repeating: 0xFF, count: 64),
+            Array(good.suffix(32) + good.prefix(32)), [UInt8](repeating: 0xFF, count: 64), longer,
         ] {
             try check("invalid-signature", .signature, input + "." + JWSBuilder.base64URL(signature))
         }

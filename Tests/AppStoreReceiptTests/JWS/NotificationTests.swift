@@ -71,15 +71,18 @@ import Testing
 
         let any = try Minted.verifier { $0.bundleIDs = nil }
         var other = Minted.transaction
-        other.bundleID = "com.example.other"
-        let jws = try JWSBuilder.notification(
-            .refund, bundleID: Minted.bundleID, transaction: other.signed(by: authority)
-        )
-        .signed(by: authority)
-        let error = #expect(throws: VerificationError.self) { try any.verifyNotification(jws) }
-        #expect(error?.code == "part-mismatch" && error?.part == .transactionInfo)
-        let own = #expect(throws: VerificationError.self) { try verifier.verifyNotification(jws) }
-        #expect(own?.code == "bundle-id-mismatch" && own?.part == .transactionInfo)
+        // The second has the length of the notification's.
+        for bundleID in ["com.example.other", String(Minted.bundleID.dropLast()) + "q"] {
+            other.bundleID = bundleID
+            let jws = try JWSBuilder.notification(
+                .refund, bundleID: Minted.bundleID, transaction: other.signed(by: authority)
+            )
+            .signed(by: authority)
+            let error = #expect(throws: VerificationError.self) { try any.verifyNotification(jws) }
+            #expect(error?.code == "part-mismatch" && error?.part == .transactionInfo)
+            let own = #expect(throws: VerificationError.self) { try verifier.verifyNotification(jws) }
+            #expect(own?.code == "bundle-id-mismatch" && own?.part == .transactionInfo)
+        }
     }
 
     @Test func `a part that is not verified makes the notification fail`() throws {

@@ -182,6 +182,21 @@ struct TransactionReceiptTests {
         #expect(Self.failure(text, xcode)?.code == "untrusted-chain")
     }
 
+    @Test func `a signer is no authority, whether its certificate says so or says nothing`() throws {
+        let rows: [(CertificateSpecification.Extension?, String?)] = [
+            (nil, nil), (.basicConstraints(isAuthority: false), nil),
+            (.basicConstraints(isAuthority: true), "invalid-key-usage"),
+        ]
+        for (constraints, code) in rows {
+            let authority = try MintedChain.authority {
+                $0.shape.leaf.removeExtensions(.basicConstraints)
+                if let constraints { $0.shape.leaf.extensions.append(constraints) }
+            }
+            let text = try Self.builder().signed(by: authority)
+            #expect(Self.failure(text, try Self.verifier())?.code == code)
+        }
+    }
+
     @Test func `SHA-1 is refused where the policy refuses it`() throws {
         let text = try Self.builder(.version3).signed(by: Minted.authority)
         let verifier = try Self.verifier { $0.algorithms.allowsSHA1 = false }

@@ -1,0 +1,52 @@
+import StrictText
+import Testing
+
+@Suite struct PEMTests {
+    private static let block = "-----BEGIN PKCS7----- \r\nAAEC\n-----END PKCS7-----"
+
+    /// The label and the base64 of the block that begins a text.
+    private func parts(_ text: String) throws(PEMError) -> [String] {
+        let bytes = Array(text.utf8)
+        let block = try PEMBlock(in: bytes.span, from: 0)
+        return [block.label, block.body].map { String(decoding: bytes[$0], as: UTF8.self) }
+    }
+
+    @Test func `a block has its label twice, and lines between`() throws {
+        for rest in ["", "\n", " and more", "-----BEGIN PKCS7-----"] {
+            #expect(try parts(Self.block + rest) == ["PKCS7", "\r\nAAEC\n"])
+        }
+        #expect(try parts("-----BEGIN -----\n-----END -----") == ["", "\n"])
+    }
+
+    @Test func `every beginning of a block is refused as unfinished, or where it breaks off`() {
+        for count in 0..<Self.block.utf8.count {
+            let text = String(decoding: Self.block.utf8.prefix(count), as: UTF8.self)
+            let error = #expect(throws: PEMError.self) { try parts(text) }
+            #expect(error.map { 0...count ~= $0.offset } == true, "\(count) bytes")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("----BEGIN A-----\n-----END A-----", .malformed, 0), ("-----BEGIN A----\n-----END A-----", .malformed, 12),
+            ("-----BEGIN A-----AA==\n-----END A-----", .malformed, 17),
+            // A line of base64 does not end a block.
+            ("-----BEGIN A-----\nAA==-----END A-----", .malformed, 22),
+            ("-----BEGIN A-----\n----END A-----", .malformed, 18),
+            ("-----BEGIN A-----\n-----END B-----", .labelMismatch, 27),
+            ("-----BEGIN A-----\n-----END AB-----", .labelMismatch, 28),
+        ] as [(String, PEMError.Kind, Int)])
+    func `anything else is refused where it is`(text: String, kind: PEMError.Kind, offset: Int) {
+        #expect(throws: PEMError(kind, offset: offset)) { try parts(text) }
+    }
+
+    @Test(
+        arguments: [
+            (block, 0), ("\n\(block)", 1), ("text\n\(block)", 5), ("text\r\n\(block)", 6), ("text \(block)", nil),
+            ("-\(block)", nil), ("text \(block)\n-----BEGIN ", 54), ("-----BEGIN", nil), ("", nil),
+        ] as [(String, Int?)])
+    func `a block begins at the start of a line`(text: String, start: Int?) {
+        let found = PEMBlock.firstStart(in: Array(text.utf8).span, from: 0)
+        #expect(found == start)
+    }
+}
