@@ -198,6 +198,12 @@ import Testing
                 10: ["1": Owned(1, 10 + 1.1 * minute), "2": Owned(1)], 12: ["1": Owned(0), "2": Owned(1)],
             ]),
         .init(
+            testDescription: "refunded within a minute of its end, where another product follows",
+            transactions: [.period("1", 0..<30, revoked: 30 + 0.5 * minute), .period("2", 30..<60, "premium")],
+            expected: [
+                30: ["1": Owned(1, 30 + 0.5 * minute), "2": Owned(1)], 31: ["1": Owned(0), "2": Owned(1)],
+            ]),
+        .init(
             testDescription: "upgraded, and refunded later",
             transactions: [.period("1", 0..<30, revoked: 20), .period("2", 10..<40, "premium")],
             expected: [12: ["1": Owned(1, 20), "2": Owned(1)], 20: ["1": Owned(0), "2": Owned(1)]]),
