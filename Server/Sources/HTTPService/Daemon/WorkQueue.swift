@@ -49,6 +49,9 @@ final class WorkQueue: @unchecked Sendable {
     private var all = Usage()
     private var large = Usage()
     private var owned: [UTF8Bytes: Usage] = [:]
+    /// Threads that wait for a job, and those of them that have been woken for one.
+    private var waitingCount = 0
+    private var wokenCount = 0
     private var isStopping = false
     private var threads: [Thread] = []
 
@@ -63,9 +66,10 @@ final class WorkQueue: @unchecked Sendable {
         running = Atomic(threadCount)
         threads = (0..<threadCount).compactMap { _ in
             Thread { [unowned self] in
-                while let (job, turn) = self.next() {
+                var last: Share?
+                while let (job, turn) = self.next(after: last) {
                     job.run(turn)
-                    self.monitor.locked { self.count(job.share, \.threads, -1) }
+                    last = job.share
                 }
                 self.running.subtract(1, ordering: .releasing)
             }
@@ -109,8 +113,18 @@ final class WorkQueue: @unchecked Sendable {
     /// Runs a job on one of the threads. There is one for each place at most.
     func run(_ share: Share = Share(), _ job: @escaping @Sendable (Turn) -> Void) {
         let deadline = System.monotonicMilliseconds + maximumWait.milliseconds
-        monitor.locked { jobs.append(Job(share: share, run: job, deadline: deadline)) }
-        monitor.signal()
+        let wakes = monitor.locked {
+            jobs.append(Job(share: share, run: job, deadline: deadline))
+            return wake()
+        }
+        if wakes { monitor.signal() }
+    }
+
+    /// Whether a thread is to be woken, within the monitor: not if as many have been woken as there are jobs.
+    private func wake() -> Bool {
+        guard wokenCount < min(waitingCount, jobs.count) else { return false }
+        wokenCount += 1
+        return true
     }
 
     /// Tells the jobs that have waited too long, also while all threads are busy. Call it a few times a second.
@@ -149,21 +163,30 @@ final class WorkQueue: @unchecked Sendable {
         while running.load(ordering: .acquiring) > 0, System.monotonicMilliseconds < end { usleep(2000) }
     }
 
-    private func next() -> (Job, Turn)? {
-        monitor.locked {
+    /// Waits for a job.
+    ///
+    /// - Parameter last: That of the job that the thread has done.
+    private func next(after last: Share?) -> (Job, Turn)? {
+        let (next, wakes) = monitor.locked { () -> ((Job, Turn)?, Bool) in
+            if let last { count(last, \.threads, -1) }
             while true {
                 if let index = jobs.firstIndex(where: mayRun) {
                     let job = jobs.remove(at: index)
                     count(job.share, \.threads, 1)
                     // A thread that ended may have made way for two.
-                    if !jobs.isEmpty { monitor.signal() }
-                    return (job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work)
+                    let wakes = jobs.contains(where: mayRun) && wake()
+                    return ((job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work), wakes)
                 }
                 // What may not run yet is for the threads in whose way it is.
-                if isStopping { return nil }
+                if isStopping { return (nil, false) }
+                waitingCount += 1
                 monitor.wait()
+                waitingCount -= 1
+                wokenCount = max(wokenCount - 1, 0)
             }
         }
+        if wakes { monitor.signal() }
+        return next
     }
 
     private func mayRun(_ job: Job) -> Bool {

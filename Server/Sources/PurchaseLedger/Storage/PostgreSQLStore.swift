@@ -1,5 +1,3 @@
-import StrictText
-
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
 ///
 /// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ COMMITTED` with row locks). The
@@ -14,31 +12,6 @@ struct PostgreSQLStore: LedgerStore {
     /// Who reads waits for no lock, and not for a connection of those who do.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
-
-    /// A request that waits for its answer.
-    private final class PendingRedemption: @unchecked Sendable {
-        let request: RedemptionRequest
-        /// Written before the member of the group is finished, and read afterwards.
-        var answer: Redemption?
-
-        init(_ request: RedemptionRequest) { self.request = request }
-
-        /// What no other request of a group may have, too.
-        var keys: Set<Key> {
-            var keys = Set(request.brought.keys.map(Key.transaction))
-            for renewal in request.brought.renewals { keys.insert(.renewal(UTF8Bytes(renewal.originalTransactionID))) }
-            if let answered = request.answered {
-                keys.insert(.answer(UTF8Bytes(answered.account), UTF8Bytes(answered.key)))
-            }
-            return keys
-        }
-
-        enum Key: Hashable {
-            case transaction(TransactionKey)
-            case renewal(UTF8Bytes)
-            case answer(UTF8Bytes, UTF8Bytes)
-        }
-    }
 
     /// - Parameter connections: The number of connections that write, and of those that only read.
     init(uri: String, connections: Int = 8) throws(LedgerError) {
@@ -71,12 +44,7 @@ struct PostgreSQLStore: LedgerStore {
         var keys: Set<PendingRedemption.Key> = []
         while let member = group.next() {
             guard let pending = member.take() else { continue }
-            if keys.isDisjoint(with: pending.keys) {
-                keys.formUnion(pending.keys)
-                together.append((member, pending))
-            } else {
-                alone.append(member)
-            }
+            if pending.join(&keys) { together.append((member, pending)) } else { alone.append(member) }
         }
         if together.count > 1 {
             do throws(LedgerError) {

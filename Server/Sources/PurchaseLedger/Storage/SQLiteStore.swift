@@ -9,7 +9,20 @@ import Darwin
 /// A ledger in one file, beside which SQLite keeps its log of what is not yet in it (`-wal`, `-shm`).
 struct SQLiteStore: LedgerStore {
     /// What is to be done in a transaction that can write.
-    private typealias Work = (any SQLConnection) throws(LedgerError) -> Void
+    private enum Work {
+        case redemption(PendingRedemption)
+        case other((any SQLConnection) throws(LedgerError) -> Void)
+
+        func run(_ connection: any SQLConnection) throws(LedgerError) {
+            switch self {
+            case .redemption(let pending):
+                pending.answer = try RedemptionRequest.answer([pending.request], connection)[0]
+            case .other(let body): try body(connection)
+            }
+        }
+    }
+
+    private typealias Member = (member: GroupMember<Work>, work: Work)
 
     private let groups = GroupQueue<Work>()
     private let writer: ConnectionPool<SQLiteConnection>
@@ -41,7 +54,18 @@ struct SQLiteStore: LedgerStore {
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var result: Result?
-        let work: Work = { (connection) throws(LedgerError) in result = try body(connection) }
+        try perform(.other { (connection) throws(LedgerError) in result = try body(connection) }, share)
+        guard let result else { throw LedgerError(.storeUnavailable, "the work was not done") }
+        return result
+    }
+
+    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+        let pending = PendingRedemption(request)
+        try perform(.redemption(pending), request.share)
+        return pending.answer
+    }
+
+    private func perform(_ work: Work, _ share: WorkShare) throws(LedgerError) {
         try groups.perform(work, share) { group in
             do throws(LedgerError) {
                 try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
@@ -51,55 +75,76 @@ struct SQLiteStore: LedgerStore {
                 group.next()?.finish(error)
             }
         }
-        guard let result else { throw LedgerError(.storeUnavailable, "the work was not done") }
-        return result
-    }
-
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
-        try write(request.share) { (connection) throws(LedgerError) in
-            try RedemptionRequest.answer([request], connection)[0]
-        }
     }
 
     /// Writes a group in one transaction. A member whose work fails in it is no harm to the others, and who shared a transaction that came to nothing is alone the next time.
     private static func write(_ group: Group<Work>, _ connection: SQLiteConnection) {
         guard let leader = group.next() else { return }
-        var written: [GroupMember<Work>] = []
-        var alone: [GroupMember<Work>] = []
+        var members: [Member] = []
+        var failed: [GroupMember<Work>] = []
         do throws(LedgerError) {
             try begin(connection)
-            try leader.take()?(connection)
-            written.append(leader)
-            while let member = group.next() {
-                guard let work = member.take() else { continue }
-                alone.append(member)
-                try connection.run("SAVEPOINT member")
-                do throws(LedgerError) {
-                    try work(connection)
-                } catch {
-                    // Some errors, such as a full disk, end the transaction of all.
-                    guard !connection.isIdle else { throw error }
-                    try connection.run("ROLLBACK TO member")
-                    try connection.run("RELEASE member")
-                    continue
-                }
-                try connection.run("RELEASE member")
-                written.append(alone.removeLast())
+            var next: GroupMember<Work>? = leader
+            while let member = next {
+                if let work = member.take() { members.append((member, work)) }
+                next = group.next()
             }
+            failed = try write(members, connection)
             try commit(connection)
         } catch {
             rollBack(connection)
             // Nobody else can be the reason.
-            if written.count + alone.count <= 1 {
+            if members.count <= 1 {
                 leader.finish(error)
                 return
             }
-            alone = written + alone
-            written = []
+            failed = members.map(\.member)
         }
         let failure = failure(of: connection)
-        for member in written { member.finish(failure) }
-        for member in alone { write(member, connection) }
+        for (member, _) in members where !failed.contains(where: { $0 === member }) { member.finish(failure) }
+        for member in failed { write(member, connection) }
+    }
+
+    /// Does the work of members in a transaction: first the requests that can be answered together, and then the others, each in a savepoint of its own.
+    ///
+    /// - Returns: Those whose work failed, and is undone.
+    private static func write(
+        _ members: [Member], _ connection: SQLiteConnection
+    ) throws(LedgerError) -> [GroupMember<Work>] {
+        if members.count == 1 {
+            try members[0].work.run(connection)
+            return []
+        }
+        var keys: Set<PendingRedemption.Key> = []
+        var together: [PendingRedemption] = []
+        var others = members.filter { _, work in
+            guard case .redemption(let pending) = work, pending.join(&keys) else { return true }
+            together.append(pending)
+            return false
+        }
+        do throws(LedgerError) {
+            let answers = try RedemptionRequest.answer(together.map(\.request), connection)
+            for (pending, answer) in zip(together, answers) { pending.answer = answer }
+        } catch {
+            // One of them can be the reason, or all together. Nothing else is written yet.
+            rollBack(connection)
+            try begin(connection)
+            others = members
+        }
+        var failed: [GroupMember<Work>] = []
+        for (member, work) in others {
+            try connection.run("SAVEPOINT member")
+            do throws(LedgerError) {
+                try work.run(connection)
+            } catch {
+                // Some errors, such as a full disk, end the transaction of all.
+                guard !connection.isIdle else { throw error }
+                try connection.run("ROLLBACK TO member")
+                failed.append(member)
+            }
+            try connection.run("RELEASE member")
+        }
+        return failed
     }
 
     /// Writes what one member brings.
@@ -107,7 +152,7 @@ struct SQLiteStore: LedgerStore {
         guard let work = member.take() else { return }
         do throws(LedgerError) {
             try begin(connection)
-            try work(connection)
+            try work.run(connection)
             try commit(connection)
             member.finish(failure(of: connection))
         } catch {
