@@ -9,7 +9,7 @@ import TrialSupport
     private static let limit = 50.0
     private let evidence: MintedEvidence
     private let count: Int
-    /// Each account has twice the attempts that are kept.
+    /// Together they have room for so many.
     private let accountCount: Int
 
     init(_ evidence: MintedEvidence, count: Int) {
@@ -25,24 +25,28 @@ import TrialSupport
     private func run(_ store: String, _ location: String) throws {
         let ledger = try PurchaseLedger(location)
         let log = AttemptLog(ledger, keeping: .seconds(90 * 86_400), withEvidence: false)
-        let begin = ContinuousClock.now
         var number = 0
-        // Twice as many as are kept.
-        while number < 2 * count {
-            for _ in 0..<10_000 where number < 2 * count {
-                log.add(attempt(number))
-                number += 1
+        func record(until end: Int) throws -> Double {
+            let (first, begin) = (number, ContinuousClock.now)
+            while number < end {
+                for _ in 0..<10_000 where number < end {
+                    log.add(attempt(number))
+                    number += 1
+                }
+                try log.write()
             }
-            try log.write()
+            return Double(number - first) / ((ContinuousClock.now - begin) / .seconds(1))
         }
-        let seconds = (ContinuousClock.now - begin) / .seconds(1)
-        row("\(store): attempts recorded a second", format(Double(number) / seconds, 0), log.lost == 0)
+        row("\(store): attempts recorded a second", format(try record(until: count), 0), log.lost == 0)
+        // Each takes the place of another.
+        let rate = try record(until: count + count / 10)
+        row("\(store): the same where each account has all it may have", format(rate, 0), log.lost == 0)
         let kept = try (0..<20).map { try ledger.history(of: account($0), limit: 500)?.entries.count ?? 0 }
         row(
-            "\(store): the attempts of an account", "\(kept.max() ?? 0) of \(2 * count / accountCount)",
-            kept.allSatisfy { $0 == min(PurchaseLedger.maximumAttemptCount, 2 * count / accountCount) })
-        // Of all that are kept.
-        let step = max(count / 100, 1)
+            "\(store): the attempts of an account", "\(kept.max() ?? 0) of \(number / accountCount)",
+            kept.allSatisfy { $0 == min(PurchaseLedger.maximumAttemptCount, number / accountCount) })
+        // Of all that are kept, and of many accounts.
+        let step = max(count / 100 - 1, 1)
         let last = (0..<min(count, 100)).compactMap { attempt(number - 1 - $0 * step) }
         try search("\(store): an account's history, ms", last) { attempt in
             try ledger.history(of: attempt.account)?.entries.isEmpty == false

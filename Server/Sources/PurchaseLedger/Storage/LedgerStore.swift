@@ -125,7 +125,7 @@ struct SQLDialect: Sendable {
     let rowLock: String
     /// The same, without the rows that another transaction has locked.
     let skippingRowLock: String
-    /// Reserves as many numbers for new families as `$1` says; `nil` where nothing can be written.
+    /// Reserves as many numbers for new families as `$1` says; `nil` where a number is known when its row is made.
     let familyNumbers: String?
     /// Statements before a migration: two servers may start at the same time, and the second waits however long the first takes.
     let migrationLock: [String]

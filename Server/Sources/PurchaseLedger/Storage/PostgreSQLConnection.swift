@@ -148,15 +148,24 @@ final class PostgreSQLConnection: SQLConnection {
     }
 
     private func send(_ name: String, _ parameters: [SQLValue]) -> Bool {
-        let texts: [[UInt8]?] = parameters.map {
-            switch $0 {
-            case .null: nil
-            case .integer(let value): Array(String(value).utf8) + [0]
-            case .text(let text): Array(text.utf8)
-            case .bytes(let bytes): bytes
-            case .array(let values): Self.text(values) + [0]
+        // All values, one after the other, and where each is.
+        var bytes: [UInt8] = []
+        var places: [Range<Int>?] = []
+        for parameter in parameters {
+            let start = bytes.count
+            switch parameter {
+            case .null: break
+            case .integer(let value): bytes += "\(value)\0".utf8
+            case .text(let text): bytes += text.utf8
+            case .bytes(let value): bytes += value
+            case .array(let values):
+                Self.append(values, to: &bytes)
+                bytes.append(0)
             }
+            if case .null = parameter { places.append(nil) } else { places.append(start..<bytes.count) }
         }
+        // An empty text has an address, too.
+        bytes.append(0)
         // Texts and bytes are sent with their length: a NUL of a text is an error, and not its end.
         let formats: [Int32] = parameters.map {
             switch $0 {
@@ -164,35 +173,36 @@ final class PostgreSQLConnection: SQLConnection {
             case .null, .integer, .array: 0
             }
         }
-        let lengths = texts.map { Int32($0?.count ?? 0) }
-        let flat: [UInt8] = texts.compactMap(\.self).joined() + [0]
-        return unsafe flat.withUnsafeBufferPointer { buffer in
-            var offset = 0
-            let values: [UnsafePointer<CChar>?] = unsafe texts.map { text in
-                guard let text else { return nil }
-                defer { offset += text.count }
-                return unsafe buffer.baseAddress.map {
-                    unsafe UnsafeRawPointer($0 + offset).assumingMemoryBound(to: CChar.self)
+        let lengths = places.map { Int32($0?.count ?? 0) }
+        return unsafe bytes.withUnsafeBytes { buffer in
+            let values: [UnsafePointer<CChar>?] = unsafe places.map { place in
+                unsafe place.flatMap { place in
+                    unsafe buffer.baseAddress.map { unsafe ($0 + place.lowerBound).assumingMemoryBound(to: CChar.self) }
                 }
             }
             return unsafe PQsendQueryPrepared(handle, name, Int32(parameters.count), values, lengths, formats, 0) == 1
         }
     }
 
-    /// The text of an array (8.15.6 of PostgreSQL's documentation). Its texts are keys, which have no NUL.
-    private static func text(_ values: [SQLValue]) -> [UInt8] {
-        let elements = values.map { value in
+    /// Appends the text of an array (8.15.6 of PostgreSQL's documentation). Its texts are keys, which have no NUL.
+    private static func append(_ values: [SQLValue], to bytes: inout [UInt8]) {
+        let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        bytes.append(UInt8(ascii: "{"))
+        for (number, value) in values.enumerated() {
+            if number > 0 { bytes.append(UInt8(ascii: ",")) }
             switch value {
-            case .integer(let value): Array(String(value).utf8)
+            case .integer(let value): bytes += "\(value)".utf8
             case .text(let text):
-                [UInt8(ascii: "\"")]
-                    + text.utf8.flatMap { byte in
-                        byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
-                    } + [UInt8(ascii: "\"")]
-            case .null, .array, .bytes: Array("NULL".utf8)
+                bytes.append(quote)
+                for byte in text.utf8 {
+                    if byte == quote || byte == backslash { bytes.append(backslash) }
+                    bytes.append(byte)
+                }
+                bytes.append(quote)
+            case .null, .array, .bytes: bytes += "NULL".utf8
             }
         }
-        return [UInt8(ascii: "{")] + elements.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "}")]
+        bytes.append(UInt8(ascii: "}"))
     }
 
     // MARK: Answers

@@ -1,3 +1,5 @@
+import CSQLite
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -28,8 +30,12 @@ struct SQLiteStore: LedgerStore {
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
 
+    /// Of SQLite in this process, before its first use.
+    private static let configuration: Void = ledger_configure()
+
     /// - Parameter vfs: The name of what SQLite asks of the operating system; `nil` for its own.
     init(path: String, vfs: String? = nil) throws(LedgerError) {
+        _ = Self.configuration
         // To close a file that is there would end the locks of other connections of this process.
         if FileIdentity(path: path) == nil {
             // SQLite would make the file readable for everyone, and gives the files beside it the same permissions.

@@ -88,8 +88,12 @@ package struct Attempt: Sendable {
     }
 
     /// Whether the account sent the same and was told the same.
-    func isRepetition(of other: Attempt, _ outcomes: String, _ others: String) -> Bool {
-        digest.hasSameBytes(as: other.digest) && code.hasSameBytes(as: other.code) && outcomes.hasSameBytes(as: others)
+    func isRepetition(of other: Attempt) -> Bool {
+        digest.hasSameBytes(as: other.digest) && code.hasSameBytes(as: other.code)
+            && outcomes.elementsEqual(other.outcomes) { own, other in
+                own.name == other.name && own.transactionID.hasSameBytes(as: other.transactionID)
+                    && own.outcome.hasSameBytes(as: other.outcome)
+            }
     }
 }
 

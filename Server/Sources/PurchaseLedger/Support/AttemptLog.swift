@@ -136,24 +136,20 @@ package final class AttemptLog: @unchecked Sendable {
 
     /// Of each account, the last that the tables keep, with no more evidence than they keep. What was repeated is one attempt.
     static func bounded(_ attempts: [Attempt]) -> [Attempt] {
-        var kept: [UTF8Bytes: [(attempt: Attempt, outcomes: String)]] = [:]
+        var kept: [UTF8Bytes: [Attempt]] = [:]
         var accounts: [UTF8Bytes] = []
         for attempt in attempts {
-            let (account, outcomes) = (UTF8Bytes(attempt.account), attempt.outcomesJSON)
+            let account = UTF8Bytes(attempt.account)
             if kept[account] == nil { accounts.append(account) }
             var own = kept.removeValue(forKey: account) ?? []
-            if let index = own.lastIndex(where: { attempt.isRepetition(of: $0.attempt, outcomes, $0.outcomes) }) {
-                var repeated = attempt
-                repeated.times += own.remove(at: index).attempt.times
-                own.append((repeated, outcomes))
-            } else {
-                own.append((attempt, outcomes))
-            }
+            var repeated = attempt
+            if let index = own.lastIndex(where: attempt.isRepetition) { repeated.times += own.remove(at: index).times }
+            own.append(repeated)
             if own.count > PurchaseLedger.maximumAttemptCount { own.removeFirst() }
             kept[account] = own
         }
         return accounts.flatMap { account in
-            var own = kept[account, default: []].map(\.attempt)
+            var own = kept[account, default: []]
             var byteCount: Int64 = 0
             for index in own.indices.reversed() {
                 byteCount += Int64(own[index].evidenceByteCount)
