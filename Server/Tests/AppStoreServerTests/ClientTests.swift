@@ -95,13 +95,20 @@ import Testing
         }
         try check(.environment, .xcode, nil)
         try check(.verifier, .production, nil)
+        let other = try AppStoreVerifier(
+            bundleID: "com.example.other", environments: [.sandbox], trust: .roots([shop.store.trustAnchor]))
+        #expect(throws: AppStoreServerError(.invalidArgument(.verifier))) {
+            try AppStoreServerClient(shop.store.credentials, environment: .sandbox, verifier: other)
+        }
         for url in [
             "http://example.com:80", "http://127.0.0.1.example.com:80", "http://127.0.0.1:80@example.com",
             "http://127.0.0.1:80/", "ftp://127.0.0.1:80", "http://127.0.0.1:", "http://127.0.0.1",
         ] { try check(.baseURL, .sandbox, url) }
     }
 
-    @Test("An id that is no segment of a path makes no request", arguments: ["", "..", "1/2", "1?x", "é", " ", "%2F"])
+    @Test(
+        "An id that is no segment of a path makes no request",
+        arguments: ["", "..", "1/2", "1?x", "é", " ", "%2F", String(repeating: "1", count: 129)])
     func ids(id: String) throws {
         let shop = try Shop()
         #expect(throws: AppStoreServerError(.invalidArgument(.id))) { try shop.client.transactionInfo(of: id) }
@@ -196,6 +203,8 @@ import Testing
             shop.store.inject(fault)
             #expect(try client.transactionInfo(of: coins.transactionID).transaction?.refusal?.code == code)
         }
+        shop.store.inject(.otherTransaction)
+        #expect(try !client.transactionInfo(of: coins.transactionID).isOfAskedID)
     }
 
     @Test("A server that sends more than the limit, or too slowly, is left in time")

@@ -46,6 +46,26 @@ struct ExchangeTests {
         #expect(memory.usedByteCount == 0)
     }
 
+    @Test func `a client is late when its time is over, and not while its request is answered`() {
+        let connection = Connection(socket: -1, isExcess: false)
+        let now = System.monotonicMilliseconds
+        for phase in Connection.Phase.allCases {
+            connection.enter(phase, for: .seconds(3600))
+            #expect(connection.lateness(at: now) == nil && connection.lateness(at: now + 3_599_000) == nil)
+            #expect(connection.lateness(at: now + 7_200_000) == (phase == .none ? nil : phase))
+        }
+        connection.enterNoPhase()
+        #expect(connection.lateness(at: .max) == nil)
+    }
+
+    @Test func `connections beyond the limit are excess, until others end`() {
+        let table = ConnectionTable()
+        let connections = (0..<3).map { _ in table.insert(socket: -1, limit: 2) }
+        #expect(connections.map(\.isExcess) == [false, false, true])
+        for connection in connections { table.remove(connection) }
+        #expect(!table.insert(socket: -1, limit: 2).isExcess)
+    }
+
     @Test func `the threads of a queue finish every job before they end`() {
         let queue = WorkQueue(capacity: 1000, threadCount: 3, maximumWait: .seconds(60))
         let counter = Counter()

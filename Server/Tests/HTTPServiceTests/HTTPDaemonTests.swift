@@ -60,6 +60,8 @@ import TrialSupport
         ("a NUL in the query", "/v1/accounts/a/echo?at=1\0&b", "Content-Length: 0", 400),
         ("a NUL and a version in the path", "/v1/accounts/a/echo\0HTTP/1.1", "Content-Length: 0", 400),
         ("two hosts", "/v1/accounts/a/echo", "host: other\r\nContent-Length: 0", 400),
+        ("two lengths", "/v1/accounts/a/echo", "Content-Length: 0\r\nContent-Length: 0", 400),
+        ("a length and chunks", "/v1/accounts/a/echo", "Content-Length: 0\r\nTransfer-Encoding: chunked", 400),
         ("chunks in HTTP/1.0", "/v1/accounts/a/echo HTTP/1.0\r\nX:", "Transfer-Encoding: chunked", 400),
         ("none of them", "/v1/accounts/a/echo?at=1&b=%20+", "Content-Length: 0", 201),
     ]
@@ -222,6 +224,23 @@ import TrialSupport
         while daemon.connectionCount > 0 || daemon.queuedCount > 0, Date.now < end { usleep(20_000) }
         #expect(daemon.connectionCount == 0 && daemon.queuedCount == 0)
         #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
+    @Test func `connections beyond the limit are told so, until others end`() throws {
+        let quick = Route(.only("GET"), "/quick") { _ in Response(body: Array("{}".utf8)) }
+        let daemon = try daemon([quick]) { $0.maximumConnectionCount = 2 }
+        func status() throws -> (Client, Int?) {
+            let client = try Client(port: daemon.address.port)
+            client.send(requestBytes("GET", "/quick"))
+            return (client, client.receive()?.status)
+        }
+        var open = try (0..<2).map { _ in try status() }
+        #expect(try open.map(\.1) == [200, 200] && status().1 == 503)
+        open = []
+        let end = Date.now.addingTimeInterval(60)
+        while daemon.connectionCount > 0, Date.now < end { usleep(1000) }
+        #expect(try status().1 == 200)
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 

@@ -96,6 +96,15 @@ struct LedgerImportTests {
             #"{"account":"anna","transaction_id":"1","product_id":"p","date":1,"environment":"sandbox"}"#,
             "is none of --bundle-id and --environment"
         ),
+        (
+            #"{"account":"anna","transaction_id":"1","product_id":"p","date":1,"bundle_id":"com.example.other"}"#,
+            "is none of --bundle-id and --environment"
+        ),
+        (#"{"account":"ben","account":"anna","token":"TOKEN"}"#, "not a JSON object"),
+        (
+            #"{"account":"anna","token":"TOKEN","transaction_id":"1","product_id":"p","date":1}"#,
+            "one of 'token', 'transaction_id' and 'evidence' is required"
+        ),
     ])
     func `a faulty line is named, and the others are imported`(line: String, message: String) throws {
         let good = #"{"account":"ben","token":"00000000-0000-4000-8000-000000000001"}"#
@@ -104,6 +113,20 @@ struct LedgerImportTests {
         #expect(status == 1 && output == ["lines 2", "added 1", "known 0", "conflicts 0", "faults 1"])
         #expect(errors.count == 1 && errors[0].hasPrefix("line 1: ") && errors[0].contains(message), "\(errors)")
         #expect(try rows("account_tokens") == ["ben"] && rows("grants").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("anna,TOKEN,ben", "3 fields; the first line has 2"), ("anna", "1 fields; the first line has 2"),
+        (#"an"na,TOKEN"#, "a quotation mark within a field"), (#""anna"x,TOKEN"#, "a field goes on after"),
+        (#""anna,TOKEN"#, "a quotation mark is not closed"), (",TOKEN", "'account' is missing"),
+    ])
+    func `a faulty line of CSV is named, and the others are imported`(line: String, message: String) throws {
+        let good = "ben,00000000-0000-4000-8000-000000000001"
+        let faulty = line.replacingOccurrences(of: "TOKEN", with: Self.token)
+        let (status, output, errors) = try run(write("account,token\n\(faulty)\n\(good)\n"))
+        #expect(status == 1 && output == ["lines 3", "added 1", "known 0", "conflicts 0", "faults 1"])
+        #expect(errors.count == 1 && errors[0].hasPrefix("line 2: \(message)"), "\(errors)")
+        #expect(try rows("account_tokens") == ["ben"])
     }
 
     @Test(arguments: ["accountt,token", "account,account", "\"account"])
@@ -115,9 +138,12 @@ struct LedgerImportTests {
     @Test func `lines that contradict each other or the ledger are counted beforehand`() throws {
         let lines = ["anna", "ben"].map { #"{"account":"\#($0)","token":"\#(Self.token)"}"# }
         let file = try write(lines.joined(separator: "\n"))
-        for options in [["--dry-run"], []] {
+        for (options, first) in [
+            (["--dry-run"], ["added 1", "known 0"]), ([], ["added 1", "known 0"]),
+            (["--dry-run"], ["added 0", "known 1"]),
+        ] {
             let (status, output, errors) = try run(file, options)
-            #expect(status == 1 && output == ["lines 2", "added 1", "known 0", "conflicts 1", "faults 0"])
+            #expect(status == 1 && output == ["lines 2"] + first + ["conflicts 1", "faults 0"])
             #expect(errors == ["line 2: conflict: token-taken"])
         }
     }

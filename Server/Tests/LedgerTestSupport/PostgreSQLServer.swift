@@ -5,8 +5,9 @@ import Synchronization
 package final class PostgreSQLServer: Sendable {
     package static let shared = Result { try PostgreSQLServer() }
 
-    /// The folder of the server's commands; `nil` if PostgreSQL is not installed.
+    /// The folder of the server's commands; `nil` if PostgreSQL is not installed, or `RECEIPT_SQLITE_ONLY` is set.
     package static let binaries: String? = {
+        if ProcessInfo.processInfo.environment["RECEIPT_SQLITE_ONLY"] != nil { return nil }
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return versions.sorted().reversed().map { "/usr/lib/postgresql/\($0)/bin" }.first {
             FileManager.default.isExecutableFile(atPath: $0 + "/postgres")

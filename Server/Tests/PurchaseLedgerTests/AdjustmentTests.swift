@@ -16,9 +16,10 @@ import Testing
         Adjustment(.quantity(name(transaction), quantity), reason: "ticket 7", idempotencyKey: key)
     }
 
-    private static func gift(_ quantity: Int64 = 5, key: String? = "ticket 7") -> Adjustment {
+    private static func gift(_ quantity: Int64 = 5, key: String? = "ticket 7", _ product: String = "gift") -> Adjustment
+    {
         Adjustment(
-            .product(environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: quantity),
+            .product(environment: .production, bundleID: Minted.bundleID, productID: product, quantity: quantity),
             reason: "ticket 7", idempotencyKey: key)
     }
 
@@ -148,6 +149,10 @@ import Testing
             #expect(Set(story.events.map(\.account)) == ["anna", "carl"])
             _ = try ledger.forget("carl")
             #expect(try ledger.story(of: first.name, at: day(7))?.owner?.hasPrefix("forgotten-") == true)
+            // A request from before an account was deleted grants it nothing.
+            _ = try ledger.forget("ben")
+            let error = #expect(throws: LedgerError.self) { try ledger.adjust(Self.gift(), of: "ben", at: day(8)) }
+            #expect(error?.code == .idempotencyKeyReused)
         }
     }
 
@@ -193,6 +198,7 @@ import Testing
             let unsold = Adjustment.Change.product(
                 environment: .production, bundleID: Minted.bundleID, productID: "unsold", quantity: 1)
             try ledger.adjust(Self.set(4, coins, key: "k"), of: "anna", at: day(3))
+            try ledger.adjust(Self.gift(key: "g"), of: "anna", at: day(3))
             let before = try (LedgerState(ledger), ledger.events().count)
             let cases: [(Adjustment, String, LedgerError.Code)] = [
                 (Self.set(1, coins), "ben", .notFound), (Self.set(1, coins), "", .invalidText),
@@ -202,6 +208,8 @@ import Testing
                 (Self.set(2, pro), "anna", .invalidText), (Self.set(1, refunded), "anna", .notAdjustable),
                 (Self.set(5, coins, key: "k"), "anna", .idempotencyKeyReused),
                 (Self.gift(key: "k"), "anna", .idempotencyKeyReused), (Self.gift(key: nil), "anna", .invalidText),
+                (Self.gift(6, key: "g"), "anna", .idempotencyKeyReused),
+                (Self.gift(key: "g", "pro"), "anna", .idempotencyKeyReused),
                 (Self.gift(0), "anna", .invalidText),
                 (Adjustment(unsold, reason: "r", idempotencyKey: "u"), "anna", .invalidText),
                 (Adjustment(.quantity(Self.name(coins), 1), reason: ""), "anna", .invalidText),

@@ -138,6 +138,10 @@ import Testing
         // A customer who returns.
         try there.record([Self.attempt(4, at: .now + .seconds(60)), Self.attempt(5, at: .now - .seconds(60))])
         #expect(try here.history(of: "anna")?.entries.count == 1)
+        // Who returned is deleted again.
+        _ = try here.forget("anna", at: .now + .seconds(120))
+        try there.record([Self.attempt(6, at: .now + .seconds(90))])
+        #expect(try here.history(of: "anna") == nil)
         // A day later, nothing is known of the deletion.
         try here.removeDeletions(at: .now + .seconds(86_000))
         #expect(try count("deletions", here) == 1)
@@ -168,6 +172,9 @@ import Testing
                 bytes[0] = UInt8(number - 1000)
                 try ledger.record([Self.attempt(number, of: "ben", bytes)])
             }
+            #expect(try count("kept_evidence", ledger) == 2 + Int64(bound))
+            // What is sent again counts once.
+            for number in 1005..<1007 { try ledger.record([Self.attempt(number, of: "ben", bytes)]) }
             #expect(try count("kept_evidence", ledger) == 2 + Int64(bound))
         }
     }
@@ -224,17 +231,99 @@ import Testing
         let bounded = AttemptLog.bounded(same)
         #expect(bounded.map(\.account) == ["anna", "ben"] && bounded.map(\.times) == [3, 1])
         #expect(bounded[0].requestID == same[2].requestID)
+        // What was told differently is another attempt.
+        let told = try [
+            Self.attempt(0, Self.text), Self.attempt(1, Self.text, code: "wrong-app"),
+            Self.attempt(2, Self.text, code: "wrong-app", Self.outcomes(1)),
+        ]
+        #expect(AttemptLog.bounded(told).map(\.times) == [1, 1, 1])
         let many = try (0..<1000).map { try Self.attempt($0) }
         #expect(AttemptLog.bounded(many).map(\.requestID) == many.suffix(100).map(\.requestID))
     }
 
     @Test func `more than can wait is counted, and the end records what waits`() throws {
+        let location = try Place.sqlite.makeLocation()
+        let store = UnreliableStore(store: try LedgerLocation(location.text).open())
+        let ledger = try PurchaseLedger(store, LedgerPolicy())
+        let log = AttemptLog(ledger, keeping: .seconds(86_400 * 100_000), withEvidence: false)
+        for number in 0..<AttemptLog.maximumCount + 5 { log.add(try? Self.attempt(number, of: "\(number % 300)")) }
+        #expect(log.lost == 5)
+        // While the database is away, too.
+        let add = { @Sendable in for number in 0..<3 { log.add(try? Self.attempt(number + 100_000, of: "late")) } }
+        store.meanwhile.withLock { $0 = add }
+        #expect(throws: LedgerError.self) { try log.write() }
+        #expect(log.lost == 8)
+        store.meanwhile.withLock { $0 = nil }
+        try log.stop()
+        #expect(try count("attempts", ledger) == Int64(AttemptLog.maximumCount))
+        #expect(try count("kept_evidence", ledger) == 0)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test func `what the database refuses is counted as lost, and does not keep what is sent later`() throws {
+        let location = try Place.sqlite.makeLocation()
+        let store = UnreliableStore(store: try LedgerLocation(location.text).open(), code: .storeFailed)
+        let ledger = try PurchaseLedger(store, LedgerPolicy())
+        let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+        log.add(try? Self.attempt(1))
+        store.meanwhile.withLock { $0 = {} }
+        #expect(throws: LedgerError.self) { try log.write() }
+        store.meanwhile.withLock { $0 = nil }
+        log.add(try? Self.attempt(2))
+        try log.write()
+        #expect(try count("attempts", ledger) == 1 && log.lost == 1)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test func `a server that runs removes what is too old`() throws {
         try Place.sqlite.withLedger { ledger in
-            let log = AttemptLog(ledger, keeping: .seconds(86_400 * 100_000), withEvidence: false)
-            for number in 0..<AttemptLog.maximumCount + 5 { log.add(try? Self.attempt(number, of: "\(number % 300)")) }
-            #expect(log.lost == 5)
+            try ledger.record([Self.attempt(1), Self.attempt(2, of: "ben", at: .now)])
+            let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+            let thread = Thread { log.run { error in Issue.record(error) } }
+            thread.start()
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try count("attempts", ledger) == 2, ContinuousClock.now < deadline { usleep(20_000) }
             try log.stop()
-            #expect(try count("attempts", ledger) > 0 && count("kept_evidence", ledger) == 0)
+            while !thread.isFinished { usleep(1000) }
+            #expect(try ledger.history(of: "anna") == nil && ledger.history(of: "ben")?.entries.count == 1)
+        }
+    }
+
+    /// What became of a receipt with so many transactions.
+    private static func outcomes(_ count: Int) throws -> [TransactionOutcome] {
+        var outcomes: [TransactionOutcome] = []
+        try Place.sqlite.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = (0..<count).map { _ in history.buyConsumable("coins", at: day(0)) }
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: coins))
+            outcomes = try ledger.redeem(receipt, for: "anna", at: day(1)).outcomes
+        }
+        return outcomes
+    }
+
+    @Test func `an attempt names a few transactions, counts all, and is of an account that the tables can hold`()
+        throws
+    {
+        let attempt = try Self.attempt(1, Self.text, Self.outcomes(Attempt.maximumOutcomeCount + 3))
+        #expect(attempt.outcomes.count == Attempt.maximumOutcomeCount)
+        #expect(attempt.transactionCount == Attempt.maximumOutcomeCount + 3)
+        for account in ["", "a\u{0}b", String(repeating: "a", count: 256)] {
+            #expect(Attempt("1", of: account, Self.text, code: "ok", at: day(1)) == nil)
+        }
+    }
+
+    @Test func `evidence that was damaged on the disk is none`() throws {
+        let count = Int64(Self.text.count)
+        let stored = try #require(EvidenceCompression.compress(Self.text))
+        #expect(EvidenceCompression.decompress(stored, byteCount: count) == Self.text)
+        for index in stored.indices {
+            var damaged = stored
+            damaged[index] ^= 1
+            #expect(EvidenceCompression.decompress(damaged, byteCount: count) == nil, "\(index)")
+            #expect(EvidenceCompression.decompress(Array(stored[..<index]), byteCount: count) == nil, "\(index)")
+        }
+        for count in [count - 1, count + 1, 0, -1, .max] {
+            #expect(EvidenceCompression.decompress(stored, byteCount: count) == nil, "\(count)")
         }
     }
 
@@ -264,11 +353,12 @@ import Testing
         let store: any LedgerStore
         /// What happens while somebody waits for the database that is away.
         let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
+        var code = LedgerError.Code.storeUnavailable
 
         private func check() throws(LedgerError) {
             guard let meanwhile = meanwhile.withLock(\.self) else { return }
             meanwhile()
-            throw LedgerError(.storeUnavailable, "away")
+            throw LedgerError(code, "away")
         }
 
         func write<Result>(

@@ -151,4 +151,24 @@ import Testing
             #expect(try words(ledger, [wrong]) == ["two-purchases"])
         }
     }
+
+    @Test(arguments: Place.available)
+    func `a purchase of an earlier line, or with another's token, is not the account's that a line names`(
+        _ place: Place
+    ) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let pro = history.buyNonConsumable("pro", at: day(0))
+            let copy = history.restore(pro, at: day(1))
+            let lines = [try spent("anna", pro), try spent("ben", copy, original: pro.transactionID)]
+            #expect(try words(ledger, lines) == ["added", "belongs-to-another"])
+            #expect(try words(ledger, [.token(account: "anna", Self.token)]) == ["added"])
+            history.appAccountToken = Self.token.description
+            let coins = history.buyConsumable("coins", at: day(1))
+            let stored = try history.evidence(coins, signedAt: day(1))
+            #expect(try words(ledger, [.evidence(account: "ben", stored)]) == ["belongs-to-another"])
+            // The token says whose it is.
+            #expect(try LedgerState(ledger).grants.values.map(\.account) == ["anna", "anna"])
+        }
+    }
 }

@@ -53,6 +53,20 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a shared purchase is whose who brings it, whatever token it has`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            _ = try ledger.token(for: "anna", storing: Self.annas)
+            var history = history(Self.annas)
+            let pro = history.buyNonConsumable("pro", at: day(0), ownershipType: .familyShared)
+            try notify(ledger, history, at: day(1))
+            #expect(try owners(ledger) == [])
+            let evidence = try history.evidence(pro, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "ben", at: day(1)) == [.granted])
+            #expect(try owners(ledger) == ["ben"])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an account can have 100 tokens, so that it can be deleted`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             for _ in 0..<PurchaseLedger.maximumTokenCount { _ = try ledger.token(for: "anna", storing: .random()) }

@@ -163,6 +163,24 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a dead letter that is sent again has as many attempts as at first`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            let id = try #require(ledger.events().first).id
+            var now = day(1)
+            for _ in 0..<2 {
+                for isDead in [false, false, true] {
+                    now = now + .seconds(60)
+                    let events = try ledger.takeEvents(limit: 1, lease: .seconds(1), at: now)
+                    try ledger.record(events.map { ($0, "away") }, maximumAttempts: 3, at: now)
+                    #expect(try ledger.deadLetters().map(\.id) == (isDead ? [id] : []))
+                }
+                try ledger.sendAgain(eventID: id, at: now)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `delivered events and old answers are removed, and nothing else`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -66,6 +66,26 @@ import Testing
         #expect(shop.requests(.transactionInfo) < 30)
     }
 
+    @Test func `an answer that says nothing is no sign that Apple knows any id`() throws {
+        let shop = try Shop(.sqlite)
+        let known = try shop.unheard()
+        try shop.run(for: .hours(1))
+        #expect(try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count == 1)
+        let forged = try forge(shop)
+        _ = try shop.ledger.redeem(forged, for: "eve", at: shop.store.now)
+        shop.stranger.withLock { body in
+            body = { request in
+                request.url.hasSuffix(known.transactionID)
+                    ? HTTPTransport.Answer(status: 200, body: Array("{}".utf8)) : nil
+            }
+        }
+        try shop.run(for: .days(8))
+        #expect(try shop.ledger.unknownTransactions().isEmpty)
+        shop.stranger.withLock { $0 = { _ in nil } }
+        try shop.run(for: .days(2))
+        #expect(try shop.ledger.unknownTransactions().map(\.transactionID) == forged.transactionIDs)
+    }
+
     @Test func `in the sandbox, unknown ids end in silence`() throws {
         let shop = try Shop(.sqlite, .sandbox)
         try shop.unheard()

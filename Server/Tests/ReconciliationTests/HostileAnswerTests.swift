@@ -72,6 +72,14 @@ import Testing
         #expect(try shop.quantity(coins) == "0" && shop.checkpoint().gap == nil)
     }
 
+    @Test(arguments: [Pages.withoutToken, .withTheSameToken])
+    func `a dry run that could not read all pages says so by its status`(_ pages: Pages) throws {
+        let shop = try Shop(.sqlite)
+        shop.stranger.withLock { $0 = { _ in pages.answer(1) } }
+        let result = try shop.reconciler.reconcile(dryRun: true)
+        #expect(!result.isComplete && result.status == 1)
+    }
+
     @Test(arguments: [
         (200, ""), (200, "<html>Welcome to the hotel's network</html>"), (200, "{}"), (200, "[]"), (200, "null"),
         (200, #"{"signedTransactionInfo":7}"#), (200, #"{"signedTransactionInfo":""}"#),

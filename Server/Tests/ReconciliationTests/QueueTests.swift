@@ -144,6 +144,53 @@ import Testing
         #expect(try shop.questions.isEmpty)
     }
 
+    @Test(arguments: Place.available, [1, 3, 10])
+    func `the limit of an hour is kept, whatever it is, and what was not asked is given back`(
+        _ place: Place, limit: Int
+    ) throws {
+        let shop = try Shop(place)
+        for _ in 0..<9 { try shop.unheard() }
+        let now = Shop.start + .seconds(900)
+        func take() throws -> [Question] {
+            try shop.ledger.takeQuestions(
+                about: shop.app, of: [.transaction], limit: 4, requestsPerHour: limit, at: now
+            ).questions
+        }
+        var taken: [Question] = []
+        while case let questions = try take(), !questions.isEmpty { taken += questions }
+        // Half of the budget is for what is not urgent.
+        #expect(taken.count == limit / 2)
+        _ = try shop.ledger.cleanQuestions(about: shop.app, at: now)
+        #expect(try take().isEmpty)
+        guard let first = taken.first else { return }
+        try shop.ledger.finish(
+            first, .again(at: first.dueAt, attempts: 0, failure: nil), isUnspent: true, at: now)
+        #expect(try take().count == 1 && take().isEmpty)
+    }
+
+    @Test func `while Apple is away, it is asked once a minute, whatever is to be asked`() throws {
+        let shop = try Shop(.sqlite)
+        for _ in 0..<30 { try shop.unheard() }
+        shop.store.setClock(Shop.start + .seconds(900))
+        shop.store.inject(.internalError, into: .transactionInfo, count: 10_000)
+        try shop.run(for: .seconds(1200))
+        #expect(10...40 ~= shop.requests(.transactionInfo), "\(shop.requests(.transactionInfo))")
+        shop.store.endFaults()
+        try shop.run(for: .hours(24))
+        #expect(try shop.questions.isEmpty)
+    }
+
+    @Test func `when Apple asks to wait, nothing of the kind is asked before the time is over`() throws {
+        let shop = try Shop(.sqlite)
+        for _ in 0..<12 { try shop.unheard() }
+        shop.store.setClock(Shop.start + .seconds(900))
+        shop.store.inject(.rateLimitWithoutHeader, into: .transactionInfo, count: 1)
+        try shop.run(for: .seconds(59))
+        #expect(shop.requests(.transactionInfo) == 1)
+        try shop.run(for: .seconds(600))
+        #expect(try shop.requests(.transactionInfo) == 13 && shop.questions.isEmpty)
+    }
+
     @Test func `attempts are put off longer each time, and a question is given up after 20`() throws {
         let shop = try Shop(.sqlite)
         let coins = try shop.unheard()
@@ -184,7 +231,60 @@ import Testing
         #expect(try #require(shop.checkpoint().completeUntil) > shop.store.now - .hours(1))
     }
 
+    @Test func `a question whose time would be over before its answer is left to another server`() throws {
+        let shop = try Shop(.sqlite)
+        for _ in 0..<4 { try shop.unheard() }
+        shop.store.setClock(Shop.start + .seconds(900))
+        let count = Guarded(0)
+        shop.onRequest.withLock { [store = shop.store] body in
+            body = { _ in
+                count.withLock { $0 += 1 }
+                store.setClock(store.now + .seconds(40))
+            }
+        }
+        // It took all four.
+        #expect(shop.reconciler.runOnce() == .asked(4))
+        #expect(count.withLock(\.self) == 1)
+        #expect(try shop.rows("SELECT spent FROM budgets") == [["1"]])
+    }
+
     // MARK: Subscriptions
+
+    @Test func `statuses of another subscription, and another's renewal information, are not recorded`() throws {
+        for isOther in [false, true] {
+            let shop = try Shop(.sqlite)
+            shop.isUp.withLock { $0 = false }
+            func subscribe(_ customer: Int) throws -> (id: String, transaction: String, renewal: String) {
+                let subscription = shop.store.change(customer: customer) {
+                    $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
+                }
+                let history = try #require(shop.store.histories[customer])
+                let transaction = try #require(history.transaction(subscription.firstPeriod, signedAt: Shop.start))
+                let renewal = try #require(history.renewalInfo(of: subscription, signedAt: Shop.start))
+                return try (
+                    subscription.originalTransactionID, transaction.signed(by: shop.store.authority),
+                    renewal.signed(by: shop.store.authority)
+                )
+            }
+            let (own, other) = try (subscribe(1), subscribe(2))
+            let verifier = try shop.store.verifier()
+            let evidence = try verifier.verify(own.transaction)
+            _ = try shop.ledger.redeem(evidence, for: "anna", at: shop.store.now)
+            let (transaction, renewal) = (isOther ? other.transaction : own.transaction, other.renewal)
+            let answer = """
+                {"data":[{"lastTransactions":[{"status":1,"originalTransactionId":"\(own.id)",\
+                "signedTransactionInfo":"\(transaction)","signedRenewalInfo":"\(renewal)"}]}]}
+                """
+            shop.stranger.withLock {
+                $0 = { _ in HTTPTransport.Answer(status: 200, body: Array(answer.utf8)) }
+            }
+            _ = try shop.reconciler.reconcile(account: "anna")
+            #expect(shop.reconciler.counts.requests.values.reduce(0, +) > 0)
+            #expect(try shop.rows("SELECT 1 FROM renewals").isEmpty)
+            #expect(try shop.rows("SELECT DISTINCT transaction_id FROM evidence").count == 1)
+            #expect(shop.reconciler.counts.refused.isEmpty == !isOther)
+        }
+    }
 
     @Test(arguments: Place.available)
     func `a renewal that nobody told of is asked about when the period ends`(_ place: Place) throws {

@@ -151,7 +151,8 @@ import TrialSupport
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Granted under the id support-"))
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Nothing was done again."))
         // Another session with the same number: the ledger knows it by its key.
-        _ = try desk.browser(DeskFixture.everything).act(.grantProduct, Self.id, grant)
+        _ = try desk.browser(DeskFixture.everything).act(
+            .grantProduct, Self.id, grant.merging(["reason": "another"]) { $1 })
         let history = try #require(try desk.ledger.history(of: "anna"))
         let gifts = history.entries.filter { if case .act = $0.fact { true } else { false } }
         #expect(gifts.count == 1)
@@ -161,7 +162,11 @@ import TrialSupport
         let desk = try fixture()
         let staff = try desk.browser(DeskFixture.everything)
         var grant = ["product": "x", "quantity": "", "number": "one"]
+        let set = ["quantity": "2", "number": "two"]
+        #expect(try words(staff.act(.setQuantity, Self.id, set).text).contains("The quantity is now 2"))
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("quantity"))
+        // Another form is not sent again by it.
+        #expect(try words(staff.act(.setQuantity, Self.id, set).text).contains("Nothing was done again."))
         grant["quantity"] = "1"
         let (file, elsewhere) = (desk.folder.appending(path: "ledger.db"), desk.folder.appending(path: "elsewhere"))
         try FileManager.default.moveItem(at: file, to: elsewhere)
