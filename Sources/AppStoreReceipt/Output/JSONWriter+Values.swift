@@ -2,12 +2,6 @@ import SpanASN1
 import StrictText
 
 extension JSONWriter {
-    /// Creates a writer with room for the JSON of a receipt: verifyReceipt's takes 1.3 times the bytes of a usual payload, and ours 1.7 times.
-    init(for receipt: Receipt) {
-        let payloadCount = receipt.storage.payload.count
-        self.init(capacity: 2048 + 3 * payloadCount, likelyCount: payloadCount / 2 * 3)
-    }
-
     static func text(_ write: (inout JSONWriter) -> Void) -> String { String(decoding: utf8(write), as: UTF8.self) }
 
     static func utf8(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
