@@ -288,6 +288,16 @@ extension AppStoreVerifier {
         #expect(try code([.contentType(nil), .messageDigest([1])]) == "content-digest-mismatch")
     }
 
+    @Test func `an unreadable payload is told only of a trusted signer`() throws {
+        for (authority, code) in [(try Minted.authority, "unexpected-tag"), (try Minted.stranger, "untrusted-chain")] {
+            let received = try ReceiptDraft.received {
+                $0.authority = authority
+                $0.container = { $0.content = [0x31, 0x02, 0x05, 0x00] }
+            }
+            #expect(try Self.verifier().code(received) == code)
+        }
+    }
+
     /// RFC 5652, 5.4: the attributes are signed as a SET OF, which a receipt's payload is as well.
     @Test func `attributes that were signed are no receipt when they are sent as content`() throws {
         var signed = try ReceiptBuilder(bundleID: "com.example.app").signedData(by: Minted.authority)

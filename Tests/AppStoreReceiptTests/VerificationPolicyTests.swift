@@ -34,6 +34,14 @@ import Testing
         #expect(limits.maximumCertificateCount == 16 && limits.maximumPurchaseCount == 1_000_000)
     }
 
+    @Test func `base64 in JSON is refused by its size, also where another kind of evidence may be larger`() throws {
+        let verifier = try AppStoreVerifierTests.verifier { $0.limits.maximumReceiptByteCount = 1000 }
+        let body = "{\"receipt-data\":\"" + String(repeating: "M", count: 100_000) + "\"}"
+        let error = #expect(throws: VerificationError.self) { try verifier.verify(body) }
+        // Where the string is longer than twice the limit and 64 KiB.
+        #expect(error?.code == "input-too-large" && error?.offset == 17 + 2 * 1000 + (64 << 10))
+    }
+
     @Test func `a bundle id is one of those given, byte for byte`() throws {
         for (accepted, bundleID, code) in [
             (["com.example.app"], "com.example.app", nil), (["a", "com.example.app"], "com.example.app", nil),

@@ -94,7 +94,7 @@ import Testing
             // RFC 5280, 4.2
             (
                 .malformedRevocationList,
-                { list in for _ in 0..<2 { scope([0x30, 3, 0x81, 1, 0xFF])(&list) } }
+                { $0.extensions += [Extension(unknown, .bytes([5, 0])), Extension(unknown, .bytes([5, 0]))] }
             ),
             (.malformedRevocationList, scope([0x30, 4, 0x81, 2, 0xFF])),
             (.malformedRevocationList, scope([5, 0])),

@@ -93,6 +93,7 @@ import Testing
         #expect(page.ranges(of: "<style").count == 1)
         #expect(page.ranges(of: " style=").isEmpty)
         #expect(page.contains("default-src 'none'; style-src 'sha256-"))
+        #expect(page.contains("base-uri 'none'; form-action 'none'\">"))
         for reference in page.ranges(of: "href=\"") { #expect(page[reference.upperBound...].first == "#") }
         #expect(!page.contains("\u{202E}"))
     }

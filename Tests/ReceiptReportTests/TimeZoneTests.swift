@@ -49,6 +49,24 @@ import Testing
         }
     }
 
+    /// RFC 9636, 3.1: 32 bits, and no rule at the end.
+    @Test func `a file of version 1 is read whole or not at all`() {
+        var whole = Array("TZif".utf8) + [UInt8](repeating: 0, count: 16)
+        // One change and two types.
+        for count in [0, 0, 0, 1, 2, 4] as [UInt8] { whole += [0, 0, 0, count] }
+        whole += [0, 0, 0, 9, 1]
+        whole += [0, 0, 0x0E, 0x10, 0, 0]
+        whole += [0, 0, 0x1C, 0x20, 1, 0]
+        whole += Array("CET\0".utf8)
+        let zone = ReportTimeZone(name: "x", file: whole)
+        #expect(zone?.secondsFromUTC(at: Instant(millisecondsSince1970: 8999)) == 3600)
+        #expect(zone?.secondsFromUTC(at: Instant(millisecondsSince1970: 9000)) == 7200)
+        for count in 0..<whole.count {
+            #expect(ReportTimeZone(name: "x", file: Array(whole.prefix(count))) == nil, "\(count) bytes")
+        }
+        #expect(ReportTimeZone(name: "x", file: whole + [0]) == nil)
+    }
+
     @Test func `a damaged file is refused or read, and never traps`() throws {
         guard let whole = file("America/New_York") else { return }
         for count in 0..<whole.count { #expect(ReportTimeZone(name: "x", file: Array(whole.prefix(count))) == nil) }

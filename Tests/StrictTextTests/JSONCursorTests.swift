@@ -102,9 +102,9 @@ import Testing
         #expect(Self.failure(nested("[", "]", depth + 1)) == JSONError(.nestingTooDeep, offset: depth))
         #expect(Self.failure(nested("{\"a\":[", "]}", depth / 2)) == nil)
         // The outermost is still known to be an object when the innermost has ended.
-        let arrays = nested("[", "]", depth - 1)
-        #expect(Self.failure(Array("{\"a\":".utf8) + arrays + Array("}".utf8)) == nil)
-        #expect(Self.failure(Array("{\"a\":".utf8) + arrays + Array("]".utf8)) != nil)
+        let (open, close) = ([UInt8](repeating: 0x5B, count: depth - 1), [UInt8](repeating: 0x5D, count: depth - 1))
+        #expect(Self.failure(Array("{\"a\":".utf8) + open + [0x30] + close + Array("}".utf8)) == nil)
+        #expect(Self.failure(Array("{\"a\":".utf8) + open + [0x30] + close + Array("]".utf8)) != nil)
         #expect(Self.failure(nested("[", "", 1 << 20)) == JSONError(.nestingTooDeep, offset: depth))
         #expect(Self.failure(nested("{\"a\":", "", 1 << 18)) == JSONError(.nestingTooDeep, offset: 5 * depth))
         // Sixty-four containers that are open, ten thousand times.

@@ -358,9 +358,9 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
     }
 
     @Test func `of what was signed together, the upgrade counts`() throws {
-        let purchases = try [true, false].map {
-            try Transaction.period("1", 0..<30, isUpgraded: $0).purchase(signed: 3)
-        }
+        let purchases = try [
+            Transaction.period("1", 0..<30, isUpgraded: true), .period("1", 0..<40, isUpgraded: false),
+        ].map { try $0.purchase(signed: 3) }
         for order in permutations(purchases) {
             #expect(Entitlements(trustingStored: order, at: day(6)).codes == ["1": "upgraded"])
         }

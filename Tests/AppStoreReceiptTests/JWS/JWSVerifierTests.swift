@@ -180,10 +180,9 @@ import Testing
         let good = try JWSBuilder.signature(of: Array(input.utf8), key: authority.leaf.key)
         let der = try authority.leaf.key.sign(Array(input.utf8), digest: .sha256)
         let zero = [UInt8](repeating: 0, count: 64)
-        // The same numbers in more bytes.
+        // The same numbers in one byte more.
         var longer = good
         longer.insert(0, at: 32)
-        longer.insert(0, at: 0)
         for signature in [
             der, zero, [], Array(good.dropLast()), good + [0], Array(good.prefix(32)), good + good,
             Array(good.suffix(32) + good.prefix(32)), [UInt8](repeating: 0xFF, count: 64), longer,

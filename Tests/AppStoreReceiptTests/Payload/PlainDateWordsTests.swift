@@ -12,6 +12,7 @@ import Testing
         var generator = PayloadGenerator(random: seed)
         var texts = (0..<1_500).map { _ in generator.mutatedDate() } + (0..<500).map { _ in generator.date() }
         for plain in ["2024-02-29T23:59:59Z", "1900-02-28T00:00:00Z", "2019-09-19T19:09:09Z"].map({ Array($0.utf8) }) {
+            for octet: UInt8 in [0x20, 0x30, 0x5A] { texts.append(plain + [octet]) }
             for index in plain.indices {
                 for octet: UInt8 in [
                     0, 0x20, 0x2C, 0x2D, 0x2E, 0x2F, 0x30, 0x39, 0x3A, 0x3B, 0x54, 0x5A, 0x74, 0x7A, 0x7F,

@@ -298,6 +298,18 @@ struct TransactionReceiptTests {
         }
     }
 
+    @Test func `an unreadable list is told only of a trusted signer`() throws {
+        let info = Array("{".utf8)
+        let builder = Self.builder()
+        for (authority, stage) in [
+            (try Minted.authority, VerificationError.Stage.payload), (try Minted.stranger, .chain),
+        ] {
+            let text = builder.propertyList(
+                purchaseInfo: info, signature: try builder.signatureBlob(over: info, by: authority.leaf))
+            #expect(Self.failure(text, try Self.verifier())?.stage == stage)
+        }
+    }
+
     // MARK: Contents and policy
 
     private static let environments: [(String, String, AppStoreEnvironment?)] = [

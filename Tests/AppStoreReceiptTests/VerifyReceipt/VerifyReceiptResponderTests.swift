@@ -342,6 +342,19 @@ struct VerifyReceiptResponderTests {
 
     // MARK: latest_receipt_info
 
+    @Test func `the latest transaction of a subscription is the one bought last, wherever it stands`() throws {
+        var responder = try Self.responder(.production)
+        responder.fillsLatestReceiptInfo = true
+        let periods = [ReceiptBuilder.Purchase.period("9", 0..<7), .period("5", 7..<37), .period("3", 37..<67)]
+        for order in permutations(periods) {
+            let receipt = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: order).signed(by: Minted.authority)
+            let request = Self.request(receipt, ",\"exclude-old-transactions\":true")
+            let answer = try Self.json(responder.answer(to: request).body)
+            let latest = try #require(answer["latest_receipt_info"] as? [[String: Any]])
+            #expect(latest.compactMap { $0["transaction_id"] as? String } == ["3"])
+        }
+    }
+
     @Test(arguments: [(false, ["007", "2", "3"]), (true, ["007", "3"])])
     func `latest_receipt_info is filled if asked for, and marked`(excludesOld: Bool, expected: [String]) throws {
         var responder = try Self.responder(.production)
