@@ -165,7 +165,7 @@ final class WorkQueue: @unchecked Sendable {
 
     /// Waits for a job.
     ///
-    /// - Parameter last: That of the job that the thread has done.
+    /// - Parameter last: The share of the job that the thread has just done, which ends now; `nil` at its first.
     private func next(after last: Share?) -> (Job, Turn)? {
         let (next, wakes) = monitor.locked { () -> ((Job, Turn)?, Bool) in
             if let last { count(last, \.threads, -1) }
