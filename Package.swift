@@ -138,8 +138,8 @@ let package = Package(
         .executableTarget(
             name: "out-of-memory-trial",
             dependencies: [
-                "AppStoreReceipt", "CMSTrust", "SignatureTrust", "SpanASN1", "TestSupport", "CFork",
-                "CFailingAllocator",
+                "AppStoreReceipt", "AppStoreReceiptTesting", "CMSTrust", "SignatureTrust", "SpanASN1", "TestSupport",
+                "CFork", "CFailingAllocator",
             ],
             path: "Tests/OutOfMemoryTrial", swiftSettings: settings),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),

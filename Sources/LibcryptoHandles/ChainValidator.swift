@@ -46,8 +46,16 @@ package final class ChainValidator: Sendable {
         revocationLists: [RevocationList] = [], revocationScope: RevocationScope = .chain,
         certificatePolicies: [[UInt8]]? = nil, maximumIntermediates: Int
     ) throws(LibcryptoError) -> ChainResult {
-        try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
-            try validateUnwatched(
+        var (leaf, untrusted) = (leaf, untrusted)
+        var isRepetition = false
+        return try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
+            // If memory ran out when libcrypto first read the policies of a certificate, it keeps them as invalid.
+            if isRepetition {
+                leaf = try leaf.copy()
+                for index in untrusted.indices { untrusted[index] = try untrusted[index].copy() }
+            }
+            isRepetition = true
+            return try validateUnwatched(
                 leaf, untrusted, secondsSince1970, revocationLists, revocationScope, certificatePolicies,
                 maximumIntermediates)
         }

@@ -33,25 +33,32 @@ extension LibcryptoError {
     /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
 
-    /// Runs calls of libcrypto, and throws `allocationFailed` if memory ran out during them, whatever they returned.
+    /// Runs calls of libcrypto until memory was enough for all of them, and throws `allocationFailed` if the third run still lacked some.
     ///
     /// libcrypto drops some of its errors, and then an allocation that failed looks like a malformed key or a missing issuer, or leaves an object incomplete. `errno` still
-    /// tells: `malloc` sets it, and nothing sets it to 0.
+    /// tells: `malloc` sets it, and nothing sets it to 0. It tells too much: glibc's `malloc` also sets it when the heap cannot grow where it is (`brk`), and then
+    /// finds the memory elsewhere. So only a run without `ENOMEM` counts, and `body` must begin anew with objects that the runs before it have not seen, as far as
+    /// libcrypto completes them while it uses them.
     static func watchingMemory<Result: ~Copyable>(
         _ body: () throws(LibcryptoError) -> Result
     ) throws(LibcryptoError) -> Result {
         let previous = receipt_errno()
-        receipt_set_errno(0)
-        do throws(LibcryptoError) {
-            let result = try body()
-            guard receipt_errno() != ENOMEM else { throw LibcryptoError(.allocationFailed) }
-            receipt_set_errno(previous)
-            return result
-        } catch {
-            guard receipt_errno() != ENOMEM else { throw LibcryptoError(.allocationFailed) }
-            receipt_set_errno(previous)
-            throw error
+        for run in 1...3 {
+            receipt_set_errno(0)
+            do throws(LibcryptoError) {
+                let result = try body()
+                guard receipt_errno() != ENOMEM else { continue }
+                receipt_set_errno(previous)
+                return result
+            } catch {
+                guard receipt_errno() != ENOMEM else { continue }
+                // What libcrypto could not load for lack of memory in the run before, it may keep as missing.
+                if run > 1, error.kind == .algorithmUnavailable || error.kind == .operationFailed { break }
+                receipt_set_errno(previous)
+                throw error
+            }
         }
+        throw LibcryptoError(.allocationFailed)
     }
 
     /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error if memory ran out.

@@ -17,6 +17,9 @@ static int is_next_to_fail(int is_libcrypto) {
     if (state.n == 0) return 0;
     switch (state.schedule) {
     case failing_once: return count == state.n;
+    case failing_elsewhere:
+        if (count == state.n) errno = ENOMEM;
+        return 0;
     case failing_every: return count % state.n == 0;
     case failing_onwards: return count >= state.n;
     }

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import CMSTrust
 import SignatureTrust
 import SpanASN1
@@ -30,6 +31,7 @@ enum Subject: String, CaseIterable {
     case jwsOfKnownSigner = "jws-of-a-known-signer"
     case transactionReceipt = "transaction-receipt"
     case message
+    case messageWithPolicies = "message-with-policies"
 
     var isConfiguration: Bool { self == .configuration || self == .configurationForMessages }
 
@@ -56,16 +58,39 @@ enum Subject: String, CaseIterable {
             let text = try Project.text("TestVectors/transaction-receipts/version-3.txt")
             return try known(false) { () throws(VerificationError) in _ = try verifier.verify(text) }
         case .message:
-            let verifier = try CMSVerifier(policy: Self.messagePolicy())
-            let message = try Project.bytes("TestVectors/cms/list.der")
             guard let date = Instant(rfc3339: "2025-06-15T12:00:00Z") else { throw Fault.unreadable }
-            return {
-                do throws(CMSVerificationError) {
-                    _ = try verifier.verify(message, at: date)
-                    return nil
-                } catch {
-                    return Refusal(error)
-                }
+            return try Self.verification(of: Project.bytes("TestVectors/cms/list.der"), Self.messagePolicy(), at: date)
+        case .messageWithPolicies:
+            // Minted here, so libcrypto has been used before.
+            let oneTwoThree: [UInt8] = [0x2A, 0x03]
+            let policies = CertificateSpecification.Extension(
+                ASN1ObjectIdentifier(content: [0x55, 0x1D, 32]), .bytes(tlv(0x30, tlv(0x30, tlv(0x06, oneTwoThree)))))
+            var shape = TestCertificateAuthority.Shape.ellipticCurve
+            shape.intermediate.extensions.append(policies)
+            shape.leaf.extensions.append(policies)
+            let authority = try TestCertificateAuthority(shape)
+            var policy = CMSPolicy(anchors: [try authority.trustAnchor])
+            policy.certificatePolicies = [ASN1ObjectIdentifier(content: oneTwoThree)]
+            var signer = SignedDataBuilder.Signer(authority.leaf, digest: .sha256)
+            signer.signatureAlgorithm = nil
+            signer.signedAttributes = [.contentType(nil), .messageDigest(nil)]
+            let message = try SignedDataBuilder(
+                content: [1, 2, 3], certificates: authority.certificates, signers: [signer]
+            ).encoded()
+            return try Self.verification(of: message, policy, at: Instant(millisecondsSince1970: 1_780_000_000_000))
+        }
+    }
+
+    private static func verification(
+        of message: [UInt8], _ policy: CMSPolicy, at date: Instant
+    ) throws -> () -> Refusal? {
+        let verifier = try CMSVerifier(policy: policy)
+        return {
+            do throws(CMSVerificationError) {
+                _ = try verifier.verify(message, at: date)
+                return nil
+            } catch {
+                return Refusal(error)
             }
         }
     }

@@ -41,6 +41,7 @@ struct Options {
 
 let schedules: [(name: String, value: failing_schedule)] = [
     ("the n-th", failing_once), ("every n-th", failing_every), ("from the n-th on", failing_onwards),
+    ("none: the n-th is found elsewhere", failing_elsewhere),
 ]
 
 /// What became of a verification. The raw value is the exit status of a child.
