@@ -180,6 +180,29 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `two servers that record one by one keep an account's last attempts, and an interval more each at most`(
+        _ place: Place
+    ) throws {
+        let location = try place.makeLocation()
+        let (here, there) = (try PurchaseLedger(location.text), try PurchaseLedger(location.text))
+        let logs = [here, there].map { AttemptLog($0, keeping: .seconds(86_400), withEvidence: false) }
+        let bound = PurchaseLedger.maximumAttemptCount
+        for number in 1...3 * bound {
+            let log = logs[number % 3 == 0 ? 1 : 0]
+            log.add(try? Self.attempt(number))
+            try log.write()
+            let kept = Int(try count("attempts", here))
+            #expect(kept >= min(number, bound) && kept <= bound + 2 * AttemptLog.boundingInterval)
+        }
+        // After a restart, nothing is known of the account.
+        let log = AttemptLog(here, keeping: .seconds(86_400), withEvidence: false)
+        log.add(try? Self.attempt(3 * bound + 1))
+        try log.write()
+        #expect(Int(try count("attempts", here)) == bound)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
     func `nobody removes another's evidence by sending it, too, and two accounts do not keep more than twice as much`(
         _ place: Place
     ) throws {

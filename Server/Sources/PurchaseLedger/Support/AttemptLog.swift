@@ -13,6 +13,10 @@ package final class AttemptLog: @unchecked Sendable {
     /// The attempts of one transaction of the database, for which redemptions wait, and their evidence, unless one alone has more.
     static let batchCount = 200
     static let batchByteCount = 2 << 20
+    /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with each that comes costs more than to record it.
+    package static let boundingInterval = 25
+    /// The accounts of which this server counts the attempts.
+    static let countedAccounts = 20_000
     /// The time between two looks for what is too old.
     private static let cleaningInterval = Duration.seconds(3600)
 
@@ -29,6 +33,8 @@ package final class AttemptLog: @unchecked Sendable {
     private var isStopping = false
     /// While a batch is written.
     private let writing = Monitor()
+    /// Within `writing`: the attempts of accounts since theirs were bounded.
+    private var unbounded: [UTF8Bytes: Int] = [:]
 
     /// - Parameters:
     ///   - keepTime: How long attempts are kept; zero to record none, and to remove what there is.
@@ -104,7 +110,7 @@ package final class AttemptLog: @unchecked Sendable {
             while !rest.isEmpty {
                 let batch = Self.batch(rest)
                 do throws(LedgerError) {
-                    try ledger.record(Array(batch))
+                    try ledger.record(Array(batch), bounding: accountsToBound(batch))
                 } catch {
                     keep(error.code == .storeUnavailable ? Array(rest) : [], of: rest.count)
                     throw error
@@ -112,6 +118,19 @@ package final class AttemptLog: @unchecked Sendable {
                 rest = rest[batch.endIndex...]
             }
         }
+    }
+
+    /// The accounts of a batch that have an interval's attempts since they were bounded, and those of which nothing is known.
+    private func accountsToBound(_ batch: ArraySlice<Attempt>) -> [String] {
+        var due: Set<UTF8Bytes> = []
+        for attempt in batch {
+            let account = UTF8Bytes(attempt.account)
+            let count = unbounded[account, default: Self.boundingInterval] + 1
+            if count > Self.boundingInterval { due.insert(account) }
+            if unbounded.count >= Self.countedAccounts, unbounded[account] == nil { unbounded = [:] }
+            unbounded[account] = count > Self.boundingInterval ? 0 : count
+        }
+        return due.map(\.string)
     }
 
     /// Has attempts wait for a database that answers, as far as there is room.

@@ -4,13 +4,15 @@ import StrictText
 import SpanASN1
 
 extension PurchaseLedger {
-    /// The attempts of an account that the tables keep: the last ones.
+    /// The attempts of an account that the tables keep: the last ones. A server removes others after each ``AttemptLog/boundingInterval`` that it records.
     package static let maximumAttemptCount = 100
     /// The compressed evidence of an account that the tables keep, in bytes: the last.
     static let maximumKeptByteCount: Int64 = 8 << 20
 
-    /// Records attempts, and removes those beyond the bounds of their accounts. What was sent before its account was deleted is not recorded.
-    func record(_ attempts: [Attempt]) throws(LedgerError) {
+    /// Records attempts, and removes those beyond the bounds of accounts. What was sent before its account was deleted is not recorded.
+    ///
+    /// - Parameter bounded: The accounts of which old attempts are removed; `nil` for all.
+    func record(_ attempts: [Attempt], bounding bounded: [String]? = nil) throws(LedgerError) {
         guard !attempts.isEmpty else { return }
         let accounts = Set(attempts.map { UTF8Bytes($0.account) }).map(\.string)
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -30,21 +32,7 @@ extension PurchaseLedger {
                 let sent = Set(attempts.filter { $0.evidence != nil }.map { UTF8Bytes($0.digest) })
                 owners.formUnion(try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) }))
             }
-            let names = connection.dialect.names(accounts)
-            let last = try connection.run(
-                """
-                SELECT value, (SELECT request_id FROM attempts WHERE account = names.value
-                    ORDER BY request_id DESC LIMIT 1 OFFSET \(Self.maximumAttemptCount))
-                FROM \(names.table)
-                """, [names.parameter])
-            let excess = last.filter { if case .null = $0.values[1] { false } else { true } }
-            let removed = try connection.run(
-                excess.map { row in
-                    SQLStatement(
-                        "DELETE FROM attempts WHERE account = $1 AND request_id <= $2 RETURNING request_id, digest",
-                        row.values)
-                })
-            try connection.removeRest(of: Array(removed.joined()))
+            try connection.boundAttempts(of: bounded ?? accounts)
             if keeps {
                 for owner in owners.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
                     try connection.boundEvidence(of: owner)
@@ -138,6 +126,26 @@ extension SQLConnection {
                 "INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
                 name.key.columns + [.text(attempt.requestID)])
         }
+    }
+
+    /// Removes the oldest attempts of accounts that have more than the tables keep.
+    fileprivate func boundAttempts(of accounts: [String]) throws(LedgerError) {
+        guard !accounts.isEmpty else { return }
+        let names = dialect.names(accounts)
+        let last = try run(
+            """
+            SELECT value, (SELECT request_id FROM attempts WHERE account = names.value
+                ORDER BY request_id DESC LIMIT 1 OFFSET \(PurchaseLedger.maximumAttemptCount))
+            FROM \(names.table)
+            """, [names.parameter])
+        let excess = last.filter { if case .null = $0.values[1] { false } else { true } }
+        let removed = try run(
+            excess.map { row in
+                SQLStatement(
+                    "DELETE FROM attempts WHERE account = $1 AND request_id <= $2 RETURNING request_id, digest",
+                    row.values)
+            })
+        try removeRest(of: Array(removed.joined()))
     }
 
     /// Keeps evidence, and returns whose it is.
