@@ -93,6 +93,32 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `of many attempts, those with a digest are found by it, also before the database has statistics`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            let plan = try ledger.store.write { (connection) throws(LedgerError) in
+                let numbers =
+                    place == .sqlite
+                    ? "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n)"
+                    : "(SELECT generate_series(1, 20000) AS i)"
+                try connection.run(
+                    """
+                    INSERT INTO attempts SELECT 'request ' || i, 'account ' || i, i, 1, 'digest ' || i, 'ok', '[]', 0
+                    FROM \(numbers) AS numbers
+                    """)
+                let explain = place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN "
+                let text = AttemptQuery.facts("WHERE attempts.digest = 'digest 1'", limit: 1)
+                return try connection.run(explain + text).map { (row) throws(LedgerError) in
+                    try row.text(place == .sqlite ? 3 : 0)
+                }
+            }
+            #expect(plan.contains { $0.contains("attempts_with_digest") }, "\(plan)")
+            #expect(try ledger.attempts(withDigest: "digest 1").map(\.requestID) == ["request 1"])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `the deletion of an account erases what it sent, also what waits`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

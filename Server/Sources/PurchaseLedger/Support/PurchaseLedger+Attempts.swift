@@ -159,7 +159,8 @@ extension SQLConnection {
                     .integer(Int64(evidence.bytes.count)),
                 ])
             let first = try run(
-                "SELECT account FROM attempts WHERE digest = $1 ORDER BY request_id LIMIT 1", [.text(evidence.digest)])
+                "SELECT account FROM attempts WHERE digest = $1 ORDER BY \(AttemptQuery.order) LIMIT 1",
+                [.text(evidence.digest)])
             if let row = first.first { owners.insert(UTF8Bytes(try row.text(0))) }
         }
         return owners
@@ -254,13 +255,23 @@ extension SQLConnection {
     func attempts(
         _ condition: String, _ parameters: [SQLValue], limit: Int = TransactionStory.maximumCount
     ) throws(LedgerError) -> [AttemptFact] {
-        try run(
-            """
-            SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,
-                (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest)
-            FROM attempts \(condition) ORDER BY attempts.request_id DESC LIMIT \(limit)
-            """, parameters
-        ).map { (row) throws(LedgerError) in try AttemptFact(row) }
+        try run(AttemptQuery.facts(condition, limit: limit), parameters)
+            .map { (row) throws(LedgerError) in try AttemptFact(row) }
+    }
+}
+
+/// Statements about attempts.
+enum AttemptQuery {
+    /// Time, by no index: without statistics PostgreSQL would read all attempts in their order, to the one with a digest, instead of those with the digest.
+    static let order = "attempts.request_id || ''"
+
+    /// The last attempts that meet a condition.
+    static func facts(_ condition: String, limit: Int) -> String {
+        """
+        SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,
+            (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest)
+        FROM attempts \(condition) ORDER BY \(order) DESC LIMIT \(limit)
+        """
     }
 }
 
