@@ -189,7 +189,7 @@ struct SearchPage {
                 .p, .styled("notice"), phrase: SupportPhrase.moreEvidence, .number(FoundEvidence.maximumCount))
         }
         if !answer.stories.isEmpty { html.element(.p, .styled("notice"), phrase: SupportPhrase.reportAbout) }
-        if decision.isOfSandbox { html.element(.p, .styled("notice"), phrase: SupportPhrase.sandboxNow) }
+        for phrase in decision.refusedSince { html.element(.p, .styled("notice"), phrase: phrase) }
         html.element(.section, .label(html.plain(SupportPhrase.foundEvidence))) { html in
             Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server)).write(to: &html)
         }
@@ -197,12 +197,18 @@ struct SearchPage {
 }
 
 extension Decision {
-    /// Whether a piece was refused since it is from the sandbox.
-    fileprivate var isOfSandbox: Bool {
-        refusals.contains {
-            $0.error.code.hasSameBytes(as: "environment-mismatch")
-                && $0.error.found.map { $0.hasSameBytes(as: AppStoreEnvironment.sandbox.rawValue) } ?? false
+    /// Why genuine pieces were refused, in a sentence each.
+    fileprivate var refusedSince: [SupportPhrase] {
+        func isRefused(_ code: String, _ found: String? = nil) -> Bool {
+            refusals.map(\.error).contains { error in
+                error.code.hasSameBytes(as: code)
+                    && found.map { error.found?.hasSameBytes(as: $0) ?? false } ?? true
+            }
         }
+        var phrases: [SupportPhrase] = []
+        if isRefused("environment-mismatch", AppStoreEnvironment.sandbox.rawValue) { phrases.append(.sandboxNow) }
+        if isRefused("bundle-id-mismatch") { phrases.append(.anotherAppNow) }
+        return phrases
     }
 }
 

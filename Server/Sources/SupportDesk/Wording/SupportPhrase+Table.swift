@@ -128,6 +128,7 @@ extension SupportPhrase {
                 "It is from the sandbox, in which apps are tested: nobody paid.",
                 "来自沙盒环境（用于测试 App）：没有人付款。"
             )
+        case .anotherAppNow: ("It is from another app, and proves nothing here.", "来自另一个 App，在此不能证明任何内容。")
         case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
         case .ownsWithoutGrant: ("It belongs to {0}, who has nothing of it now.", "归 {0} 所有，目前没有可用内容。")
         case .decidedNotYet:
