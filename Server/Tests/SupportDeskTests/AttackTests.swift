@@ -283,7 +283,7 @@ import TrialSupport
     @Test func `no value of a form becomes a header`() throws {
         let desk = try DeskFixture()
         let browser = try desk.browser()
-        let hostile = "zh-Hans\r\nSet-Cookie: receipt-support=a\r\n"
+        let hostile = "zh-Hans\r\nSet-Cookie: receipt-support=injected\r\n"
         let answers = try [
             browser.post("/settings", [("language", hostile), ("zone", hostile)]),
             desk.post("/sign-in", [("token", DeskFixture.staff), ("language", hostile)]),
@@ -292,7 +292,7 @@ import TrialSupport
         ]
         for answer in answers {
             #expect(answer.headers["location"] ?? "/" == "/")
-            #expect(answer.cookies.allSatisfy { !$0.contains("=a") && !$0.contains("zh-Hans") }, "\(answer.cookies)")
+            #expect(answer.cookies.allSatisfy { !$0.contains("injected") && !$0.contains("zh-Hans") }, "\(answer.cookies)")
             #expect(answer.headers["cache-control"] == "no-store")
         }
     }
