@@ -1,6 +1,6 @@
 """Drives a browser over pages of `receipt report`, from minted evidence. scripts/check/report runs it.
 
-With `--picture FILE`, it makes the picture of the README and the articles, and checks nothing."""
+With `--picture FILE`, it makes the picture of the article on operation, and checks nothing."""
 import base64, http.server, json, os, subprocess, sys, tempfile, threading, time
 
 import axe_core_python
