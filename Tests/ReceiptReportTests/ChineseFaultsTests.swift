@@ -23,4 +23,13 @@ import Testing
             }
         }
     }
+
+    @Test func `an option in the advice is one of the command`() {
+        let options = Set(VerifierSetting.onCommandLine(of: .command).compactMap { $0.name(on: .command) })
+        for (code, advice) in ChineseFaults.advice {
+            for option in advice.matches(of: /--[a-z0-9-]+/).map({ String($0.output) }) {
+                #expect(options.contains(option), "\(code): \(option)")
+            }
+        }
+    }
 }
