@@ -2,6 +2,7 @@ import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
 import StrictText
+import ServerThreads
 import Synchronization
 
 /// The routes of the ledger.
@@ -285,7 +286,9 @@ private final class NotificationTypes: Sendable {
 }
 
 /// Counts what the clients were told.
-private final class OutcomeCounts: Sendable {
+///
+/// The members of a group are answered at the same moment, and a `Mutex` has them spin while the thread that holds it waits for a processor.
+private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]
         var ownerConflicts: UInt64 = 0
@@ -293,12 +296,14 @@ private final class OutcomeCounts: Sendable {
         var attempts: [String: UInt64] = ["ok": 0]
     }
 
-    private let counts = Mutex(Counts())
+    private let monitor = Monitor()
+    /// Within the monitor.
+    private var counts = Counts()
 
-    func add(attempt code: String) { counts.withLock { $0.attempts[code, default: 0] += 1 } }
+    func add(attempt code: String) { monitor.locked { counts.attempts[code, default: 0] += 1 } }
 
     func add(_ outcomes: [TransactionOutcome]) {
-        counts.withLock { counts in
+        monitor.locked {
             for outcome in outcomes {
                 counts.byOutcome[outcome.outcome, default: 0] += 1
                 if outcome.isOwnerConflict { counts.ownerConflicts += 1 }
@@ -307,7 +312,7 @@ private final class OutcomeCounts: Sendable {
     }
 
     var metrics: [MetricFamily] {
-        let counts = counts.withLock(\.self)
+        let counts = monitor.locked { self.counts }
         var outcomes = MetricFamily(
             .counter, "receipt_server_outcomes_total", "Transactions that were redeemed, by outcome.")
         for outcome in Outcome.allCases {

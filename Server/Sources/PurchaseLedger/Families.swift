@@ -63,8 +63,15 @@ struct Families {
             }
         }
         let keys = found.sorted()
-        if connection.isSnapshot { try look(keys, statements) } else { try find(keys) }
-        if connection.isSnapshot, keys.contains(where: { identifiers[$0] == nil }) { throw .write }
+        if connection.isSnapshot {
+            // A server is asked for everything at once. Elsewhere only what is known has more questions.
+            let isServer = connection.dialect.isServer
+            try look(keys, isServer ? statements : [])
+            if keys.contains(where: { identifiers[$0] == nil }) { throw .write }
+            if !isServer, divided.isEmpty { answers = try connection.run(statements) }
+        } else {
+            try find(keys)
+        }
         let groups = groups(keys, requests.flatMap(\.purchaseKeys))
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil

@@ -15,6 +15,7 @@ extension SQLConnection {
 
     /// Locks the names of accounts in one order, shared with others.
     func lockAccounts(_ accounts: some Sequence<String>) throws(LedgerError) {
+        if dialect.sharedAccountLocks.isEmpty { return }
         let names = Set(accounts.map(UTF8Bytes.init)).sorted()
         for statement in dialect.sharedAccountLocks {
             try write(statement, [.array(names.map { .text($0.string) })])

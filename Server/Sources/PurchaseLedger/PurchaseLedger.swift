@@ -95,6 +95,7 @@ public final class PurchaseLedger: Sendable {
                 try AnsweredRequest(key, account, accountToken, brought.purchases.map(\.signed.purchase))
             }, policy: policy, now: now, isImported: isImported)
         let answer = try store.decide(
+            about: brought.purchases.count,
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
             else: { () throws(LedgerError) in try store.redeem(request) })
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
@@ -111,7 +112,8 @@ public final class PurchaseLedger: Sendable {
     ///   - now: The date it arrived.
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
         let brought = BroughtEvidence(.notification(notification))
-        let conflicts = try store.decide { [policy] (connection) throws(LedgerError) -> [TokenConflict] in
+        let conflicts = try store.decide(about: brought.purchases.count) {
+            [policy] (connection) throws(LedgerError) -> [TokenConflict] in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
                 return []
             }

@@ -17,7 +17,16 @@ package final class Monitor: @unchecked Sendable {
 
     package init() {
         unsafe pthread_mutex_init(mutex, nil)
+        #if canImport(Darwin)
         unsafe pthread_cond_init(condition, nil)
+        #else
+        // By default a wait ends by the system's clock, which an operator can set back by a day.
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, Deadline.clock)
+        unsafe pthread_cond_init(condition, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
+        #endif
     }
 
     deinit {
@@ -55,10 +64,15 @@ package final class Monitor: @unchecked Sendable {
 
     /// A time until which a thread waits.
     package struct Deadline {
+        #if canImport(Darwin)
+        fileprivate static let clock = CLOCK_REALTIME
+        #else
+        fileprivate static let clock = CLOCK_MONOTONIC
+        #endif
         fileprivate var time = timespec()
 
         package init(after duration: Duration) {
-            unsafe clock_gettime(CLOCK_REALTIME, &time)
+            unsafe clock_gettime(Self.clock, &time)
             let (seconds, attoseconds) = duration.components
             let nanoseconds = time.tv_nsec + Int(attoseconds / 1_000_000_000)
             time.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000

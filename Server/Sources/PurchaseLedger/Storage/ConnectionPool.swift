@@ -31,6 +31,15 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
         return try body(connection)
     }
 
+    /// Runs `body` as ``withConnection(isUsable:_:)`` does if a connection is idle; otherwise returns `nil` at once.
+    func withIdleConnection<Result>(
+        isUsable: (Connection) -> Bool, _ body: (Connection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result? {
+        guard let connection = monitor.locked({ idle.popLast() }) else { return nil }
+        defer { give(isUsable(connection) ? connection : nil) }
+        return try body(connection)
+    }
+
     private func take() throws(LedgerError) -> Connection {
         let deadline = Monitor.Deadline(after: patience)
         let idle = try monitor.locked { () throws(LedgerError) -> Connection? in

@@ -41,6 +41,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
     init(_ limits: Limits = Limits()) { self.limits = limits }
 
     var waitingCount: Int { monitor.locked { waiting.count } }
+    var isIdle: Bool { monitor.locked { leaders == 0 } }
 
     /// Returns when the work is done: by this thread, which then leads, or by another.
     ///

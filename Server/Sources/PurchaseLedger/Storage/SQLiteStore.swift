@@ -26,6 +26,9 @@ struct SQLiteStore: LedgerStore {
 
     private typealias Member = (member: GroupMember<Work>, work: Work)
 
+    /// To read about more purchases takes longer than who wants to write should wait.
+    private static let maximumBriefCount = 10
+
     private let groups = GroupQueue<Work>()
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
@@ -193,16 +196,35 @@ struct SQLiteStore: LedgerStore {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try readers.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-            try connection.run("BEGIN")
-            do throws(LedgerError) {
-                let result = try body(connection)
-                try connection.run("COMMIT")
-                try connection.checkFiles()
-                return result
-            } catch {
-                Self.rollBack(connection)
-                throw error
+            try Self.read(connection, body)
+        }
+    }
+
+    func read<Result>(
+        about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result {
+        // The writer has the pages that it wrote. Another connection drops its own after each commit, and reads them again.
+        if purchaseCount <= Self.maximumBriefCount, groups.isIdle {
+            let result = try writer.withIdleConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
+                try Self.read(connection, body)
             }
+            if let result { return result }
+        }
+        return try read(body)
+    }
+
+    private static func read<Result>(
+        _ connection: SQLiteConnection, _ body: (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result {
+        try connection.run("BEGIN")
+        do throws(LedgerError) {
+            let result = try body(connection)
+            try connection.run("COMMIT")
+            try connection.checkFiles()
+            return result
+        } catch {
+            rollBack(connection)
+            throw error
         }
     }
 

@@ -25,12 +25,17 @@ extension LedgerStore {
     ///
     /// What a snapshot shows is durable. Whatever else happens meanwhile counts as later, since the number of the answer (``SQLConnection/sequence(of:)``) is of the same snapshot.
     ///
-    /// - Parameter write: Runs `body` where it can write.
+    /// - Parameters:
+    ///   - purchaseCount: The number of purchases that it is about.
+    ///   - write: Runs `body` where it can write.
     func decide<Result>(
-        _ body: (any SQLConnection) throws(LedgerError) -> Result, else write: () throws(LedgerError) -> Result
+        about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result,
+        else write: () throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         do throws(LedgerError) {
-            return try read { (connection) throws(LedgerError) in try body(SnapshotConnection(connection)) }
+            return try read(about: purchaseCount) { (connection) throws(LedgerError) in
+                try body(SnapshotConnection(connection))
+            }
         } catch {
             guard error.isWrite else { throw error }
         }
@@ -39,8 +44,8 @@ extension LedgerStore {
 
     /// Runs `body` for nobody's account.
     func decide<Result>(
-        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+        about purchaseCount: Int = .max, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try decide(body) { () throws(LedgerError) in try self.write(body) }
+        try decide(about: purchaseCount, body) { () throws(LedgerError) in try self.write(body) }
     }
 }
