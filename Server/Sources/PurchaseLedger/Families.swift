@@ -288,6 +288,9 @@ struct Families {
         try connection.write(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.moveNotes(from: other.id, to: family.id)
+        // SQLite gives the number to another family.
+        try connection.write(
+            "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
         contents[family.id, default: FamilyContents()].formUnion(

@@ -172,6 +172,29 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `the transfers of two families that are one purchase are that purchase's, and no other's`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger throws in
+            _ = try ledger.redeem(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(1))
+            _ = try ledger.redeem(Minted.evidence(period("2", of: "2", from: 0)), for: "ben", at: day(2))
+            #expect(try ledger.transfer(from: "ben", to: "carl", reason: "support", at: day(3)) == 1)
+            var joined = period("3", of: "2", from: 30)
+            joined.payload["previousOriginalTransactionId"] = "1"
+            _ = try ledger.redeem(Minted.evidence(joined), for: "anna", at: day(31))
+            // SQLite gives the number of the family that is gone to the next one.
+            _ = try ledger.redeem(coins("4"), for: "dora", at: day(32))
+            func transfers(_ id: String) throws -> [String] {
+                let name = TransactionName(
+                    environment: .production, bundleID: Minted.bundleID, transactionID: id)
+                return try #require(try ledger.story(of: name, at: day(33))).transfers.map { "\($0.from) \($0.to)" }
+            }
+            #expect(try transfers("4") == [])
+            #expect(try transfers("2") == ["carl anna", "ben carl"])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a transfer to the account itself is an error, and changes nothing`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
