@@ -21,7 +21,7 @@ struct RecoverRouteTests {
     init() throws { try self.init(apps: { [$0] }) }
 
     /// - Parameter apps: The apps that are asked about, of which the store has one.
-    private init(apps: (String) -> [String]) throws {
+    private init(apps: (String) -> [String], clock: @escaping @Sendable () -> Instant = { .now }) throws {
         shop = try AppleShop()
         let bundleIDs = apps(shop.store.options.bundleID)
         try shop.writeKeys(for: bundleIDs)
@@ -37,7 +37,9 @@ struct RecoverRouteTests {
         let tokens = try AccessTokens(file: shop.path("tokens"))
         let askApple = AskApple(shop.path("ask-apple.json"), file, ledger, verifier, log)
         attempts = AttemptLog(ledger, keeping: .seconds(60), withEvidence: true)
-        table = RouteTable(LedgerRoutes(ledger, verifier, tokens, log, attempts, askApple).routes)
+        var routes = LedgerRoutes(ledger, verifier, tokens, log, attempts, askApple)
+        routes.clock = clock
+        table = RouteTable(routes.routes)
     }
 
     private func recover(_ body: String, token: String = AppleShop.supportToken) throws -> (status: Int, [String: Any])
@@ -89,6 +91,24 @@ struct RecoverRouteTests {
         let digest = try #require(EvidenceDigest.text(of: Array(order.utf8)))
         let found = try #require(ledger.attempts(withDigest: digest).first)
         #expect(found.outcomes.map(\.outcome) == ["granted"] && !found.isEvidenceKept)
+    }
+
+    @Test func `what support asks for an account is dated before Apple is asked: a deletion meanwhile erases it`()
+        throws
+    {
+        let looks = Guarded(0)
+        let start = Instant.now
+        // Each look at the clock is an hour later.
+        let tests = try RecoverRouteTests(apps: { [$0] }) {
+            looks.withLock { count in
+                count += 1
+                return start + .seconds(3600 * (Int64(count) - 1))
+            }
+        }
+        _ = try tests.recover(#"{"transaction_id":"\#(tests.buy().transactionID)","account":"anna"}"#)
+        _ = try tests.ledger.forget("anna", at: start + .seconds(1))
+        try tests.attempts.write()
+        #expect(try tests.ledger.texts("SELECT account FROM attempts") == [])
     }
 
     @Test func `a refund of which no notification came is recorded at once`() throws {

@@ -177,6 +177,27 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `what an account sent while its deletion waited, and what counted before that, is not recorded`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            let deletion = Instant.now
+            usleep(2000)
+            // It comes later, and is granted first.
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let sent = Instant.now
+            let bought = history.buyConsumable("coins", at: sent)
+            let coins = try history.evidence(bought, signedAt: sent)
+            let outcomes = try ledger.redeem(coins, for: "anna", at: sent).outcomes
+            let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+            log.add(try? Self.attempt(1, code: "ok", outcomes, at: sent))
+            _ = try ledger.forget("anna", at: deletion)
+            try log.write()
+            #expect(try ledger.history(of: "anna") == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `each account keeps its last attempts, and no more evidence than its bound`(_ place: Place) throws {
         try place.withLedger { ledger in
             let bound = PurchaseLedger.maximumAttemptCount

@@ -14,11 +14,13 @@ struct RecoverRoute: Sendable {
 
     func recover(_ request: Request) throws -> Reconciler.RecoveryResult {
         let asked = try RecoverRequest(request.body.span)
+        // Before Apple is asked: if the account is deleted meanwhile, its attempt is not recorded.
+        let now = clock()
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
             guard let account = asked.account else { return }
             // Its digest is that of the id. There is no evidence to keep.
             var attempt = Attempt(
-                request.id, of: account, Array(asked.subject.id.utf8), code: code, outcomes, at: clock())
+                request.id, of: account, Array(asked.subject.id.utf8), code: code, outcomes, at: now)
             attempt?.evidence = nil
             attempts?.add(attempt)
         }
