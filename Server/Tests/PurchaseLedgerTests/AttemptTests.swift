@@ -307,8 +307,30 @@ import Testing
             Self.attempt(2, Self.text, code: "wrong-app", Self.outcomes(1)),
         ]
         #expect(AttemptLog.bounded(told).map(\.times) == [1, 1, 1])
+        // There was no room for the evidence when it was sent again.
+        var again = try Self.attempt(1, Self.text)
+        again.evidence = nil
+        let kept = try AttemptLog.bounded([Self.attempt(0, Self.text), again])
+        #expect(kept.count == 1 && kept[0].requestID == again.requestID && kept[0].evidence == Self.text)
         let many = try (0..<1000).map { try Self.attempt($0) }
         #expect(AttemptLog.bounded(many).map(\.requestID) == many.suffix(100).map(\.requestID))
+    }
+
+    @Test func `the evidence of one account leaves room for that of others`() throws {
+        try Place.sqlite.withLedger { ledger in
+            let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
+            for round in 0..<2 {
+                for number in 0..<33 {
+                    let evidence = [UInt8](repeating: UInt8(100 + number), count: 1 << 20)
+                    log.add(try? Self.attempt(100 * round + number, of: "mallory", evidence))
+                }
+                let evidence = Array("evidence of anna \(round)".utf8)
+                log.add(try? Self.attempt(100 * round + 99, of: "anna", evidence))
+                try log.write()
+                #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: evidence))) == evidence)
+            }
+            #expect(try count("attempts", ledger) == 68)
+        }
     }
 
     @Test func `more than can wait is counted, and the end records what waits`() throws {

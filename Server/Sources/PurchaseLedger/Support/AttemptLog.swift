@@ -27,8 +27,9 @@ package final class AttemptLog: @unchecked Sendable {
     private let monitor = Monitor()
     /// Within the monitor.
     private var waiting: [Attempt] = []
-    /// With what is being written.
+    /// With what is being written: of all accounts, and of each.
     private var waitingByteCount = 0
+    private var waitingByteCounts: [UTF8Bytes: Int] = [:]
     private var lostCount: UInt64 = 0
     private var isStopping = false
     /// While a batch is written.
@@ -59,11 +60,21 @@ package final class AttemptLog: @unchecked Sendable {
             }
             let count = attempt.evidenceByteCount
             if waitingByteCount + count > Self.maximumByteCount { attempt.evidence = nil }
-            waitingByteCount += attempt.evidenceByteCount
+            // One account leaves room to the others: of no account is more recorded at once.
+            let own = waitingByteCounts[UTF8Bytes(attempt.account), default: 0]
+            if own + count > PurchaseLedger.maximumKeptByteCount { attempt.evidence = nil }
+            countWaiting(attempt)
             waiting.append(attempt)
             return waiting.count == Self.maximumCount / 4
         }
         if isFull { monitor.broadcast() }
+    }
+
+    /// Counts the evidence of an attempt that waits, within the monitor.
+    private func countWaiting(_ attempt: Attempt) {
+        guard attempt.evidenceByteCount > 0 else { return }
+        waitingByteCount += attempt.evidenceByteCount
+        waitingByteCounts[UTF8Bytes(attempt.account), default: 0] += attempt.evidenceByteCount
     }
 
     /// Records until ``stop()`` is called. Call it on a thread of its own.
@@ -105,7 +116,13 @@ package final class AttemptLog: @unchecked Sendable {
                 defer { waiting = [] }
                 return waiting
             }
-            defer { monitor.locked { waitingByteCount = waiting.reduce(0) { $0 + $1.evidenceByteCount } } }
+            defer {
+                monitor.locked {
+                    waitingByteCount = 0
+                    waitingByteCounts = [:]
+                    for attempt in waiting { countWaiting(attempt) }
+                }
+            }
             var rest = Self.bounded(taken)[...]
             while !rest.isEmpty {
                 let batch = Self.batch(rest)
@@ -162,7 +179,12 @@ package final class AttemptLog: @unchecked Sendable {
             if kept[account] == nil { accounts.append(account) }
             var own = kept.removeValue(forKey: account) ?? []
             var repeated = attempt
-            if let index = own.lastIndex(where: attempt.isRepetition) { repeated.times += own.remove(at: index).times }
+            if let index = own.lastIndex(where: attempt.isRepetition) {
+                let earlier = own.remove(at: index)
+                repeated.times += earlier.times
+                // There was no room for it when it was sent again.
+                repeated.evidence = repeated.evidence ?? earlier.evidence
+            }
             own.append(repeated)
             if own.count > PurchaseLedger.maximumAttemptCount { own.removeFirst() }
             kept[account] = own
