@@ -5,7 +5,7 @@ import StrictText
 /// Records requests beside the redemptions that they are about, in batches: nobody waits for it, and a crash loses what was added in the last second.
 package final class AttemptLog: @unchecked Sendable {
     /// The time between two batches.
-    static let interval = Duration.milliseconds(500)
+    static let interval = Duration.milliseconds(800)
     /// The attempts that wait are at most so many. What is more is not recorded, but counted.
     static let maximumCount = 20_000
     /// The bytes of evidence that wait are at most so many. What is more is not kept.
