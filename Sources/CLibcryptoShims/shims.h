@@ -12,6 +12,7 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 
 static inline int receipt_is_allocation_failure(unsigned long error) {
     return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
@@ -20,6 +21,17 @@ static inline int receipt_is_allocation_failure(unsigned long error) {
 // `errno`, which is another one in each thread.
 static inline int receipt_errno(void) { return errno; }
 static inline void receipt_set_errno(int value) { errno = value; }
+
+// Initializes libcrypto, or returns 0 if its first locks would find no memory. OpenSSL 3.5 reports that as an error, and for an error it initializes itself, for which it
+// waits in `pthread_once` for ever. Without a file and a line, its `CRYPTO_malloc` reports nothing; and what is freed is the next that this thread's `malloc` returns.
+static inline int receipt_initialize(void) {
+    void *memory[4];
+    int found = 1;
+    for (int i = 0; i < 4; i++) found &= (memory[i] = CRYPTO_malloc(sizeof(pthread_rwlock_t), NULL, 0)) != NULL;
+    for (int i = 0; i < 4; i++) CRYPTO_free(memory[i], NULL, 0);
+    if (found) OPENSSL_init_crypto(0, NULL);
+    return found;
+}
 
 // The bytes written to a memory BIO, which keeps them.
 static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }

@@ -1,4 +1,5 @@
 import CLibcryptoShims
+import Synchronization
 
 /// The reason an operation of libcrypto failed. Creating one empties the error queue of this thread.
 public struct LibcryptoError: Error, Hashable, Sendable {
@@ -30,6 +31,11 @@ public struct LibcryptoError: Error, Hashable, Sendable {
 }
 
 extension LibcryptoError {
+    private init(_ kind: Kind, reason: UInt32) {
+        self.kind = kind
+        self.reason = reason
+    }
+
     /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
 
@@ -45,6 +51,7 @@ extension LibcryptoError {
         let previous = receipt_errno()
         for run in 1...3 {
             receipt_set_errno(0)
+            guard initialize() else { continue }
             do throws(LibcryptoError) {
                 let result = try body()
                 guard receipt_errno() != ENOMEM else { continue }
@@ -58,7 +65,19 @@ extension LibcryptoError {
                 throw error
             }
         }
+        // Nothing is in the error queue of a libcrypto that is not initialized, and a look into it would initialize it.
+        guard isInitialized.load(ordering: .relaxed) else { throw LibcryptoError(.allocationFailed, reason: 0) }
         throw LibcryptoError(.allocationFailed)
+    }
+
+    private static let isInitialized = Atomic(false)
+
+    /// Initializes libcrypto before its first use, unless memory has run out.
+    private static func initialize() -> Bool {
+        if isInitialized.load(ordering: .relaxed) { return true }
+        guard receipt_initialize() == 1 else { return false }
+        isInitialized.store(true, ordering: .relaxed)
+        return true
     }
 
     /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error if memory ran out.
