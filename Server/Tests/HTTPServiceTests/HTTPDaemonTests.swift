@@ -74,7 +74,10 @@ import TrialSupport
         let text = "POST \(target) HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\r\n"
         // No text has this byte.
         client.send(Array(text.utf8).map { $0 == 1 ? 0xFF : $0 })
-        #expect(client.receive()?.status == status, "\(name)")
+        let answer = client.receive()
+        // libmicrohttpd 1.0 closes the connection at a NUL in the first line, without an answer.
+        let isClosed = answer == nil && target.contains("\0") && client.readsEnd()
+        #expect(answer?.status == status || isClosed, "\(name)")
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
