@@ -171,7 +171,9 @@ import TrialSupport
         }
         var port: UInt16 = 0
         while port == 0, let line = process.readLine() {
-            let match = line.firstMatch(of: /"address":"127\.0\.0\.1:(\d+)".*"Listening on"/)
+            // 2.53 has the members in another order than 2.42.
+            guard line.contains(#""Listening on""#) else { continue }
+            let match = line.firstMatch(of: /"address":"127\.0\.0\.1:(\d+)"/)
             port = match.flatMap { UInt16($0.1) } ?? 0
         }
         try #require(port != 0)

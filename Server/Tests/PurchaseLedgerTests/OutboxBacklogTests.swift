@@ -66,8 +66,9 @@ import Testing
                 let plan = try rows.map { try $0.text(place == .sqlite ? 3 : 0) }.joined(separator: "\n")
                 #expect(plan.contains("ndex") || plan.contains("INDEX"), "\(text): \(plan)")
                 #expect(!plan.contains("Seq Scan") && !plan.contains("TEMP B-TREE"), "\(text): \(plan)")
-                // A scan of an index is one of the events in one state, as far as the limit.
-                #expect(!plan.contains("SCAN") || plan.contains("USING INDEX outbox_"), "\(text): \(plan)")
+                // A scan of an index is one of the events in one state, as far as the limit. SQLite 3.46 takes what it reads from the index alone.
+                let usesIndex = plan.contains(/USING (COVERING )?INDEX outbox_/)
+                #expect(!plan.contains("SCAN") || usesIndex, "\(text): \(plan)")
             }
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             var fastest = Duration.seconds(60)
