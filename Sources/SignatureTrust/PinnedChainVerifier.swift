@@ -213,7 +213,10 @@ package final class PinnedChainVerifier: Sendable {
         }
         switch result {
         case .invalid(let fault, let depth):
-            throw (depth == 0 ? leaf : intermediate).error(SignatureTrustError.Kind(fault))
+            let certificate = depth == 0 ? leaf : intermediate
+            // A libcrypto without an algorithm calls every signature with it invalid: of MD5 with a FIPS provider, and of SHA-1 on RHEL 9.
+            if fault == .badSignature { _ = try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm) }
+            throw certificate.error(SignatureTrustError.Kind(fault))
         case .valid(let path):
             guard path == [.leaf, .untrusted(0), .anchor] else { throw leaf.error(.invalidChainLength) }
             try checkPurposes(leaf, intermediate)

@@ -228,6 +228,21 @@ import Testing
         }
     }
 
+    /// libcrypto calls a signature invalid for both reasons, where a host has not the algorithm.
+    @Test func `an algorithm that is not accepted is the reason, whether or not the signature is valid`() throws {
+        let genuine = try MintedChain.genuine.get()
+        let strict = AlgorithmPolicy(allowsSHA1: false)
+        for (digest, policy) in [(SignatureDigest.md5, AlgorithmPolicy()), (.sha1, strict)] {
+            let forged = try MintedChain.authority {
+                $0.rootKey = try MintedChain.strangerKey
+                $0.shape.intermediate.removeExtensions(.authorityKeyIdentifier)
+                $0.shape.intermediate.digest = digest
+            }
+            let verifier = try PinnedChainVerifier.make(anchors: [genuine.root.certificate]) { $0.algorithms = policy }
+            #expect(try verifier.verdict(SignedDataBuilder(by: forged)) == .refused(.weakAlgorithm))
+        }
+    }
+
     /// PITFALLS 15 and 25. The keys that would be slow are never given to libcrypto.
     @Test func `keys are RSA of 2048 to 4096 bits with a common exponent`() throws {
         func info(
