@@ -292,7 +292,8 @@ import TrialSupport
         ]
         for answer in answers {
             #expect(answer.headers["location"] ?? "/" == "/")
-            #expect(answer.cookies.allSatisfy { !$0.contains("injected") && !$0.contains("zh-Hans") }, "\(answer.cookies)")
+            #expect(
+                answer.cookies.allSatisfy { !$0.contains("injected") && !$0.contains("zh-Hans") }, "\(answer.cookies)")
             #expect(answer.headers["cache-control"] == "no-store")
         }
     }
