@@ -81,6 +81,7 @@ import TrialSupport
             var policy = LedgerPolicy()
             policy.orders = OrderPolicy()
             let now = Instant(millisecondsSince1970: 1_750_000_000_000)
+            policy.surroundings.date = { now }
             policy.surroundings.random = { [random] in
                 random.withLock {
                     $0 += 1
