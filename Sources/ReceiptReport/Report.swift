@@ -9,6 +9,9 @@ public struct Report: Sendable {
     /// A time zone in which dates are shown beside UTC.
     public var timeZone: ReportTimeZone?
 
+    /// Whether the report says what to do about a refusal: a page around it may say so in terms of its own.
+    @_spi(Surfaces) public var advises: @Sendable (VerificationError) -> Bool = { _ in true }
+
     let decision: Decision
     let pieces: [ReportPiece]
     let trust: AppStoreTrust

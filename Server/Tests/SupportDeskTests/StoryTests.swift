@@ -98,7 +98,18 @@ import TrialSupport
         #expect(answer.contains("bundle-id-mismatch"))
         #expect(answer.contains("It is from another app, and proves nothing here."))
         let sandbox = try Data(desk.evidence.receipt(environment: .sandbox)).base64EncodedString()
-        #expect(try words(browser.search(sandbox)).contains("nobody paid"))
+        let tested = try words(browser.search(sandbox))
+        #expect(tested.contains("nobody paid"))
+        // Staff cannot set an option of the server.
+        #expect(page.contains("Apple did not sign it: grant nothing for it."))
+        for text in [page, answer, tested] { #expect(!text.contains(" --")) }
+        let saved = try browser.post("/settings", [("language", "zh-Hans"), ("zone", "UTC")])
+        let view = try #require(saved.cookies.first?.prefix { $0 != ";" })
+        let damaged = try desk.post(
+            "/search", [("form", browser.form), ("text", String(forged.dropLast(8)))],
+            cookie: browser.cookie + "; " + view
+        ).text
+        #expect(damaged.contains("请让客户端原样重新发送完整的凭证") && !damaged.contains("Have the client"))
         let unknown = try words(browser.search("340000000000009"))
         #expect(unknown.contains("The ledger knows nothing of this."))
         #expect(unknown.contains("can be a transaction id of which nobody has sent evidence"))

@@ -59,8 +59,8 @@ extension Report {
                 fact(.reason, &html) { $0.element(.strong, text: error.sentence(in: $0.language)) }
                 if let found = error.found { fact(.found, &html) { $0.value(found) } }
                 if let expected = error.expected { fact(.expected, &html) { $0.value(expected) } }
-                let advice = error.advice(for: audience, in: language)
-                if !advice.isEmpty { fact(.remedy, &html) { $0.text(advice) } }
+                let advice = error.advice(for: audience, in: html.language)
+                if advises(error), !advice.isEmpty { fact(.remedy, &html) { $0.text(advice) } }
                 place(of: error, in: piece, &html)
                 fact(.code, &html) { $0.element(.code, text: error.code) }
             }

@@ -191,24 +191,32 @@ struct SearchPage {
         if !answer.stories.isEmpty { html.element(.p, .styled("notice"), phrase: SupportPhrase.reportAbout) }
         for phrase in decision.refusedSince { html.element(.p, .styled("notice"), phrase: phrase) }
         html.element(.section, .label(html.plain(SupportPhrase.foundEvidence))) { html in
-            Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server)).write(to: &html)
+            var report = Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server))
+            // Staff cannot set an option of the server.
+            report.advises = { SupportPhrase.refused($0) == nil }
+            report.write(to: &html)
         }
     }
 }
 
 extension Decision {
-    /// Why genuine pieces were refused, in a sentence each.
+    /// Why pieces were refused, and what staff do, in a sentence for each reason.
     fileprivate var refusedSince: [SupportPhrase] {
-        func isRefused(_ code: String, _ found: String? = nil) -> Bool {
-            refusals.map(\.error).contains { error in
-                error.code.hasSameBytes(as: code)
-                    && found.map { error.found?.hasSameBytes(as: $0) ?? false } ?? true
-            }
-        }
         var phrases: [SupportPhrase] = []
-        if isRefused("environment-mismatch", AppStoreEnvironment.sandbox.rawValue) { phrases.append(.sandboxNow) }
-        if isRefused("bundle-id-mismatch") { phrases.append(.anotherAppNow) }
+        for phrase in refusals.compactMap({ SupportPhrase.refused($0.error) }) where !phrases.contains(phrase) {
+            phrases.append(phrase)
+        }
         return phrases
+    }
+}
+
+extension SupportPhrase {
+    /// What a refusal means to staff; `nil` if the table of faults says it better.
+    fileprivate static func refused(_ error: VerificationError) -> SupportPhrase? {
+        if error.category == .forgery { return .forgedNow }
+        if error.code.hasSameBytes(as: "bundle-id-mismatch") { return .anotherAppNow }
+        let isFromSandbox = error.found?.hasSameBytes(as: AppStoreEnvironment.sandbox.rawValue) ?? false
+        return isFromSandbox && error.code.hasSameBytes(as: "environment-mismatch") ? .sandboxNow : nil
     }
 }
 
