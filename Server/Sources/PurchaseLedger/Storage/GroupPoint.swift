@@ -1,4 +1,4 @@
-package import Synchronization
+import ServerThreads
 
 /// A point in the work of a group at which a test can end the process. Only the programs of this package can watch it.
 package enum GroupPoint: String, CaseIterable, Sendable {
@@ -9,7 +9,17 @@ package enum GroupPoint: String, CaseIterable, Sendable {
     /// It was committed, and nobody answered.
     case committed
 
-    package static let watcher = Mutex<(@Sendable (GroupPoint) -> Void)?>(nil)
+    /// Who is told of the points that are passed.
+    package final class Watcher: @unchecked Sendable {
+        private let monitor = Monitor()
+        /// Within the monitor.
+        private var body: (@Sendable (GroupPoint) -> Void)?
 
-    func pass() { Self.watcher.withLock { $0 }?(self) }
+        package func set(_ body: (@Sendable (GroupPoint) -> Void)?) { monitor.locked { self.body = body } }
+        fileprivate var current: (@Sendable (GroupPoint) -> Void)? { monitor.locked { body } }
+    }
+
+    package static let watcher = Watcher()
+
+    func pass() { Self.watcher.current?(self) }
 }
