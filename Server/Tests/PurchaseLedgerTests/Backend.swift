@@ -22,6 +22,15 @@ struct Backend {
         let sequence: Int64
     }
 
+    /// It had granted this before there was a ledger: see *Import what was granted before* of `RUNBOOK.md`.
+    mutating func know(_ spent: SpentTransaction) {
+        let key = spent.keys.transaction
+        let grant = Grant(
+            account: spent.account, environment: key.environment.rawValue, bundleID: key.bundleID.string,
+            transactionID: key.transactionID.string)
+        told(grant, spent.quantity, 0)
+    }
+
     mutating func receive(_ event: Event) {
         let grant = Grant(
             account: event.account, environment: event.environment, bundleID: event.bundle_id,

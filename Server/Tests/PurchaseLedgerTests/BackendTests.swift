@@ -88,6 +88,41 @@ extension BackendTests {
     }
 
     @Test(arguments: Place.available)
+    func `a backend that wrote what was imported into its balances counts it once, and a refund takes it back`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let refunded = history.buyConsumable("coins", quantity: 2, at: day(0))
+            let untouched = history.buyConsumable("coins", quantity: 1, at: day(0))
+            let spent = try [coins, refunded, untouched].map { transaction in
+                try #require(
+                    SpentTransaction(
+                        account: "anna", environment: .production, bundleID: Minted.bundleID,
+                        transactionID: transaction.transactionID, originalTransactionID: nil,
+                        productID: transaction.productID, quantity: Int64(transaction.quantity), date: day(0)))
+            }
+            var (backend, progress) = (Backend(), ImportProgress())
+            for transaction in spent { backend.know(transaction) }
+            _ = try ledger.import(spent.map(ImportedLine.spent), of: "file", &progress, at: day(1))
+            #expect(try ledger.grantedQuantities() == backend.grants && backend.grants.count == 3)
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            backend.receive(try ledger.redeem(evidence, for: "anna", at: day(2)), for: "anna")
+            history.refund(refunded, at: day(3))
+            for notification in try history.verifiedNotifications(through: day(3)) {
+                try ledger.record(notification, at: day(3))
+            }
+            for event in try ledger.events() {
+                let text = event.json
+                backend.receive(try StoredJSON.decode(text) as Backend.Event)
+            }
+            #expect(try ledger.grantedQuantities() == backend.grants)
+            #expect(backend.grants.values.sorted() == [1, 3])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `what a deleted account is told is newer than what it was told before`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
