@@ -91,6 +91,10 @@ struct LedgerImportTests {
         (#"{"account":"anna","evidence":"x"}"#, "'evidence' is refused: "),
         (#"{"account":"anna","transaction_id":"1","product_id":"p"}"#, "'date' is missing"),
         (#"{"account":"anna","transaction_id":"1","product_id":"p","date":"soon"}"#, "'date' must be"),
+        (
+            #"{"account":"anna","transaction_id":"1","product_id":"p","date":1749945600}"#,
+            "milliseconds since 1970, not seconds"
+        ),
         (#"{"account":"anna","transaction_id":"1","product_id":"p","date":1,"quantity":0}"#, "'quantity' must be"),
         (
             #"{"account":"anna","transaction_id":"1","product_id":"p","date":1,"environment":"sandbox"}"#,
@@ -103,7 +107,7 @@ struct LedgerImportTests {
         (#"{"account":"ben","account":"anna","token":"TOKEN"}"#, "not a JSON object"),
         (
             #"{"account":"anna","token":"TOKEN","transaction_id":"1","product_id":"p","date":1}"#,
-            "one of 'token', 'transaction_id' and 'evidence' is required"
+            "exactly one of 'token', 'transaction_id' and 'evidence' is required"
         ),
     ])
     func `a faulty line is named, and the others are imported`(line: String, message: String) throws {

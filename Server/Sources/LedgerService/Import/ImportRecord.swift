@@ -19,6 +19,8 @@ struct ImportRecord {
     }
 
     private static let members = JSONMembers<Column>()
+    /// 2008-07-10. The seconds since 1970 of a database, taken as milliseconds, are of 1970.
+    private static let appStoreOpening = Instant(millisecondsSince1970: 1_215_648_000_000)
     private var values: [Column: [UInt8]] = [:]
 
     /// Reads a JSON object whose members are strings, or numbers for the quantity and the date.
@@ -120,7 +122,7 @@ struct ImportRecord {
         }
         let given = [.token, .transactionID, .evidence].filter { values[$0] != nil } as [Column]
         guard given.count == 1, let kind = given.first else {
-            throw Fault(message: "one of 'token', 'transaction_id' and 'evidence' is required")
+            throw Fault(message: "exactly one of 'token', 'transaction_id' and 'evidence' is required")
         }
         switch kind {
         case .token:
@@ -162,6 +164,9 @@ struct ImportRecord {
         let date = try required(.date)
         guard let date = Instant(specified: date) ?? Int64(date).map(Instant.init(millisecondsSince1970:)) else {
             throw Fault(message: "'date' must be \(Instant.specifiedSyntax), or milliseconds since 1970")
+        }
+        guard date >= Self.appStoreOpening else {
+            throw Fault(message: "'date' is before the App Store was; a number is milliseconds since 1970, not seconds")
         }
         let spent = SpentTransaction(
             account: account, environment: environment, bundleID: bundleID,
