@@ -163,8 +163,8 @@ extension SupportPhrase {
         case .waitingNow: ("Your backend is not told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
         case .nobodyTold:
             (
-                "No event is kept: your backend was told by the answer to its request, or more than 30 days ago.",
-                "没有保存事件：后端已由其请求的响应得知，或已超过 30 天。"
+                "No event is kept: your backend was told by the answer to its request, or more than 30 days ago, or the grant was imported.",
+                "没有保存事件：后端已由其请求的响应得知，或已超过 30 天，或该发放是导入的。"
             )
         case .othersTried: ("{0} sent it, too. The answer: {1}", "{0} 也提交过。结果：{1}")
         case .wasTransferredNow: ("It was transferred from {0} to {1}.", "已从 {0} 转移至 {1}。")
