@@ -79,15 +79,18 @@ def cost():
 
 def peers():
     rows = [row for row in figures("peers") if row["evidence"] == "JWS"]
-    note = ("The floor and this library are measured in one process. `apple-purchase-receipt-verifier` is measured from Python, right after it; "
+    note = ("The floor and this library are measured in one process. `apple-purchase-receipt-verifier` is measured from Python, by itself; "
             "it refuses receipts of more than 3 MiB. Apple's library verifies no receipts, only JWS:\n\n")
     return note + table(["verifies a JWS, from Python", "µs"], [[row["library"], count(row["microseconds"])] for row in rows])
 
 
 def machine():
-    found = figures("machine")
-    smoke = " These figures were measured briefly, beside other work, and prove nothing." if found["smoke"] else ""
-    return f"Measured on {found['date']}: {found['processor']}, {found['processors']} processors, {found['openssl']}.{smoke}"
+    """A sentence for the figures that were measured on one day, on one machine."""
+    days = {}
+    for name, found in figures("machine").items():
+        smoke = " These were measured briefly, beside other work, and prove nothing." if found["smoke"] else ""
+        days.setdefault(f"{found['date']}: {found['processor']}, {found['processors']} processors, {found['openssl']}.{smoke}", []).append(f"`{name}`")
+    return "\n".join(f"{', '.join(names)}: measured on {day}" for day, names in sorted(days.items(), reverse=True))
 
 
 def tasks():
