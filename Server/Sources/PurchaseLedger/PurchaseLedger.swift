@@ -6,6 +6,8 @@ public import SpanASN1
 /// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL database, or one file. What a
 /// method recorded is durable when it returns.
 ///
+/// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool of threads.
+///
 /// What it tells has a number, `sequence`: that of events grows, and is at least the milliseconds since 1970. Opening a ledger raises the numbers of all accounts, so that what is told after a
 /// back-up was restored is newer than what was told before.
 ///

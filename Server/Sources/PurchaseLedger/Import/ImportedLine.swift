@@ -33,7 +33,7 @@ public struct SpentTransaction: Sendable {
     public let date: Instant
     let keys: PurchaseKeys
 
-    /// Creates a transaction. Returns `nil` if the tables cannot hold one of the texts.
+    /// Creates a transaction. Returns `nil` if the tables cannot hold one of the texts, or if the quantity is not positive.
     public init?(
         account: String, environment: AppStoreEnvironment, bundleID: String, transactionID: String,
         originalTransactionID: String?, productID: String, quantity: Int64, date: Instant

@@ -12,7 +12,8 @@ extension PurchaseLedger {
     /// - Parameters:
     ///   - lines: At most ``importedTogether`` lines.
     ///   - file: What identifies the file.
-    ///   - progress: How far the file is imported with these lines, without what becomes of them. It is recorded with them.
+    ///   - progress: The bytes, lines and faults of the file up to the last of these lines. What becomes of these lines is counted in it, and recorded with them.
+    ///   - now: The date of the import.
     /// - Returns: What became of each line.
     public func `import`(
         _ lines: [ImportedLine], of file: String, _ progress: inout ImportProgress, at now: Instant = .now
