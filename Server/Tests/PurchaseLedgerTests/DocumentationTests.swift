@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
@@ -169,6 +170,41 @@ import Testing
             "        told(account, environment, app, grant, product, outcome.quantity, redemption.sequence)",
             "    }",
             "}",
+        ]
+        #expect(reference.contains(lines.joined(separator: "\n")))
+    }
+
+    @Test func `the code of the page records a notification, and its webhook is told`() throws {
+        let folder = try TemporaryFolder()
+        let verifier = try Minted.verifier.get()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        history.refund(coins, at: day(1))
+        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
+        _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna")
+        let refund = try #require(history.notifications(through: day(1)).first { $0.type == .refund })
+        let authority = try Minted.authority.get()
+        let notification = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
+        let receiver = try WebhookReceiver { _ in 200 }
+        let (url, secret) = (receiver.url, Array("a secret of a test".utf8))
+        let failures = Guarded([LedgerError]())
+        @Sendable func log(_ error: LedgerError) { failures.withLock { $0.append(error) } }
+
+        let delivery = EventDelivery(ledger, to: try Webhook(url: url, secret: secret))
+        Thread { delivery.run { error in log(error) } }.start()  // until delivery.stop()
+        // Of each notification, before Apple is answered with 200:
+        try ledger.record(verifier.verifyNotification(notification))
+
+        defer { delivery.stop() }
+        let deadline = ContinuousClock.now + .seconds(20)
+        while receiver.received.count < 2, ContinuousClock.now < deadline { usleep(20_000) }
+        let kinds = receiver.received.map { $0.body.contains(#""kind":"revoked""#) }
+        #expect(kinds == [false, true] && failures.withLock(\.isEmpty))
+        let lines = [
+            "let delivery = EventDelivery(ledger, to: try Webhook(url: url, secret: secret))",
+            "Thread { delivery.run { error in log(error) } }.start()  // until delivery.stop()",
+            "// Of each notification, before Apple is answered with 200:",
+            "try ledger.record(verifier.verifyNotification(notification))",
         ]
         #expect(reference.contains(lines.joined(separator: "\n")))
     }
