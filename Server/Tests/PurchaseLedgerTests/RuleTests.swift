@@ -195,6 +195,30 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `the story of a restored copy has the refund of what was bought`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            func level(_ id: String, signed: Double, _ change: (inout JWSBuilder) -> Void = { _ in }) throws
+                -> VerifiedEvidence
+            {
+                try coins(id, signed: signed) {
+                    ($0.productID, $0.productType) = ("level", .nonConsumable)
+                    ($0.originalTransactionID, $0.originalPurchaseDate) = ("1", day(0))
+                    change(&$0)
+                }
+            }
+            _ = try ledger.redeem(level("1", signed: 0), for: "anna", at: day(1))
+            _ = try ledger.redeem(level("2", signed: 1), for: "anna", at: day(2))
+            _ = try ledger.redeem(level("1", signed: 3) { $0.revocationDate = day(3) }, for: "anna", at: day(4))
+            for id in ["1", "2"] {
+                let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: id)
+                let story = try #require(try ledger.story(of: name, at: day(5)))
+                #expect(story.refunds.map(\.date) == [day(3)], "\(id)")
+                #expect(story.evidence.allSatisfy { $0.purchase.transactionID == id })
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a transfer to the account itself is an error, and changes nothing`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])

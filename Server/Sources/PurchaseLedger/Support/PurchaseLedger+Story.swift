@@ -33,7 +33,7 @@ private struct StoryReader {
     mutating func read() throws(LedgerError) -> TransactionStory? {
         var granted = [key]
         if let family = try readFamily() { granted += try decide(family) }
-        try readEvidence()
+        try readEvidence(granted)
         for key in granted { story.grants += try connection.grants("WHERE \(Self.isKey)", key.columns) }
         story.productID = story.evidence.first?.purchase.productID ?? story.grants.first?.productID
         let last = """
@@ -106,8 +106,20 @@ private struct StoryReader {
         return items.filter { UTF8Bytes($0.item.firstTransactionID) == first && $0.key != key }.map(\.key)
     }
 
-    private mutating func readEvidence() throws(LedgerError) {
-        story.evidence = try connection.run(
+    /// - Parameter purchase: The transactions of the purchase, of which the first is asked about.
+    private mutating func readEvidence(_ purchase: [TransactionKey]) throws(LedgerError) {
+        let evidence = try purchase.map { (key) throws(LedgerError) in try self.evidence(of: key) }
+        story.evidence = evidence.first ?? []
+        // Apple signs a refund of the transaction that was bought, also where a restored copy is asked about.
+        story.refunds = evidence.joined().filter { $0.purchase.isRevoked == true }.map { fact in
+            RefundFact(
+                date: fact.purchase.revocationDate, reason: fact.purchase.revocationReason,
+                percentage: fact.purchase.revocationPercentage, signedDate: fact.signedDate)
+        }
+    }
+
+    private func evidence(of key: TransactionKey) throws(LedgerError) -> [EvidenceFact] {
+        try connection.run(
             "SELECT signed_date, purchase, signer FROM evidence WHERE \(Self.isKey) ORDER BY signed_date DESC, variant DESC",
             key.columns
         ).map { (row) throws(LedgerError) in
@@ -115,11 +127,6 @@ private struct StoryReader {
             purchase.signedDate = try row.date(0)
             return EvidenceFact(
                 signedDate: purchase.signedDate, signer: try row.optionalText(2), purchase: purchase)
-        }
-        story.refunds = story.evidence.filter { $0.purchase.isRevoked == true }.map { fact in
-            RefundFact(
-                date: fact.purchase.revocationDate, reason: fact.purchase.revocationReason,
-                percentage: fact.purchase.revocationPercentage, signedDate: fact.signedDate)
         }
     }
 
