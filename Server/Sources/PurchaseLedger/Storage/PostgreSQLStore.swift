@@ -113,7 +113,11 @@ struct PostgreSQLStore: LedgerStore {
             do throws(LedgerError) {
                 return try transaction(pool, begin, isReader: isReader, body)
             } catch {
-                guard error.isConflict, attempt < Self.maximumAttempts else { throw error }
+                guard error.isConflict else { throw error }
+                // The client sends it again: the others will have ended then.
+                guard attempt < Self.maximumAttempts else {
+                    throw LedgerError(.storeUnavailable, error.detail, isConflict: true)
+                }
                 attempt += 1
             }
         }
