@@ -58,16 +58,21 @@ package final class AttemptLog: @unchecked Sendable {
                 lostCount += 1
                 return false
             }
-            let count = attempt.evidenceByteCount
-            if waitingByteCount + count > Self.maximumByteCount { attempt.evidence = nil }
-            // One account leaves room to the others: of no account is more recorded at once.
-            let own = waitingByteCounts[UTF8Bytes(attempt.account), default: 0]
-            if own + count > PurchaseLedger.maximumKeptByteCount { attempt.evidence = nil }
-            countWaiting(attempt)
+            if attempt.evidence != nil {
+                if !hasRoom(for: attempt) { attempt.evidence = nil }
+                countWaiting(attempt)
+            }
             waiting.append(attempt)
             return waiting.count == Self.maximumCount / 4
         }
         if isFull { monitor.broadcast() }
+    }
+
+    /// Whether the evidence of an attempt can wait, within the monitor. One account leaves room to the others: no more of it is recorded at once.
+    private func hasRoom(for attempt: Attempt) -> Bool {
+        let count = attempt.evidenceByteCount
+        return waitingByteCount + count <= Self.maximumByteCount
+            && waitingByteCounts[UTF8Bytes(attempt.account), default: 0] + count <= PurchaseLedger.maximumKeptByteCount
     }
 
     /// Counts the evidence of an attempt that waits, within the monitor.
