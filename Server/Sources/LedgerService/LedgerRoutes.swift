@@ -1,8 +1,8 @@
 import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
-import StrictText
 import ServerThreads
+import StrictText
 import Synchronization
 
 /// The routes of the ledger.
@@ -287,7 +287,7 @@ private final class NotificationTypes: Sendable {
 
 /// Counts what the clients were told.
 ///
-/// The members of a group are answered at the same moment, and a `Mutex` has them spin while the thread that holds it waits for a processor.
+/// It has no `Mutex`: the members of a group are answered at the same moment, and would spin while the thread that holds it waits for a processor.
 private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]

@@ -64,7 +64,7 @@ struct Families {
         }
         let keys = found.sorted()
         if connection.isSnapshot {
-            // A server is asked for everything at once. Elsewhere only what is known has more questions.
+            // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not need is not asked.
             let isServer = connection.dialect.isServer
             try look(keys, isServer ? statements : [])
             if keys.contains(where: { identifiers[$0] == nil }) { throw .write }

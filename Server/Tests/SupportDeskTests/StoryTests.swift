@@ -101,7 +101,7 @@ import TrialSupport
         let tested = try words(browser.search(sandbox))
         #expect(tested.contains("nobody paid"))
         // Staff cannot set an option of the server.
-        #expect(page.contains("Apple did not sign it: grant nothing for it."))
+        #expect(page.contains("It does not prove that Apple sold anything: grant nothing for it."))
         for text in [page, answer, tested] { #expect(!text.contains(" --")) }
         let saved = try browser.post("/settings", [("language", "zh-Hans"), ("zone", "UTC")])
         let view = try #require(saved.cookies.first?.prefix { $0 != ";" })

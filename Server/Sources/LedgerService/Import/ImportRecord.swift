@@ -166,7 +166,10 @@ struct ImportRecord {
             throw Fault(message: "'date' must be \(Instant.specifiedSyntax), or milliseconds since 1970")
         }
         guard date >= Self.appStoreOpening else {
-            throw Fault(message: "'date' is before the App Store was; a number is milliseconds since 1970, not seconds")
+            throw Fault(
+                message:
+                    "'date' is before the App Store opened (2008-07-10); a number is milliseconds since 1970, not seconds"
+            )
         }
         let spent = SpentTransaction(
             account: account, environment: environment, bundleID: bundleID,

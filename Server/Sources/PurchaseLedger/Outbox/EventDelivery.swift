@@ -13,7 +13,7 @@ import Darwin
 
 /// Does what a ledger has to do without a request: it delivers events to a webhook, grants renewals that begin, and removes what is no longer needed.
 ///
-/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other, unless 16 of them are slow. Each event has a `sequence`, by which the
+/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other, unless many of them are slow. Each event has a `sequence`, by which the
 /// receiver ignores what is older than what it was told. Several servers may deliver the events of one ledger.
 public final class EventDelivery: Sendable {
     /// How long delivered events and the answers to idempotency keys are kept.

@@ -113,7 +113,7 @@ struct SQLQuestion {
 
 /// What the databases say differently.
 struct SQLDialect: Sendable {
-    /// Whether the database is another process, which each statement, or several together, has to reach.
+    /// Whether the database is a server of its own: each request to it, of one statement or several, is a round trip.
     let isServer: Bool
     /// The type of a column of text that is compared byte for byte.
     let text: String
@@ -174,10 +174,9 @@ struct SQLDialect: Sendable {
     var withoutLocks: SQLDialect {
         SQLDialect(
             isServer: isServer, text: text, rowNumber: rowNumber, bytes: bytes, inPrimaryKey: inPrimaryKey,
-            arrayBegin: arrayBegin,
-            arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
-            maximumSingleCount: maximumSingleCount,
-            rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
+            arrayBegin: arrayBegin, arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
+            maximumSingleCount: maximumSingleCount, rowLock: "", skippingRowLock: "", familyNumbers: nil,
+            migrationLock: [],
             sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
             eventDatesAsText: eventDatesAsText)
     }

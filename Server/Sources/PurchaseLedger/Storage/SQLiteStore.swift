@@ -26,7 +26,7 @@ struct SQLiteStore: LedgerStore {
 
     private typealias Member = (member: GroupMember<Work>, work: Work)
 
-    /// To read about more purchases takes longer than who wants to write should wait.
+    /// Who wants to write waits while the writer reads: about no more purchases than these.
     private static let maximumBriefCount = 10
 
     private let groups = GroupQueue<Work>()

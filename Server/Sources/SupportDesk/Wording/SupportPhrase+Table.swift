@@ -131,8 +131,8 @@ extension SupportPhrase {
         case .anotherAppNow: ("It is from another app, and proves nothing here.", "来自另一个 App，在此不能证明任何内容。")
         case .forgedNow:
             (
-                "Apple did not sign it: grant nothing for it. Have the customer restore purchases in the app.",
-                "不是 Apple 签名的：请勿据此发放。请让顾客在 App 中恢复购买。"
+                "It does not prove that Apple sold anything: grant nothing for it. Have the customer restore purchases in the app.",
+                "不能证明 Apple 售出过任何内容：请勿据此发放。请让顾客在 App 中恢复购买。"
             )
         case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
         case .ownsWithoutGrant: ("It belongs to {0}, who has nothing of it now.", "归 {0} 所有，目前没有可用内容。")

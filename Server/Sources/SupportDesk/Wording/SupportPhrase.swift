@@ -19,8 +19,7 @@ enum SupportPhrase: Words, CaseIterable {
     // The answer
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
         partlyRefundedNow, takenBackNow, sandboxNow, anotherAppNow, forgedNow, adjustedNow, ownsWithoutGrant,
-        decidedNotYet,
-        decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
+        decidedNotYet, decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
         notToldNow, waitingNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed, unconfirmed
 
     // The story
