@@ -1,5 +1,5 @@
 """Drives a browser over the support desk. scripts/check/support runs it, and says what its arguments do."""
-import atexit, base64, json, os, sys, time
+import atexit, base64, json, os, signal, sys, time
 
 import axe_core_python
 from selenium import webdriver
@@ -33,7 +33,11 @@ if arguments[:1] in (["--cases"], ["--answers"]):
             print("   " + page.split("Answer", 1)[1].split("This page knows")[0].strip()[:1500] + "\n")
     sys.stdout.flush()
     if arguments == ["--cases"]:
-        input("Enter ends it.")
+        print("Enter ends it.", flush=True)
+        # Without standard input, a signal ends it.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+        if not sys.stdin.readline():
+            signal.pause()
     sys.exit()
 
 # MARK: The browser

@@ -84,6 +84,11 @@ package final class AccessTokens: Sendable {
     /// What the token with a digest allows now; `nil` if there is no such token.
     package func scopes(of digest: DigestValue) -> Set<TokenScope>? { scopes.withLock { $0[digest] } }
 
+    /// Whether a token allows something.
+    package func hasToken(for scope: TokenScope) -> Bool {
+        scopes.withLock { scopes in scopes.values.contains { $0.contains(scope) } }
+    }
+
     private static func read(_ file: String) throws(ConfigurationError) -> [DigestValue: Set<TokenScope>] {
         let bytes: [UInt8]
         do throws(SystemError) {

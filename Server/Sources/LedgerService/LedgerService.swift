@@ -11,7 +11,7 @@ package struct LedgerService: Sendable {
     package let ledger: PurchaseLedger
     package let tokens: AccessTokens
     private let delivery: EventDelivery
-    /// The scheme and the host of the webhook; `nil` without one.
+    /// The scheme, the host and the port of the webhook; `nil` without one.
     package let webhookOrigin: String?
     private let hasWebhook: Bool
     private let outboxReading = DatabaseReading<(pending: Int, oldestPending: Instant?, dead: Int)>()
@@ -188,12 +188,11 @@ package struct LedgerService: Sendable {
         let (ledger, delivery, log, askApple) = (ledger, delivery, log, askApple)
         let (outboxReading, appleReading) = (outboxReading, appleReading)
         let thread = Thread {
-            var told: [LedgerError.Code: Instant] = [:]
+            var recent = RecentReports()
             delivery.run { error in
-                // What goes on failing is told once a minute, and each dead letter.
-                if let last = told[error.code], last + .seconds(60) > .now, error.code != .deadLetter { return }
-                told[error.code] = .now
-                log.write("delivery", error)
+                // Each dead letter, and each reason for which deliveries fail: the event's id is before it.
+                let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
+                if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter { log.write("delivery", error) }
             }
         }
         let readers = [
@@ -206,11 +205,9 @@ package struct LedgerService: Sendable {
         ]
         let attempts = attempts
         let recorder = Thread {
-            var lastTold: Instant?
+            var recent = RecentReports()
             attempts.run { error in
-                if let lastTold, lastTold + .seconds(60) > .now { return }
-                lastTold = .now
-                log.write("attempts", error)
+                if recent.isNews(error.code.rawValue) { log.write("attempts", error) }
             }
         }
         let asker = askApple.map { askApple in Thread { askApple.reconciler.run() } }

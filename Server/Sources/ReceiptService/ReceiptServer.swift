@@ -145,6 +145,11 @@ package enum ReceiptServer {
                     "the support desk is reached in clear text: put TLS in front, and name it: --support-origin https://…"
                 log.write(.warning, "support-without-tls", [("message", .text(message))])
             }
+            if support != nil, ledger?.tokens.hasToken(for: .support) == false {
+                let message =
+                    "nobody can sign in to the support desk: no line of --token-file has the scope 'support'"
+                log.write(.warning, "support-without-token", [("message", .text(message))])
+            }
             try service.run()
             return 0
         } catch {

@@ -214,6 +214,7 @@ import Testing
         #expect(throws: LedgerError.self) { try Webhook(url: "https://example.com", secret: [1, 2, 3]) }
         // What the log may name.
         let webhook = try Webhook(url: "https://name:password@example.com:8443/token?key=1", secret: Self.secret)
-        #expect(webhook.origin == "https://example.com")
+        #expect(webhook.origin == "https://example.com:8443")
+        #expect(try Webhook(url: "https://example.com/a:1", secret: Self.secret).origin == "https://example.com")
     }
 }

@@ -6,11 +6,8 @@ import Synchronization
 
 /// Tells the operator what asking the App Store has found.
 final class FindingLog: Sendable {
-    /// What goes on happening is told once a minute; the metrics count it.
-    private static let interval = Duration.seconds(60)
-
     private let log: ServiceLog
-    private let told = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let recent = Mutex(RecentReports())
 
     init(_ log: ServiceLog) { self.log = log }
 
@@ -60,15 +57,7 @@ final class FindingLog: Sendable {
         }
     }
 
-    private func isNews(_ what: String) -> Bool {
-        told.withLock { told in
-            let now = ContinuousClock.now
-            if let last = told[what], now < last + Self.interval { return false }
-            if told.count > 1000 { told = [:] }
-            told[what] = now
-            return true
-        }
-    }
+    private func isNews(_ what: String) -> Bool { recent.withLock { $0.isNews(what) } }
 
     private typealias Members = [(StaticString, ServiceLog.Value)]
 

@@ -6,7 +6,7 @@ import StrictText
 public struct Webhook: Sendable {
     /// The URL.
     public let url: String
-    /// The scheme and the host of the URL, such as `https://example.com`. The rest of a URL can have a password or a token.
+    /// The scheme, the host and the port of the URL, such as `https://example.com:8443`. The rest of a URL can have a password or a token.
     public let origin: String
     let secret: [UInt8]
     let isLoopback: Bool
@@ -20,7 +20,7 @@ public struct Webhook: Sendable {
     public init(url: String, secret: [UInt8]) throws(LedgerError) {
         guard secret.count >= 16 else { throw LedgerError(.invalidText, "webhook secret: at least 16 bytes") }
         // By the parser that will be used to connect.
-        guard !url.utf8.contains(0), let (scheme, host) = Self.parts(of: url) else {
+        guard !url.utf8.contains(0), let (scheme, host, port) = Self.parts(of: url) else {
             throw LedgerError(.invalidLocation, "the webhook is no URL")
         }
         isLoopback = ["localhost", "127.0.0.1", "[::1]"].contains { $0.hasSameBytes(as: host) }
@@ -28,11 +28,11 @@ public struct Webhook: Sendable {
             throw LedgerError(.invalidLocation, "the webhook must be an https: URL, or an http: URL of this machine")
         }
         self.url = url
-        origin = "\(scheme)://\(host)"
+        origin = "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "")
         self.secret = secret
     }
 
-    private static func parts(of url: String) -> (scheme: String, host: String)? {
+    private static func parts(of url: String) -> (scheme: String, host: String, port: String?)? {
         guard let handle = unsafe curl_url() else { return nil }
         defer { unsafe curl_url_cleanup(handle) }
         guard unsafe curl_url_set(handle, CURLUPART_URL, url, 0) == CURLUE_OK else { return nil }
@@ -43,7 +43,7 @@ public struct Webhook: Sendable {
             return unsafe String(cString: text)
         }
         guard let scheme = part(CURLUPART_SCHEME), let host = part(CURLUPART_HOST) else { return nil }
-        return (scheme, host)
+        return (scheme, host, part(CURLUPART_PORT))
     }
 
     /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the time in seconds since 1970.

@@ -161,6 +161,7 @@ extension SupportPhrase {
                 "未能通知您的后端：事件投递失败。请在下方重新发送。"
             )
         case .waitingNow: ("Your backend is not told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
+        case .manyWaitNow: ("Your backend is not told yet: {0} events wait for delivery.", "尚未通知您的后端：有 {0} 个事件等待投递。")
         case .nobodyTold:
             (
                 "No event is kept: your backend was told by the answer to its request, or more than 30 days ago, or the grant was imported.",
@@ -259,8 +260,8 @@ extension SupportPhrase {
         case .owns: ("Access now", "目前可用")
         case .ownsNothing:
             (
-                "Nothing gives access now. What is granted once, such as coins, is below.",
-                "目前没有提供访问权限的项目。一次性发放的项目（如金币）见下方。"
+                "No subscription runs now, and nothing else that lasts is owned. What is granted once, such as coins, is below.",
+                "目前没有有效的订阅，也没有其他长期有效的项目。一次性发放的项目（如金币）见下方。"
             )
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")

@@ -20,7 +20,8 @@ enum SupportPhrase: Words, CaseIterable {
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
         partlyRefundedNow, takenBackNow, sandboxNow, anotherAppNow, forgedNow, adjustedNow, ownsWithoutGrant,
         decidedNotYet, decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
-        notToldNow, waitingNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed, unconfirmed
+        notToldNow, waitingNow, manyWaitNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed,
+        unconfirmed
 
     // The story
     case whatHappened, bought, boughtAs, ends, owned, granted, refunded, refundedUndated, reasonAppIssue,
