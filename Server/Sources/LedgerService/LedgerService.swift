@@ -192,7 +192,9 @@ package struct LedgerService: Sendable {
             delivery.run { error in
                 // Each dead letter, and each reason for which deliveries fail: the event's id is before it.
                 let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
-                if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter { log.write("delivery", error) }
+                if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter {
+                    log.write("delivery", error)
+                }
             }
         }
         let readers = [

@@ -11,7 +11,7 @@ package final class AttemptLog: @unchecked Sendable {
     /// The bytes of evidence that wait are at most so many. What is more is not kept.
     static let maximumByteCount = 32 << 20
     /// The attempts of one transaction of the database, for which redemptions wait, and their evidence, unless one alone has more.
-    static let batchCount = 200
+    static let batchCount = 500
     static let batchByteCount = 2 << 20
     /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with each that comes costs more than to record it.
     package static let boundingInterval = 25

@@ -19,26 +19,32 @@ extension PurchaseLedger {
         let keeps = attempts.contains { $0.evidence != nil }
         // Before the transaction: redemptions wait for that, and compression takes long.
         let evidence = try keeps ? compressed(attempts) : []
-        // With the redemptions that are under way, if there is room.
-        try store.write(WorkShare(weight: attempts.count)) { (connection) throws(LedgerError) in
+        let rows = attempts.map(AttemptRow.init)
+        // With the redemptions that are under way, if there is room. A purchase takes the time of some eight attempts.
+        try store.write(WorkShare(weight: max(1, attempts.count / 8))) { (connection) throws(LedgerError) in
             try connection.lockAccounts(accounts)
             let deletions = try connection.deletions(of: accounts)
-            let attempts = attempts.filter { attempt in
-                deletions[UTF8Bytes(attempt.account)].map { attempt.at > $0 } ?? true
+            let rows = rows.filter { row in
+                deletions[UTF8Bytes(row.attempt.account)].map { row.attempt.at > $0 } ?? true
             }
-            for attempt in attempts { try connection.insert(attempt) }
+            for row in rows { try connection.insert(row) }
             var owners = Set(accounts.map(UTF8Bytes.init))
             if keeps {
-                let sent = Set(attempts.filter { $0.evidence != nil }.map { UTF8Bytes($0.digest) })
+                let sent = Set(rows.filter { $0.attempt.evidence != nil }.map { UTF8Bytes($0.attempt.digest) })
                 owners.formUnion(try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) }))
             }
-            try connection.boundAttempts(of: bounded ?? accounts)
             if keeps {
                 for owner in owners.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
                     try connection.boundEvidence(of: owner)
                 }
             }
         }
+        // Redemptions do not wait for the look.
+        let excess = try store.read { (connection) throws(LedgerError) in
+            try connection.excessAttempts(of: bounded ?? accounts)
+        }
+        guard !excess.isEmpty else { return }
+        try store.write { (connection) throws(LedgerError) in try connection.removeAttempts(excess) }
     }
 
     /// Compresses the evidence that is not kept yet.
@@ -103,6 +109,27 @@ extension PurchaseLedger {
     }
 }
 
+/// An attempt as the tables have it.
+private struct AttemptRow {
+    let attempt: Attempt
+    let values: [SQLValue]
+    /// The rows of its transactions.
+    let transactions: [[SQLValue]]
+
+    init(_ attempt: Attempt) {
+        self.attempt = attempt
+        values = [
+            .text(attempt.requestID), .text(attempt.account), SQLValue(attempt.at), .integer(attempt.times),
+            .text(attempt.digest), .text(attempt.code), .text(attempt.outcomesJSON),
+            .integer(Int64(attempt.transactionCount)),
+        ]
+        transactions = attempt.outcomes.compactMap { outcome in
+            guard let name = outcome.name, LedgerText.isStorable(name.transactionID) else { return nil }
+            return name.key.columns + [.text(attempt.requestID)]
+        }
+    }
+}
+
 /// Evidence as the tables have it.
 private struct CompressedEvidence {
     let digest: String
@@ -111,26 +138,17 @@ private struct CompressedEvidence {
 }
 
 extension SQLConnection {
-    fileprivate func insert(_ attempt: Attempt) throws(LedgerError) {
+    fileprivate func insert(_ row: AttemptRow) throws(LedgerError) {
         // Its name is there if the commit of the same batch was not answered.
-        try write(
-            "INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-            [
-                .text(attempt.requestID), .text(attempt.account), SQLValue(attempt.at), .integer(attempt.times),
-                .text(attempt.digest), .text(attempt.code), .text(attempt.outcomesJSON),
-                .integer(Int64(attempt.transactionCount)),
-            ])
-        for outcome in attempt.outcomes {
-            guard let name = outcome.name, LedgerText.isStorable(name.transactionID) else { continue }
-            try write(
-                "INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                name.key.columns + [.text(attempt.requestID)])
+        try write("INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING", row.values)
+        for values in row.transactions {
+            try write("INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", values)
         }
     }
 
-    /// Removes the oldest attempts of accounts that have more than the tables keep.
-    fileprivate func boundAttempts(of accounts: [String]) throws(LedgerError) {
-        guard !accounts.isEmpty else { return }
+    /// Returns the accounts that have more attempts than the tables keep, and the last of each that is too much.
+    fileprivate func excessAttempts(of accounts: [String]) throws(LedgerError) -> [SQLRow] {
+        guard !accounts.isEmpty else { return [] }
         let names = dialect.names(accounts)
         let last = try run(
             """
@@ -138,7 +156,11 @@ extension SQLConnection {
                 ORDER BY request_id DESC LIMIT 1 OFFSET \(PurchaseLedger.maximumAttemptCount))
             FROM \(names.table)
             """, [names.parameter])
-        let excess = last.filter { if case .null = $0.values[1] { false } else { true } }
+        return last.filter { if case .null = $0.values[1] { false } else { true } }
+    }
+
+    /// - Parameter excess: By ``excessAttempts(of:)``.
+    fileprivate func removeAttempts(_ excess: [SQLRow]) throws(LedgerError) {
         let removed = try run(
             excess.map { row in
                 SQLStatement(
