@@ -89,9 +89,13 @@ public struct TransactionHistoryQuery: Hashable, Sendable {
 
     /// The types of products as the API names them.
     public enum ProductKind: String, Hashable, Sendable, CaseIterable {
+        /// Subscriptions that renew themselves.
         case autoRenewable = "AUTO_RENEWABLE"
+        /// Subscriptions that do not.
         case nonRenewable = "NON_RENEWABLE"
+        /// What is used up, such as coins.
         case consumable = "CONSUMABLE"
+        /// What is bought once, for good.
         case nonConsumable = "NON_CONSUMABLE"
     }
 

@@ -25,8 +25,11 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
 
     /// The arguments that are checked before a request is made.
     public enum Argument: String, Sendable, CaseIterable {
+        /// The key's id.
         case keyID = "key-id"
+        /// The id of the team's keys.
         case issuerID = "issuer-id"
+        /// The app's bundle id.
         case bundleID = "bundle-id"
         /// Only production and the sandbox have servers.
         case environment
@@ -34,7 +37,9 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case verifier
         /// Only a server on this machine may replace Apple's.
         case baseURL = "base-url"
+        /// The time for an answer.
         case timeLimit = "time-limit"
+        /// The largest answer.
         case maximumByteCount = "maximum-byte-count"
         /// A transaction id, an order id or the token of a test notification: 1 to 128 letters, digits, `-`, `_` and `.`.
         case id

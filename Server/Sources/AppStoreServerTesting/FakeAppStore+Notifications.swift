@@ -8,16 +8,27 @@ public typealias NotificationReceiver = @Sendable (_ signedPayload: String) -> S
 
 /// What became of an attempt to send a notification, by Apple's names.
 public enum SendAttemptResult: String, Sendable, CaseIterable {
+    /// The receiver answered with a status from 200 to 206.
     case success = "SUCCESS"
+    /// It did not answer in time.
     case timedOut = "TIMED_OUT"
+    /// No TLS connection came about.
     case tlsIssue = "TLS_ISSUE"
+    /// It redirects in a circle.
     case circularRedirect = "CIRCULAR_REDIRECT"
+    /// It did not answer.
     case noResponse = "NO_RESPONSE"
+    /// The connection failed.
     case socketIssue = "SOCKET_ISSUE"
+    /// Its answer has a character set that Apple does not know.
     case unsupportedCharset = "UNSUPPORTED_CHARSET"
+    /// Its answer is not HTTP.
     case invalidResponse = "INVALID_RESPONSE"
+    /// It ended the connection before its answer was complete.
     case prematureClose = "PREMATURE_CLOSE"
+    /// It answered with another status.
     case unsuccessfulStatus = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
+    /// Something else went wrong.
     case other = "OTHER"
 }
 

@@ -15,7 +15,7 @@ import Synchronization
 /// let answer = try client.transactionInfo(of: purchase.transactionID)
 /// ```
 ///
-/// Every answer and every notification follows from one set of ``PurchaseHistory``. What is signed is signed under ``authority``, whose root a tested backend must
+/// Every answer and every notification follows from one set of `PurchaseHistory`. What is signed is signed under ``authority``, whose root a tested backend must
 /// trust instead of Apple's. It is thread-safe.
 ///
 /// It answers as Apple documents it. What Apple does not document, such as the form of a revision or the order of notifications, may differ.

@@ -44,6 +44,7 @@ public struct FakeAnswer: Sendable {
 
     /// How a fault sends an answer.
     public enum Delivery: Hashable, Sendable {
+        /// As it is.
         case whole
         /// After a wait.
         case slow(Duration)

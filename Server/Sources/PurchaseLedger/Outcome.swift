@@ -88,7 +88,7 @@ public struct TransactionOutcome: Sendable, Codable {
     public let environment: AppStoreEnvironment?
     /// What the client is told.
     public let outcome: Outcome
-    /// The access that the purchase gave when the request was answered, such as `active`, by ``AppStoreReceipt/Entitlements/Access-swift.enum/code``; `nil` if it was
+    /// The access that the purchase gave when the request was answered, such as `active`: the code of an `Entitlements.Access`; `nil` if it was
     /// not decided.
     public let access: String?
     /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
@@ -101,7 +101,7 @@ public struct TransactionOutcome: Sendable, Codable {
 
     /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that brought it: the evidence has its token.
     ///
-    /// One of the two was wrong about who was signed in. Ask the customer, and use ``PurchaseLedger/transfer(from:to:transactionID:in:reason:at:)``.
+    /// One of the two was wrong about who was signed in. Ask the customer, and use ``PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)``.
     public let isOwnerConflict: Bool
 
     /// A Boolean value that indicates whether the app may finish the transaction. After a conflict of owners it may not: a transfer can still give the account the purchase.

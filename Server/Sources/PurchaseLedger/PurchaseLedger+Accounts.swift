@@ -133,7 +133,7 @@ extension PurchaseLedger {
     /// - Parameters:
     ///   - account: The account.
     ///   - now: The date of the deletion.
-    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:reason:at:)`` can give the purchases to another account.
+    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
     public func forget(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")

@@ -49,13 +49,17 @@ public struct SpentTransaction: Sendable {
 
 /// How far a file was imported.
 public struct ImportProgress: Sendable {
-    /// The bytes and the lines that were read.
+    /// The bytes that were read.
     public var byteCount: Int64 = 0
+    /// The lines that were read.
     public var lineCount: Int64 = 0
-    /// The lines by what became of them.
+    /// The lines that changed the ledger.
     public var addedCount: Int64 = 0
+    /// The lines that said what the ledger had.
     public var knownCount: Int64 = 0
+    /// The lines that contradict the ledger, which stays as it is.
     public var conflictCount: Int64 = 0
+    /// The lines that cannot be read, or have evidence that is not accepted.
     public var faultCount: Int64 = 0
 
     /// Creates the progress of a file of which nothing was read.

@@ -59,7 +59,13 @@ extension PurchaseLedger {
     ///
     /// The next new purchase of the account, app, environment and product closes its oldest open order.
     ///
-    /// - Parameter idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
+    /// - Parameters:
+    ///   - productID: The product's identifier.
+    ///   - account: The account that buys.
+    ///   - bundleID: The app's bundle id.
+    ///   - environment: The environment of the purchase.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
+    ///   - now: The date of the order.
     /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else.
     public func order(
         _ productID: String, for account: String, bundleID: String, in environment: AppStoreEnvironment,

@@ -149,7 +149,10 @@ extension PurchaseLedger {
 
     /// Delivers an event again that could not be delivered, or that was.
     ///
-    /// - Parameter reason: Who decided it, and why, to record it; `nil` to record nothing.
+    /// - Parameters:
+    ///   - eventID: The event's identifier.
+    ///   - reason: Who decided it, and why, to record it; `nil` to record nothing.
+    ///   - now: The date it is due.
     /// - Throws: `not-found` if there is no such event.
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
         try LedgerText.check(eventID, "event id")
