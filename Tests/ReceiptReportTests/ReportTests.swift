@@ -43,7 +43,7 @@ import Testing
     @Test func `verified evidence has seven checks that passed, its signer and what it gives`() throws {
         let page = try page([receipt()], at: date(7, 1))
         #expect(page.ranges(of: "class=\"check passed\"").count == 7)
-        #expect(words(page).contains("Verification did not refuse it."))
+        #expect(words(page).contains("Verification accepted it."))
         #expect(words(page).contains("coins quantity 1, to be granted once"))
         let root = try Fingerprint(of: Minted.authority.root.certificate.span)
         #expect(words(page).contains(root.description))

@@ -211,7 +211,7 @@ class Shop:
         status, answer = self.send("/v1/accounts/ida/transfer", dict(
             to="jan", reason="ida asked on the phone: jan is her new account", transaction_id="340000000000010", environment="production"), STAFF)
         assert status == 200, answer
-        case("moved", "ida", "ida says that Pro is gone. Who has it, and why?", "No subscription runs now",
+        case("moved", "ida", "ida says that Pro is gone. Who has it, and why?", "The evidence shows no active subscription",
              "Transferred from ida to jan. Reason: ida asked on the phone: jan is her new account")
         # Attempts are written in batches.
         time.sleep(2.5)

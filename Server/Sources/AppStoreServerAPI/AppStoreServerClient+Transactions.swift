@@ -91,7 +91,7 @@ public struct TransactionHistoryQuery: Hashable, Sendable {
     public enum ProductKind: String, Hashable, Sendable, CaseIterable {
         /// Subscriptions that renew themselves.
         case autoRenewable = "AUTO_RENEWABLE"
-        /// Subscriptions that do not.
+        /// Subscriptions that do not renew themselves.
         case nonRenewable = "NON_RENEWABLE"
         /// What is used up, such as coins.
         case consumable = "CONSUMABLE"

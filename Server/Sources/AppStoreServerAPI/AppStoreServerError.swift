@@ -27,7 +27,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     public enum Argument: String, Sendable, CaseIterable {
         /// The key's id.
         case keyID = "key-id"
-        /// The id of the team's keys.
+        /// The issuer id of the team's keys.
         case issuerID = "issuer-id"
         /// The app's bundle id.
         case bundleID = "bundle-id"

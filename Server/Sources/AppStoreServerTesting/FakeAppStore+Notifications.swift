@@ -16,7 +16,7 @@ public enum SendAttemptResult: String, Sendable, CaseIterable {
     case tlsIssue = "TLS_ISSUE"
     /// It redirects in a circle.
     case circularRedirect = "CIRCULAR_REDIRECT"
-    /// It did not answer.
+    /// It took the connection, and ended it without an answer.
     case noResponse = "NO_RESPONSE"
     /// The connection failed.
     case socketIssue = "SOCKET_ISSUE"

@@ -44,7 +44,7 @@ public struct FakeAnswer: Sendable {
 
     /// How a fault sends an answer.
     public enum Delivery: Hashable, Sendable {
-        /// As it is.
+        /// At once, as a whole.
         case whole
         /// After a wait.
         case slow(Duration)

@@ -1,4 +1,4 @@
-/// What an operator was told of late. What goes on happening is told once a minute; metrics count it.
+/// What an operator was told of late. What goes on happening is told once a minute.
 struct RecentReports {
     private static let interval = Duration.seconds(60)
     /// Reasons can have texts of a database, without a limit to their number.

@@ -130,7 +130,17 @@ package enum ReceiptServer {
             if let desk { service.others.append(desk.listener(service.limits)) }
             service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) + (desk?.metrics ?? []) }
             if let ledger {
-                service.reload = { ledger.reload() }
+                @Sendable func warnWithoutToken() {
+                    guard support != nil, !ledger.tokens.hasToken(for: .support) else { return }
+                    let message =
+                        "nobody can sign in to the support desk: no line of --token-file has the scope 'support'"
+                    log.write(.warning, "support-without-token", [("message", .text(message))])
+                }
+                warnWithoutToken()
+                service.reload = {
+                    ledger.reload()
+                    warnWithoutToken()
+                }
                 service.start = { () throws(ConfigurationError) in try ledger.start() }
             }
             service.configuration =
@@ -144,11 +154,6 @@ package enum ReceiptServer {
                 let message =
                     "the support desk is reached in clear text: put TLS in front, and name it: --support-origin https://…"
                 log.write(.warning, "support-without-tls", [("message", .text(message))])
-            }
-            if support != nil, ledger?.tokens.hasToken(for: .support) == false {
-                let message =
-                    "nobody can sign in to the support desk: no line of --token-file has the scope 'support'"
-                log.write(.warning, "support-without-token", [("message", .text(message))])
             }
             try service.run()
             return 0

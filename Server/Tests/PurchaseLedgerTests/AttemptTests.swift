@@ -204,6 +204,7 @@ import Testing
             try ledger.record([Self.attempt(0, of: "ben")])
             for begin in stride(from: 1, through: 3 * bound, by: bound / 2) {
                 try ledger.record((begin..<begin + bound / 2).map { try Self.attempt($0) })
+                try ledger.boundAttempts(of: ["anna", "ben"])
                 #expect(try count("attempts", ledger) <= Int64(bound) + 1)
             }
             let entries = try #require(try ledger.history(of: "anna", limit: 500)).entries
@@ -352,6 +353,32 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    @Test
+    func `what is recorded is neither lost nor recorded again if the look for old attempts fails, which is made again`()
+        throws
+    {
+        let location = try Place.sqlite.makeLocation()
+        let store = UnreliableStore(store: try LedgerLocation(location.text).open(), failsReadingOnly: true)
+        let ledger = try PurchaseLedger(store, LedgerPolicy())
+        let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: false)
+        func write(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers { log.add(try? Self.attempt(number)) }
+            try log.write()
+        }
+        let bound = PurchaseLedger.maximumAttemptCount
+        try write(1...bound)
+        store.meanwhile.withLock { $0 = {} }
+        for round in 1...3 {
+            let first = bound + 1 + (round - 1) * AttemptLog.boundingInterval
+            #expect(throws: LedgerError.self) { try write(first...first + AttemptLog.boundingInterval) }
+        }
+        store.meanwhile.withLock { $0 = nil }
+        #expect(try count("attempts", ledger) == Int64(bound + 3 * AttemptLog.boundingInterval + 1) && log.lost == 0)
+        try write(1000...1000)
+        #expect(try count("attempts", ledger) == Int64(bound))
+        withExtendedLifetime(location) {}
+    }
+
     @Test func `what the database refuses is counted as lost, and does not keep what is sent later`() throws {
         let location = try Place.sqlite.makeLocation()
         let store = UnreliableStore(store: try LedgerLocation(location.text).open(), code: .storeFailed)
@@ -429,7 +456,7 @@ import Testing
                     [UInt8(number % 256), UInt8(number / 256)] + Array(repeating: 0, count: size - 2))
             }
         }
-        let (bound, all) = (AttemptLog.batchByteCount, AttemptLog.batchCount)
+        let (bound, all) = (AttemptLog.batchByteCount, AttemptLog.batchRowCount)
         for (sizes, count) in [
             ([2], 1), ([2, bound - 2], 2), ([2, bound - 1, 2], 1), ([3 * bound, 2], 1),
             (Array(repeating: 2, count: all + 1), all),
@@ -446,9 +473,11 @@ import Testing
         /// What happens while somebody waits for the database that is away.
         let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
         var code = LedgerError.Code.storeUnavailable
+        /// Whether only reading fails.
+        var failsReadingOnly = false
 
-        private func check() throws(LedgerError) {
-            guard let meanwhile = meanwhile.withLock(\.self) else { return }
+        private func check(isReading: Bool = false) throws(LedgerError) {
+            guard isReading || !failsReadingOnly, let meanwhile = meanwhile.withLock(\.self) else { return }
             meanwhile()
             throw LedgerError(code, "away")
         }
@@ -468,7 +497,7 @@ import Testing
         func read<Result>(
             _ body: (any SQLConnection) throws(LedgerError) -> Result
         ) throws(LedgerError) -> Result {
-            try check()
+            try check(isReading: true)
             return try store.read(body)
         }
 

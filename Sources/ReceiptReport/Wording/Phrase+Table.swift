@@ -110,7 +110,7 @@ extension Phrase {
         case .ownedForever: ("owned, without an end", "永久拥有")
         case .consumableQuantity: ("quantity {0}, to be granted once", "数量 {0}，只应发放一次")
         case .otherCount: ("{0} more: see Purchases", "另有 {0} 项：见“购买项目”")
-        case .nothingRefused: ("Verification did not refuse it.", "验证未拒绝它。")
+        case .nothingRefused: ("Verification accepted it.", "已通过验证。")
         case .uncheckedApp:
             ("Not checked: whether the app is yours ({0}).", "未检查：该 App 是否属于您（{0}）。")
         case .uncheckedEnvironment:

@@ -53,11 +53,11 @@ public struct ImportProgress: Sendable {
     public var byteCount: Int64 = 0
     /// The lines that were read.
     public var lineCount: Int64 = 0
-    /// The lines that changed the ledger.
+    /// The lines by which something was granted, or recorded as spent.
     public var addedCount: Int64 = 0
-    /// The lines that said what the ledger had.
+    /// The lines that granted nothing new.
     public var knownCount: Int64 = 0
-    /// The lines that contradict the ledger, which stays as it is.
+    /// The lines of which a part contradicts the ledger. That part is not applied.
     public var conflictCount: Int64 = 0
     /// The lines that cannot be read, or have evidence that is not accepted.
     public var faultCount: Int64 = 0

@@ -10,8 +10,8 @@ package final class AttemptLog: @unchecked Sendable {
     static let maximumCount = 20_000
     /// The bytes of evidence that wait are at most so many. What is more is not kept.
     static let maximumByteCount = 32 << 20
-    /// The attempts of one transaction of the database, for which redemptions wait, and their evidence, unless one alone has more.
-    static let batchCount = 500
+    /// The rows of one transaction of the database, for which redemptions wait, and their evidence, unless one attempt alone has more.
+    static let batchRowCount = 1000
     static let batchByteCount = 2 << 20
     /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with each that comes costs more than to record it.
     package static let boundingInterval = 25
@@ -129,30 +129,32 @@ package final class AttemptLog: @unchecked Sendable {
                 }
             }
             var rest = Self.bounded(taken)[...]
+            var due: Set<UTF8Bytes> = []
             while !rest.isEmpty {
                 let batch = Self.batch(rest)
                 do throws(LedgerError) {
-                    try ledger.record(Array(batch), bounding: accountsToBound(batch))
+                    try ledger.record(Array(batch))
                 } catch {
                     keep(error.code == .storeUnavailable ? Array(rest) : [], of: rest.count)
                     throw error
                 }
                 rest = rest[batch.endIndex...]
+                for attempt in batch { count(UTF8Bytes(attempt.account), &due) }
             }
+            try ledger.boundAttempts(of: due.sorted().map(\.string))
+            if unbounded.count + due.count > Self.countedAccounts { unbounded = [:] }
+            for account in due { unbounded[account] = 0 }
         }
     }
 
-    /// The accounts of a batch that have an interval's attempts since they were bounded, and those of which nothing is known.
-    private func accountsToBound(_ batch: ArraySlice<Attempt>) -> [String] {
-        var due: Set<UTF8Bytes> = []
-        for attempt in batch {
-            let account = UTF8Bytes(attempt.account)
-            let count = unbounded[account, default: Self.boundingInterval] + 1
-            if count > Self.boundingInterval { due.insert(account) }
-            if unbounded.count >= Self.countedAccounts, unbounded[account] == nil { unbounded = [:] }
-            unbounded[account] = count > Self.boundingInterval ? 0 : count
+    /// Counts an attempt that is recorded. An account is due that has an interval's since it was bounded, or of which nothing is known, such as that it could not be bounded.
+    private func count(_ account: UTF8Bytes, _ due: inout Set<UTF8Bytes>) {
+        if let count = unbounded[account], count < Self.boundingInterval {
+            unbounded[account] = count + 1
+        } else {
+            unbounded[account] = nil
+            due.insert(account)
         }
-        return due.map(\.string)
     }
 
     /// Has attempts wait for a database that answers, as far as there is room.
@@ -166,10 +168,11 @@ package final class AttemptLog: @unchecked Sendable {
 
     /// The first attempts, which one transaction records.
     static func batch(_ attempts: ArraySlice<Attempt>) -> ArraySlice<Attempt> {
-        var (count, byteCount) = (0, 0)
-        for attempt in attempts.prefix(batchCount) {
+        var (count, rowCount, byteCount) = (0, 0, 0)
+        for attempt in attempts {
+            rowCount += 1 + attempt.outcomes.count
             byteCount += attempt.evidenceByteCount
-            if count > 0, byteCount > batchByteCount { break }
+            if count > 0, rowCount > batchRowCount || byteCount > batchByteCount { break }
             count += 1
         }
         return attempts.prefix(count)

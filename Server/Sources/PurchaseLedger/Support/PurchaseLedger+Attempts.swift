@@ -9,43 +9,47 @@ extension PurchaseLedger {
     /// The compressed evidence of an account that the tables keep, in bytes: the last.
     static let maximumKeptByteCount: Int64 = 8 << 20
 
-    /// Records attempts, and removes those beyond the bounds of accounts. What was sent before its account was deleted is not recorded.
-    ///
-    /// - Parameter bounded: The accounts of which old attempts are removed; `nil` for all.
-    func record(_ attempts: [Attempt], bounding bounded: [String]? = nil) throws(LedgerError) {
+    /// Records attempts. What was sent before its account was deleted is not recorded.
+    func record(_ attempts: [Attempt]) throws(LedgerError) {
         guard !attempts.isEmpty else { return }
-        let accounts = Set(attempts.map { UTF8Bytes($0.account) }).map(\.string)
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let accounts = Set(attempts.map { UTF8Bytes($0.account) }).sorted().map(\.string)
         let keeps = attempts.contains { $0.evidence != nil }
         // Before the transaction: redemptions wait for that, and compression takes long.
         let evidence = try keeps ? compressed(attempts) : []
         let rows = attempts.map(AttemptRow.init)
-        // With the redemptions that are under way, if there is room. A purchase takes the time of some eight attempts.
-        try store.write(WorkShare(weight: max(1, attempts.count / 8))) { (connection) throws(LedgerError) in
+        // With the redemptions that are under way, if there is room.
+        try store.write(Self.share(ofRows: rows.reduce(0) { $0 + 1 + $1.transactions.count })) {
+            (connection) throws(LedgerError) in
             try connection.lockAccounts(accounts)
             let deletions = try connection.deletions(of: accounts)
             let rows = rows.filter { row in
                 deletions[UTF8Bytes(row.attempt.account)].map { row.attempt.at > $0 } ?? true
             }
             for row in rows { try connection.insert(row) }
-            var owners = Set(accounts.map(UTF8Bytes.init))
-            if keeps {
-                let sent = Set(rows.filter { $0.attempt.evidence != nil }.map { UTF8Bytes($0.attempt.digest) })
-                owners.formUnion(try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) }))
-            }
-            if keeps {
-                for owner in owners.map(\.string).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-                    try connection.boundEvidence(of: owner)
-                }
-            }
+            guard keeps else { return }
+            let sent = Set(rows.filter { $0.attempt.evidence != nil }.map { UTF8Bytes($0.attempt.digest) })
+            let owners = try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) })
+                .union(accounts.map(UTF8Bytes.init))
+            for owner in owners.sorted() { try connection.boundEvidence(of: owner.string) }
         }
-        // Redemptions do not wait for the look.
+    }
+
+    /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions do not wait for the look.
+    ///
+    /// - Parameter accounts: In the order of their bytes, or two servers that remove rows could wait for each other.
+    func boundAttempts(of accounts: [String]) throws(LedgerError) {
+        guard !accounts.isEmpty else { return }
         let excess = try store.read { (connection) throws(LedgerError) in
-            try connection.excessAttempts(of: bounded ?? accounts)
+            try connection.excessAttempts(of: accounts)
         }
         guard !excess.isEmpty else { return }
-        try store.write { (connection) throws(LedgerError) in try connection.removeAttempts(excess) }
+        try store.write(Self.share(ofRows: 2 * AttemptLog.boundingInterval * excess.count)) {
+            (connection) throws(LedgerError) in try connection.removeAttempts(excess)
+        }
     }
+
+    /// A purchase takes the time of some 16 rows of attempts.
+    private static func share(ofRows count: Int) -> WorkShare { WorkShare(weight: max(1, count / 16)) }
 
     /// Compresses the evidence that is not kept yet.
     private func compressed(_ attempts: [Attempt]) throws(LedgerError) -> [CompressedEvidence] {
@@ -61,7 +65,7 @@ extension PurchaseLedger {
                 let bytes = EvidenceCompression.compress(evidence)
             else { return nil }
             return CompressedEvidence(digest: attempt.digest, bytes: bytes, byteCount: evidence.count)
-        }
+        }.sorted { $0.digest.utf8.lexicographicallyPrecedes($1.digest.utf8) }
     }
 
     /// Removes attempts from before a date, in parts, which others do not wait for.
@@ -146,9 +150,8 @@ extension SQLConnection {
         }
     }
 
-    /// Returns the accounts that have more attempts than the tables keep, and the last of each that is too much.
+    /// Returns the accounts that have more attempts than the tables keep, and the name of the newest one beyond the bound of each.
     fileprivate func excessAttempts(of accounts: [String]) throws(LedgerError) -> [SQLRow] {
-        guard !accounts.isEmpty else { return [] }
         let names = dialect.names(accounts)
         let last = try run(
             """

@@ -260,8 +260,8 @@ extension SupportPhrase {
         case .owns: ("Access now", "目前可用")
         case .ownsNothing:
             (
-                "No subscription runs now, and nothing else that lasts is owned. What is granted once, such as coins, is below.",
-                "目前没有有效的订阅，也没有其他长期有效的项目。一次性发放的项目（如金币）见下方。"
+                "The evidence shows no active subscription and no permanent purchase. What was granted, such as coins, is below.",
+                "凭证中没有有效的订阅，也没有永久购买的项目。已发放的项目（如金币）见下方。"
             )
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")

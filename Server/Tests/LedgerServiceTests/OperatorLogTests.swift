@@ -1,0 +1,54 @@
+import Foundation
+import LedgerTestSupport
+@testable import LedgerService
+import Testing
+import TrialSupport
+
+/// What the log tells an operator, and how often.
+@Suite struct OperatorLogTests {
+    @Test func `what goes on is told once a minute, and another reason at once`() {
+        var recent = RecentReports()
+        let told = ["status 500", "status 500", "status 503"].map { recent.isNews($0) }
+        #expect(told == [true, false, true])
+        // Many reasons take no memory without end.
+        for number in 0..<1000 { _ = recent.isNews("\(number)") }
+        let isForgotten = recent.isNews("status 500")
+        #expect(isForgotten)
+    }
+
+    @Test func `the events that fail for one reason are one line of the log`() throws {
+        let evidence = try MintedEvidence()
+        defer { evidence.remove() }
+        let server = try start(evidence, tokens: LedgerProcess.token, ["--webhook", "http://127.0.0.1:9/"])
+        let client = try Client(port: server.port)
+        for (number, account) in ["anna", "ben", "carl"].enumerated() {
+            let coins = try evidence.coins(number + 1)
+            #expect(LedgerProcess.redeem(coins, for: account, over: client)?.outcomes == ["granted"])
+        }
+        // Each is tried within a second.
+        usleep(2_500_000)
+        #expect(server.terminate() == 0)
+        let lines = server.events("delivery")
+        #expect(lines.map { $0["code"] as? String } == ["delivery-failed"], "\(server.log)")
+    }
+
+    @Test(arguments: [
+        (LedgerProcess.token, 1), (LedgerProcess.token + " support", 0), (LedgerProcess.token + " read,support", 0),
+    ])
+    func `a desk that nobody can sign in to is a warning`(tokens: String, count: Int) throws {
+        let evidence = try MintedEvidence()
+        defer { evidence.remove() }
+        let server = try start(evidence, tokens: tokens, ["--support", "127.0.0.1:0"])
+        #expect(server.terminate() == 0)
+        #expect(server.events("support-without-token").count == count)
+    }
+
+    private func start(_ evidence: MintedEvidence, tokens: String, _ options: [String]) throws -> ServerProcess {
+        let tokenFile = try evidence.write(Array((tokens + "\n").utf8), to: "tokens")
+        let secret = try evidence.write(Array("a secret of a test\n".utf8), to: "secret")
+        let webhook = options.contains("--webhook") ? ["--webhook-secret-file", secret] : []
+        return try ServerProcess(
+            ["--bundle-id", MintedEvidence.bundleID, "--ledger", evidence.path("ledger.db"), "--token-file", tokenFile]
+                + evidence.trustOptions + options + webhook)
+    }
+}
