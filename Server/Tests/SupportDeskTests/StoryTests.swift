@@ -11,12 +11,14 @@ import TrialSupport
     private let id = "340000000000001"
 
     /// Granted to 安娜 at 00:12 in Beijing, told, tried by ben, and refunded eight minutes later.
-    private func refunded() throws -> DeskFixture {
+    private func refunded(isGrantTold: Bool = true) throws -> DeskFixture {
         let desk = try DeskFixture()
         let coins = try desk.coins(id)
         try desk.redeem(coins, for: "安娜")
-        for event in try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date) {
-            try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date)
+        if isGrantTold {
+            for event in try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date) {
+                try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date)
+            }
         }
         desk.advance(.seconds(120))
         try desk.redeem(coins, for: "ben")
@@ -67,6 +69,15 @@ import TrialSupport
         #expect(try search("request-of-ben").contains("Request request-of-ben"))
         let account = try search("安娜")
         #expect(account.contains("Account 安娜") && account.contains("The evidence shows no active subscription"))
+    }
+
+    @Test(arguments: [
+        (true, "Your backend is not told yet: the event waits for delivery."),
+        (false, "Your backend is not told yet: 2 events wait for delivery."),
+    ])
+    func `of events that wait, the answer has the number`(isGrantTold: Bool, sentence: String) throws {
+        let browser = try refunded(isGrantTold: isGrantTold).browser()
+        #expect(try words(browser.post("/search", [("text", id)]).text).contains(sentence))
     }
 
     @Test func `the page is in the language that was chosen, whole`() throws {
