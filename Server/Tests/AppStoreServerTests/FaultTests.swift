@@ -110,6 +110,17 @@ import Testing
         }
     }
 
+    @Test("A token that repeats ends the pages before it is used again")
+    func loopedToken() throws {
+        let shop = try Shop()
+        let id = shop.fill(consumables: 25).transactionID
+        // The second page.
+        for fault in [FakeFault.charset, .tokenLooped] { shop.store.inject(fault, into: .transactionHistory) }
+        let before = shop.store.requestCounts[.transactionHistory] ?? 0
+        #expect(throws: AppStoreServerError.self) { try shop.client.transactionHistoryPages(of: id) { _ in true } }
+        #expect(shop.store.requestCounts[.transactionHistory] == before + 2)
+    }
+
     @Test("Whatever a server does at random, what the client calls verified is what the store signed")
     func random() throws {
         let seed = UInt64.random(in: .min ... .max)

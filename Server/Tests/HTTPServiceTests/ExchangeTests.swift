@@ -128,6 +128,17 @@ struct ExchangeTests {
         #expect(!isRun(anna, beside: 2, anna).ran)
     }
 
+    @Test func `of an owner whose jobs are finished, nothing is kept`() {
+        let queue = WorkQueue(capacity: 8, threadCount: 2, maximumWait: .seconds(60))
+        for number in 0..<100 {
+            let share = WorkQueue.Share(owner: UTF8Bytes("\(number)"))
+            while !queue.takePlace(share) { System.sleep(for: .milliseconds(1)) }
+            queue.run(share) { _ in queue.leavePlace(share) }
+        }
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
+        #expect(queue.owned.isEmpty)
+    }
+
     @Test func `jobs that made way for each other are all finished`() {
         let queue = WorkQueue(capacity: 1000, threadCount: 4, largeThreadCount: 1, maximumWait: .seconds(60))
         let counter = Counter()

@@ -100,6 +100,24 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
+    @Test func `a large body is worked on in the queue, also for a route that answers at once`() throws {
+        let isOver = Atomic(false)
+        let route = Route(.only("POST"), "/verify") { request in
+            while request.body.count > 1, !isOver.load(ordering: .relaxed) { usleep(1000) }
+            return Response(body: Array("{}".utf8))
+        }
+        let daemon = try daemon([route])
+        let port = daemon.address.port
+        let client = try Client(port: port)
+        client.send(requestBytes("POST", "/verify", [UInt8](repeating: 0, count: 2 * ServiceLimits.largeBodyByteCount)))
+        let end = Date.now.addingTimeInterval(10)
+        while daemon.queuedCount < 1, Date.now < end { usleep(1000) }
+        #expect(daemon.queuedCount == 1)
+        isOver.store(true, ordering: .relaxed)
+        #expect(client.receive()?.status == 200)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
     @Test func `what waits in one lane, or has no token, takes no place of another lane`() throws {
         let isOver = Atomic(false)
         func route(_ path: String, _ lane: Lane) -> Route {

@@ -33,7 +33,7 @@ final class WorkQueue: @unchecked Sendable {
     }
 
     /// What jobs have.
-    private struct Usage {
+    struct Usage {
         var places = 0
         var threads = 0
     }
@@ -48,7 +48,7 @@ final class WorkQueue: @unchecked Sendable {
     private var jobs: [Job] = []
     private var all = Usage()
     private var large = Usage()
-    private var owned: [UTF8Bytes: Usage] = [:]
+    private(set) var owned: [UTF8Bytes: Usage] = [:]
     /// Threads that wait for a job, and those of them that have been woken for one.
     private var waitingCount = 0
     private var wokenCount = 0
