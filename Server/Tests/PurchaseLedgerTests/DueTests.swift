@@ -37,6 +37,19 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `what nobody owns is not settled until somebody does`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
+            history.refund(coins, at: day(2))
+            try recordLast(history, ledger, at: day(2) - .seconds(3))
+            #expect(try ledger.settleDue(at: day(3)) == 0)
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(3)) == [.revoked])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a refund that was dated in the future and reversed before takes nothing back`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
