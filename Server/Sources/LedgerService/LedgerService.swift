@@ -190,7 +190,7 @@ package struct LedgerService: Sendable {
         let thread = Thread {
             var recent = RecentReports()
             delivery.run { error in
-                // Each dead letter, and each reason for which deliveries fail: the event's id is before it.
+                // Each dead letter is told, and each reason once a minute. What is before a reason, such as the event's id, is another each time.
                 let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
                 if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter {
                     log.write("delivery", error)

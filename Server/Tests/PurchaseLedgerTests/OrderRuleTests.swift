@@ -60,7 +60,7 @@ import Testing
             let pro = history.buyNonConsumable("pro", at: day(0), ownershipType: .familyShared)
             try notify(ledger, history, at: day(1))
             #expect(try owners(ledger) == [])
-            // Apple's own have no token.
+            // Apple signs none with a token, and neither does a history.
             var shared = try #require(history.transaction(pro, signedAt: day(1)))
             shared.appAccountToken = Self.annas.description
             #expect(try ledger.outcomes(Minted.evidence(shared), for: "ben", at: day(1)) == [.granted])
