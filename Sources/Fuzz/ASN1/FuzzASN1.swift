@@ -113,6 +113,7 @@ private func rewriteValue(_ element: ASN1Element, _ writer: inout ASN1Writer) th
                 writer.writeInteger(twosComplement: bytes)
             }
         }
+        // An integer that is too large is an error: they must not trap.
         _ = try? element.integer(as: UInt8.self)
         _ = try? element.integer(as: UInt64.self)
     case .enumerated: writer.writeInteger(try element.enumerated(as: Int64.self), tagged: .enumerated)
