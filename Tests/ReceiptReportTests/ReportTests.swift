@@ -85,6 +85,37 @@ import Testing
         #expect(try !words(page([other], at: date(7, 1))).contains("anyone could have written"))
     }
 
+    @Test func `certificates that were not verified are neither told nor drawn as if they were`() throws {
+        let stranger = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: []).signed(by: Minted.stranger)
+        for (evidence, isVerified) in [(try receipt(), true), (stranger, false)] {
+            let page = try page([evidence], at: date(7, 1))
+            #expect(page.contains("M9.5 9 11.3 11 14.6 7.2") == isVerified)
+            #expect(words(page).contains("They were not verified: anyone could have written them.") == !isVerified)
+            #expect(!words(page).contains("The verifier trusts the signer."))
+        }
+    }
+
+    @Test func `of several pieces, the first sentence says how many are genuine`() throws {
+        let stranger = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: []).signed(by: Minted.stranger)
+        for (evidence, sentence) in [
+            ([try receipt(), try receipt()], "All 2 pieces of evidence are genuine and accepted."),
+            ([try receipt(), stranger, stranger], "1 of 3 pieces of evidence are genuine and accepted."),
+            ([stranger, stranger], "None of 2 pieces of evidence was accepted."),
+        ] { #expect(try words(page(evidence, at: date(7, 1))).contains(sentence)) }
+    }
+
+    @Test func `a verifier for any app says that the app was not checked`() throws {
+        for bundleIDs in [nil, [Minted.bundleID]] as [Set<String>?] {
+            let verifier = try Minted.verifier { $0.bundleIDs = bundleIDs }
+            let evidence = [try receipt()]
+            let report = Report(
+                verifier.decision(on: evidence, at: try date(7, 1)), on: evidence, by: verifier,
+                for: .user(of: .command))
+            let text = words(String(decoding: report.html, as: UTF8.self))
+            #expect(text.contains("Not checked: whether the app is yours") == (bundleIDs == nil))
+        }
+    }
+
     @Test func `a page has no address, no script and no style but its own, whatever the evidence says`() throws {
         let hostile = "\"><script src=//x.example></script><img onerror=alert(1) src=x>'`{{7*7}}\u{202E}"
         let page = try page([receipt([.consumable(hostile, transactionID: hostile)])], at: date(7, 1))

@@ -116,4 +116,17 @@ import Testing
         let table = "#codes\tx\ty\nCN\t+3114+12128\tAsia/Shanghai\tnote\nCN\t+1\n"
         #expect(TimeZoneDatabase.names(inTable: Array(table.utf8)) == ["Asia/Shanghai"])
     }
+
+    #if canImport(Glibc)
+    @Test(arguments: [
+        ("Asia/Kathmandu", "2025-01-15 17:45:00 +05:45"), ("America/New_York", "2025-01-15 07:00:00 -05:00"),
+        ("UTC", "2025-01-15 12:00:00 +00:00"),
+    ])
+    func `a date is written in the zone, with what it is ahead of UTC or behind it`(name: String, text: String) throws {
+        guard let bytes = file(name) else { return }
+        let zone = try #require(ReportTimeZone(name: name, file: bytes))
+        let noon = try #require(Instant(year: 2025, month: 1, day: 15)).advanced(by: .seconds(12 * 3600))
+        #expect(zone.text(of: noon) == text)
+    }
+    #endif
 }

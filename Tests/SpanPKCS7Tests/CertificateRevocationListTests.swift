@@ -49,6 +49,15 @@ import Testing
             }?.kind == .tooManyElements)
     }
 
+    @Test func `another kind of revocation information is no list`() throws {
+        let ocsp = tlv(0xA1, [0x06, 0x01, 0x2A] + [0x30, 0])
+        var cursor = ASN1Cursor(ocsp.span)
+        let info = try RevocationInfoChoice(&cursor)
+        #expect(info.kind == .other)
+        let isList = try info.revocationList() != nil
+        #expect(!isList)
+    }
+
     /// `tbsCertList` and the rest of a list of version 1 without entries, as small as they come.
     private static func list(
         version: [UInt8] = [], signature: [UInt8] = algorithm, times: [UInt8] = time, rest: [UInt8] = [],
@@ -65,7 +74,9 @@ import Testing
             ("version 1", list(), nil), ("version 2", list(version: [2, 1, 1]), nil),
             ("version 1 written out", list(version: [2, 1, 0]), .unexpectedValue),
             ("version 3", list(version: [2, 1, 2]), .unexpectedValue),
-            ("two times", list(times: time + time), nil), ("no time", list(times: []), .missingElement),
+            ("two times", list(times: time + time), nil),
+            ("a next update after 2049", list(times: time + tlv(0x18, Array("20500101000000Z".utf8))), nil),
+            ("no time", list(times: []), .missingElement),
             ("three times", list(times: time + time + time), .trailingData),
             ("a time that is none", list(times: tlv(0x17, [0x30])), .invalidTime),
             ("no entries in a list of them", list(rest: [0x30, 0]), nil),

@@ -104,6 +104,10 @@ import Testing
         #expect(Self.write { $0.integer(value) } == String(value))
     }
 
+    @Test func `a count that no reader takes is the largest that it does, and not another number`() {
+        #expect(Self.write { $0.member("count", UInt64.max) } == "\"count\":\(Int64.max)")
+    }
+
     @Test func `a text that outgrows its memory, above the size of large memory too, keeps its beginning`() {
         let value = String(repeating: "x", count: 1000)
         let count = 12_000

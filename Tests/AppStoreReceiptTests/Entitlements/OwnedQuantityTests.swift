@@ -60,4 +60,10 @@ import Testing
             #expect(item.nextChange == expected.next.map(day), "on day \(asked)")
         }
     }
+
+    @Test func `the JSON has the quantity that is left after the refund of a part`() throws {
+        let coins = Transaction.consumable("1", 0, quantity: 4, revoked: 5, percentage: 25_000)
+        let entitlements = try EvidenceSource.transactions.entitlements(of: [coins], at: day(9))
+        #expect(entitlements.json.contains(#""quantity":3,"#))
+    }
 }

@@ -60,6 +60,15 @@ import Testing
         }
     }
 
+    @Test func `a genuine transaction that is no purchase is counted as a record without one`() throws {
+        for (quantity, count) in [(nil, 1), (1, 0)] as [(JSONValue?, Int)] {
+            var builder = Minted.transaction
+            builder.payload["quantity"] = quantity
+            let evidence = try Minted.verifier().verify(Minted.jws(builder))
+            #expect(evidence.incompletePurchaseCount == count && evidence.purchases.count == 1 - count)
+        }
+    }
+
     @Test func `an error says which kind the evidence was taken for`() throws {
         for (input, code, isReceipt) in [
             ("", "empty-input", true), ("eyJ", "part-count", false), ("MIIB", "truncated", true),

@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func `summaries and external purchase tokens are read`() throws {
-        let summary = try verifier.verifyNotification(
+        let extended = try verifier.verifyNotification(
             JWSBuilder.notification(
                 .renewalExtension, about: "summary",
                 [
@@ -129,7 +129,9 @@ import Testing
                     "productId": "pro", "storefrontCountryCodes": ["CAN", "USA"], "failedCount": 1, "succeededCount": 2,
                 ]
             ).signed(by: authority)
-        ).summary
+        )
+        let summary = extended.summary
+        #expect(extended.environment == .sandbox)
         #expect(summary?.storefrontCountryCodes == ["CAN", "USA"] && summary?.failedCount == 1)
         #expect(summary?.succeededCount == 2 && summary?.environment == .sandbox)
 

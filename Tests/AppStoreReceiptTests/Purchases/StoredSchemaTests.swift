@@ -33,6 +33,16 @@ struct StoredSchemaTests {
         try #require(JSONSerialization.jsonObject(with: json) as? NSDictionary)
     }
 
+    @Test func `purchases whose texts only look the same are not the same`() throws {
+        func purchase(_ productID: String) throws -> Purchase {
+            let json = Self.purchase.replacing("com.example.app.monthly", with: productID)
+            return try JSONDecoder().decode(Purchase.self, from: Data(json.utf8))
+        }
+        // One scalar, and two that Unicode calls equivalent.
+        #expect(try purchase("caf\u{E9}") == purchase("caf\u{E9}"))
+        #expect(try purchase("caf\u{E9}") != purchase("cafe\u{301}"))
+    }
+
     @Test func `all members of schema 1 are read and written`() throws {
         #expect(try rewritten(Self.purchase, as: Purchase.self) == object(Data(Self.purchase.utf8)))
         #expect(try rewritten(Self.renewal, as: SubscriptionRenewal.self) == object(Data(Self.renewal.utf8)))

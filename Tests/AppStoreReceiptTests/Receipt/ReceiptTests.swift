@@ -18,6 +18,14 @@ import Testing
         try UnverifiedReceipt(decoding: PayloadModel.container(builder.payload()).bytes)
     }
 
+    @Test func `a receipt of a volume purchase has expired from its expiration date on`() throws {
+        var builder = builder()
+        #expect(try !Minted.verified(builder).isExpired(at: .distantFuture))
+        builder.expirationDate = day(5)
+        let receipt = try Minted.verified(builder)
+        #expect(!receipt.isExpired(at: day(4.99)) && receipt.isExpired(at: day(5)))
+    }
+
     @Test func `what was minted is read back`() throws {
         var builder = builder()
         builder.attributeOrder = .asGiven

@@ -36,6 +36,10 @@ struct VerifyReceiptTransactionTests {
             return
         }
         #expect(receipt.productID == "pro")
+        var filling = try Self.responder()
+        filling.fillsLatestReceiptInfo = true
+        let filled = try filling.answer(to: Self.body { $0.additionalValues = [.init("new-key", "1")] })
+        #expect(filled.body == answer.body)
     }
 
     @Test(arguments: [(31, 0), (30, 21006), (2, 21006)])

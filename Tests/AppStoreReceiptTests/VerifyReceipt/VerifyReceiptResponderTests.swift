@@ -174,7 +174,25 @@ struct VerifyReceiptResponderTests {
         #expect(purchases[1].isEmpty)
     }
 
+    /// Eight bytes at once are looked at in another way.
+    @Test(arguments: ["\"", "a\"", "\\", "\",\"q", "1234567\"", "12345678\"", "é", "\u{7F}"])
+    func `a string of any length is the value of its own member, and of no other`(id: String) throws {
+        let builder = ReceiptBuilder(
+            bundleID: "com.example.app", purchases: [.nonConsumable(id, transactionID: id, purchaseDate: day(0))])
+        let answer = try Self.responder(.production).answer(to: Self.request(builder.signed(by: Minted.authority)))
+        let receipt = try #require(Self.json(answer.body)["receipt"] as? [String: Any])
+        let purchase = try #require((receipt["in_app"] as? [[String: Any]])?.first)
+        #expect(purchase["product_id"] as? String == id && purchase["transaction_id"] as? String == id)
+        #expect(purchase["original_transaction_id"] as? String == id)
+    }
+
     // MARK: Statuses
+
+    @Test func `a host that cannot verify is at fault, and not the receipt`() {
+        for reason in [VerificationError.Reason.host(.outOfMemory), .configuration(.noAppAppleID, found: nil)] {
+            #expect(VerifyReceiptStatus(VerificationError(reason)) == .internalError)
+        }
+    }
 
     @Test(arguments: [
         ("", 21000), ("   ", 21000), ("hello", 21000), ("[]", 21000), ("{", 21000), ("null", 21000),
@@ -345,14 +363,34 @@ struct VerifyReceiptResponderTests {
     @Test func `the latest transaction of a subscription is the one bought last, wherever it stands`() throws {
         var responder = try Self.responder(.production)
         responder.fillsLatestReceiptInfo = true
-        let periods = [ReceiptBuilder.Purchase.period("9", 0..<7), .period("5", 7..<37), .period("3", 37..<67)]
-        for order in permutations(periods) {
-            let receipt = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: order).signed(by: Minted.authority)
-            let request = Self.request(receipt, ",\"exclude-old-transactions\":true")
-            let answer = try Self.json(responder.answer(to: request).body)
-            let latest = try #require(answer["latest_receipt_info"] as? [[String: Any]])
-            #expect(latest.compactMap { $0["transaction_id"] as? String } == ["3"])
+        for periods in [
+            [ReceiptBuilder.Purchase.period("9", 0..<7), .period("5", 7..<37), .period("3", 37..<67)],
+            // A change to a shorter period within a longer one.
+            [.period("9", 0..<365), .period("3", 10..<40)],
+        ] {
+            for order in permutations(periods) {
+                let receipt = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: order)
+                    .signed(by: Minted.authority)
+                let request = Self.request(receipt, ",\"exclude-old-transactions\":true")
+                let answer = try Self.json(responder.answer(to: request).body)
+                let latest = try #require(answer["latest_receipt_info"] as? [[String: Any]])
+                #expect(latest.compactMap { $0["transaction_id"] as? String } == ["3"])
+            }
         }
+    }
+
+    @Test func `what is no subscription has no old transactions: both of a restored product stay`() throws {
+        var responder = try Self.responder(.production)
+        responder.fillsLatestReceiptInfo = true
+        let bought = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1", purchaseDate: day(0))
+        var restored = bought
+        (restored.transactionID, restored.originalTransactionID, restored.purchaseDate) = ("2", "1", day(9))
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID, purchases: [bought, restored])
+            .signed(by: Minted.authority)
+        let request = Self.request(receipt, ",\"exclude-old-transactions\":true")
+        let answer = try Self.json(responder.answer(to: request).body)
+        let latest = try #require(answer["latest_receipt_info"] as? [[String: Any]])
+        #expect(Set(latest.compactMap { $0["transaction_id"] as? String }) == ["1", "2"])
     }
 
     @Test(arguments: [(false, ["007", "2", "3"]), (true, ["007", "3"])])
@@ -368,6 +406,10 @@ struct VerifyReceiptResponderTests {
         #expect(Set(latest.compactMap { $0["transaction_id"] as? String }) == Set(expected))
         let inApp = try #require((answer["receipt"] as? [String: Any])?["in_app"] as? [[String: Any]])
         #expect(inApp.count == 3)
+        for purchase in inApp {
+            let isTrial = purchase["transaction_id"] as? String == "2"
+            #expect(purchase["is_trial_period"] as? String == "\(isTrial)")
+        }
         if !excludesOld { #expect((latest as NSArray) == (inApp as NSArray)) }
     }
 }
