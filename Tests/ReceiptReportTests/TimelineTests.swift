@@ -15,6 +15,8 @@ import Testing
         /// What the page says, as words or as markup.
         let says: [String]
         var saysNot: [String] = []
+        /// Whether the receipt is there besides. It cancels what was replaced, as if it had been refunded.
+        var hasReceipt = false
         let record: @Sendable (inout PurchaseHistory, (Int) -> Instant) -> Void
     }
 
@@ -58,7 +60,8 @@ import Testing
         Row(
             testDescription: "an upgrade within a period", month: 2,
             says: ["replaced by max", #"rect class="replaced""#],
-            saysNot: ["refunded or revoked", "gap without access"]
+            saysNot: ["refunded or revoked", "gap without access"],
+            hasReceipt: true
         ) { history, first in
             let pro = history.subscribe(to: "pro", in: "group", for: .month, at: first(1))
             history.upgrade(pro, to: "max", for: .year, at: first(1) + .seconds(10 * 86_400))
@@ -99,7 +102,8 @@ import Testing
         let signed =
             history.transactions(signedAt: date)
             + history.subscriptions.compactMap { history.renewalInfo(of: $0, signedAt: date) }
-        let evidence = try signed.map { Array(try $0.signed(by: authority).utf8) }
+        var evidence = try signed.map { Array(try $0.signed(by: authority).utf8) }
+        if row.hasReceipt { evidence.append(try history.receipt(signedAt: date).signed(by: Minted.authority)) }
         let verifier = try Minted.verifier()
         let report = Report(
             verifier.decision(on: evidence, at: date), on: evidence, by: verifier, for: .user(of: .command))
