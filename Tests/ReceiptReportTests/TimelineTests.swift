@@ -68,7 +68,7 @@ import Testing
         },
         Row(
             testDescription: "a period that was refunded", month: 2,
-            says: ["refunded or revoked", #"rect class="refunded""#, "The whole price was refunded."],
+            says: [#"path class="crossed""#, #"rect class="refunded""#, "The whole price was refunded."],
             saysNot: ["replaced by", "Family Sharing of it ended"]
         ) { history, first in
             let pro = history.subscribe(to: "pro", in: "group", for: .month, at: first(1))

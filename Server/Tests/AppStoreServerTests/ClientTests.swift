@@ -111,7 +111,10 @@ import Testing
         arguments: ["", "..", "1/2", "1?x", "é", " ", "%2F", String(repeating: "1", count: 129)])
     func ids(id: String) throws {
         let shop = try Shop()
-        #expect(throws: AppStoreServerError(.invalidArgument(.id))) { try shop.client.transactionInfo(of: id) }
+        let refusal = AppStoreServerError(.invalidArgument(.id))
+        #expect(throws: refusal) { try shop.client.transactionInfo(of: id) }
+        #expect(throws: refusal) { try shop.client.order(id) }
+        #expect(throws: refusal) { try shop.client.testNotificationStatus(id) }
         #expect(shop.store.requestCounts.isEmpty)
     }
 
@@ -147,6 +150,19 @@ import Testing
         let query = NotificationHistoryQuery(from: Shop.date - .seconds(29 * 86_400), to: Shop.date)
         let page = try shop.client.notificationHistory(query)
         #expect(page.notifications.allSatisfy { $0.notification?.value != nil } && !page.notifications.isEmpty)
+    }
+
+    @Test("All pages of a customer's refunds are read, each once")
+    func refundPages() throws {
+        let shop = try Shop()
+        let coins = shop.fill(consumables: 25, refunds: 25)
+        var ids: [String?] = []
+        try shop.client.refundHistoryPages(of: coins.transactionID) { page in
+            ids += page.transactions.map { $0.value?.transactionID }
+            return true
+        }
+        // With the first period of the subscription.
+        #expect(ids.count == 26 && Set(ids.compactMap(\.self)).count == 26)
     }
 
     @Test("The last revision of a history finds later what is new, also a refund of an old transaction")

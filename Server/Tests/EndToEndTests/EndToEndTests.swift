@@ -107,8 +107,11 @@ import TrialSupport
             client.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
             return client
         }
-        try waitFor("receipt_server_memory_bytes{lane=\"processor\"} \(3 * (large.count - 10))", in: server)
+        let memoryOfThree = "receipt_server_memory_bytes{lane=\"processor\"} \(3 * (large.count - 10))"
+        try waitFor(memoryOfThree, in: server)
         #expect(try request("POST", "/v1/verify", large, port: server.port).status == 200)
+        // The memory of what was answered is given back after the answer.
+        try waitFor(memoryOfThree, in: server)
         let fourth = try Client(port: server.port)
         fourth.send(Array(requestBytes("POST", "/v1/verify", large).dropLast(10)))
         try waitFor("receipt_server_memory_bytes{lane=\"processor\"} \(4 * (large.count - 10))", in: server)
@@ -254,6 +257,8 @@ import TrialSupport
     @Test func `where the system allows few open files, there are as many connections as fit`() throws {
         let server = try ServerProcess(evidence.trustOptions, openFileCount: 200)
         #expect(server.events("few-open-files").first?["connections"] as? Int == 72)
+        // Without --bundle-id.
+        #expect(server.events("no-bundle-id").count == 1)
         let clients = try (0..<72).map { _ in try Client(port: server.port) }
         try waitFor("receipt_server_connections 72", in: server)
         #expect(try request("GET", "/healthz", port: server.port).status == 503)
@@ -261,6 +266,17 @@ import TrialSupport
             client.send(requestBytes("GET", "/healthz"))
             #expect(client.receive()?.status == 200)
         }
+    }
+
+    @Test func `of few open files, those of the support desk are left to it`() throws {
+        let tokens = try evidence.write(Array("a-token-of-staff-0123456789 support\n".utf8), to: "tokens-of-staff")
+        let desk = ["--ledger", evidence.path("few.db"), "--token-file", tokens, "--support", "127.0.0.1:0"]
+        let server = try ServerProcess(
+            evidence.trustOptions + ["--bundle-id", MintedEvidence.bundleID] + desk, openFileCount: 600)
+        // The desk has 256 connections, 64 to say that it is busy, and 64 files.
+        #expect(server.events("few-open-files").first?["connections"] as? Int == 88)
+        #expect(server.events("no-bundle-id").isEmpty)
+        #expect(server.terminate() == 0)
     }
 
     // MARK: Operation

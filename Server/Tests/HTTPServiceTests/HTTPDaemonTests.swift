@@ -265,6 +265,20 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
+    @Test func `a service that starts again has its port, although a client of the one before is still there`() throws {
+        let quick = Route(.only("GET"), "/quick") { _ in Response(body: Array("{}".utf8)) }
+        let before = try daemon([quick])
+        let client = try Client(port: before.address.port)
+        client.send(requestBytes("GET", "/quick"))
+        #expect(client.receive()?.status == 200)
+        // It closes the connection first, and the system goes on to wait for the client.
+        _ = before.stop(within: .zero)
+        let after = try HTTPDaemon(
+            before.address, RouteTable([quick]), ServiceLimits(), ServiceLog(detail: .none), ServiceState())
+        #expect(after.stop(within: .zero) == 0)
+        withExtendedLifetime(client) {}
+    }
+
     @Test func `a port that is taken is an error in words`() throws {
         let daemon = try daemon([])
         defer { _ = daemon.stop(within: .zero) }

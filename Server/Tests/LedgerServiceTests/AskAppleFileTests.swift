@@ -2,7 +2,9 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerTesting
 import Foundation
+@testable import HTTPService
 @testable import LedgerService
+import PurchaseLedger
 import Testing
 
 @Suite struct AskAppleFileTests {
@@ -91,6 +93,32 @@ import Testing
         #expect(try !askers(#","url":"http://127.0.0.1:8088""#).isEmpty)
         let fault = #expect(throws: AskAppleFault.self) { try askers("") }
         #expect(fault?.description == "entry 1: --root is for tests: 'url' must name an App Store on this machine")
+    }
+
+    private func file() throws -> AskAppleFile {
+        try write(Array("[\(Self.entry)]".utf8), to: "ask-apple.json")
+        return try AskAppleFile(folder.appending(path: "ask-apple.json").path, verifier)
+    }
+
+    @Test(arguments: [([], false), (["--refund-sweep"], true)] as [([String], Bool)])
+    func `refunds are asked for by option`(options: [String], sweeps: Bool) throws {
+        let values = try OptionTable(LedgerService.options).read(options) { _ in nil }
+        #expect(try AskApple.policy(values, file()).sweepsRefunds == sweeps)
+    }
+
+    @Test func `a history that was never read is as old as the epoch, so that the alarm rings`() throws {
+        var policy = LedgerPolicy()
+        policy.questions = QuestionPolicy(apps: Set(try file().askers.map(\.app.app)))
+        let ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path, policy: policy)
+        let now = Instant(millisecondsSince1970: 1_750_000_000_000)
+        let stored = try AppleMetrics.read(ledger, isAsking: true, at: now)
+        var text = ""
+        for family in AppleMetrics.stored(stored, [], at: now) { family.append(to: &text) }
+        for environment in ["production", "sandbox"] {
+            let labels = #"{app="com.example.app",environment="\#(environment)"}"#
+            let line = "receipt_server_apple_history_complete_until_seconds\(labels) \(now.secondsSince1970)\n"
+            #expect(text.contains(line), "\(text)")
+        }
     }
 
     @Test(arguments: [0o640, 0o604, 0o620, 0o660, 0o644])

@@ -224,6 +224,41 @@ import TrialSupport
             again.status == 0 && again.text.contains("recovered 0") && !again.text.contains("unowned"), "\(again.text)")
     }
 
+    @Test func `notifications that Apple no longer keeps are told, and the exit status says so once`() throws {
+        let shop = try AppleShop()
+        let since = (shop.store.now - .seconds(200 * 86_400)).description
+        let lost = try shop.run("reconcile", shop.path("ledger.db"), ["--since", since])
+        #expect(lost.status == 1 && lost.text.contains("gap com.example.app production "), "\(lost.text)")
+        let again = try shop.run("reconcile", shop.path("ledger.db"))
+        #expect(again.status == 0, "\(again.text)")
+    }
+
+    @Test func `the desk of a server that asks Apple can ask, and the ledger has the types of products`() throws {
+        let shop = try AppleShop()
+        try shop.write(Array("\(LedgerProcess.token)\n\(AppleShop.supportToken) support,recover\n".utf8), to: "tokens")
+        let server = try shop.serve(
+            shop.path("ledger.db"), ["--support", "127.0.0.1:0", "--product-type", "old=non-consumable"])
+        var old = JWSBuilder.transaction(
+            bundleID: shop.store.options.bundleID, productID: "old", transactionID: "340000000000001")
+        old.productType = nil
+        let answer = try LedgerProcess.redeem(
+            old.signed(by: shop.store.authority), for: "anna", over: Client(port: server.port))
+        #expect(answer?.outcomes == ["granted"])
+        let address = try #require(server.events("start").first?["support"] as? String)
+        let port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) })
+        func post(_ path: String, _ form: String, _ headers: [String] = []) throws -> ReceivedAnswer {
+            let type = "Content-Type: application/x-www-form-urlencoded"
+            return try request("POST", path, Array(form.utf8), headers: [type] + headers, port: port)
+        }
+        let cookies = try post("/sign-in", "token=\(AppleShop.supportToken)").cookies
+        let session = try #require(cookies.first { $0.hasPrefix("receipt-support=") }?.prefix { $0 != ";" })
+        let page = try request("GET", "/", headers: ["Cookie: \(session)"], port: port).text
+        let form = try #require(page.firstMatch(of: /name="form" value="([^"]+)"/)?.1)
+        let found = try post("/search", "form=\(form)&text=MX1A2B3C4D", ["Cookie: \(session)"]).text
+        #expect(found.contains(#"value="ask-apple""#) && !found.contains("not set up to ask Apple"), "\(found)")
+        #expect(server.terminate() == 0)
+    }
+
     @Test func `the exit status says that something is left over, or that Apple refuses the key`() throws {
         let shop = try AppleShop()
         let location = shop.path("ledger.db")

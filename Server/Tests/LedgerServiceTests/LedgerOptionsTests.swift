@@ -2,6 +2,7 @@ import AppStoreReceipt
 import Foundation
 import HTTPService
 @testable import LedgerService
+import PurchaseLedger
 import Testing
 import TrialSupport
 
@@ -45,13 +46,21 @@ struct LedgerOptionsTests {
                 "--webhook-secret-file", "FOLDER/tokens",
             ], "must be an https: URL"
         ),
+        // 15 bytes: the line break is none of them.
+        (
+            [
+                "--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--webhook", "https://example.com",
+                "--webhook-secret-file", "FOLDER/secret",
+            ], "webhook secret: at least 16 bytes"
+        ),
     ])
     func `a configuration that cannot work is refused in words`(options: [String], message: String) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try "token-of-the-backend-1234\n".write(
-            toFile: folder.appending(path: "tokens").path, atomically: true, encoding: .utf8)
+        for (name, text) in [("tokens", "token-of-the-backend-1234\n"), ("secret", "secret-of-tests\r\n")] {
+            try text.write(toFile: folder.appending(path: name).path, atomically: true, encoding: .utf8)
+        }
         let arguments = options.map { $0.replacingOccurrences(of: "FOLDER", with: folder.path) }
         let values = try OptionTable(LedgerService.options).read(arguments) { _ in nil }
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
@@ -85,6 +94,11 @@ struct LedgerOptionsTests {
         #expect(server.terminate() == 0)
         #expect(server.events("start").map { $0["webhook"] as? String } == [named])
         for part in ["password", "token", "secret"] { #expect(!server.log.contains(part), "\(part)") }
+    }
+
+    @Test func `an order is open for the hours of --order-hours`() throws {
+        let values = try OptionTable(LedgerService.options).read(["--orders", "--order-hours", "9"]) { _ in nil }
+        #expect(try LedgerService.policy(values, [:], nil).orders?.orderTime == .seconds(9 * 3600))
     }
 
     @Test func `without --ledger there is none`() throws {

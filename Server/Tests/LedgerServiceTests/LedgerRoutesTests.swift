@@ -277,6 +277,8 @@ struct LedgerRoutesTests {
         let transfer = send("POST", "/v1/accounts/anna/transfer", body, token: Self.supportKey)
         #expect(transfer.status == 200)
         #expect(try object(transfer)["purchases"] as? Int == 1)
+        let moved = try #require(array(send("GET", Self.story), "transfers").first)
+        #expect(moved["from"] as? String == "anna" && moved["to"] as? String == "ben")
         #expect(send("POST", "/v1/accounts/anna/transfer", body, token: Self.supportKey).status == 404)
         #expect(try redeem(coins, "ben") == ["already-yours"])
         #expect(send("DELETE", "/v1/accounts/ben").status == 403)
@@ -318,6 +320,56 @@ struct LedgerRoutesTests {
         #expect(transfer(table, #","transaction_id":"1""#) == 200)
     }
 
+    /// The routes of a server with other apps or environments.
+    private func makeTable(of bundleIDs: Set<String>, _ environments: Set<AppStoreEnvironment>) throws -> RouteTable {
+        let policy = VerificationPolicy(bundleIDs: bundleIDs, environments: environments)
+        let verifier = try AppStoreVerifier(policy: policy, trust: evidence.trust)
+        return RouteTable(LedgerRoutes(ledger, verifier, tokens, ServiceLog(detail: .none) { _ in }).routes)
+    }
+
+    private func send(
+        _ method: String, _ path: String, _ body: String, token: String, to table: RouteTable
+    ) -> Response {
+        let fields = [Request.Field(.header, "Authorization", "Bearer \(token)")]
+        return table.answer(Request(method: method, path: path, fields: fields, body: Array(body.utf8)))
+    }
+
+    @Test(arguments: [
+        ("/v1/orders", key, #""account":"anna","product_id":"pro""#),
+        (
+            "/v1/accounts/anna/adjust", supportKey,
+            #""product_id":"gift","quantity":2,"reason":"r","idempotency_key":"g""#
+        ),
+    ])
+    func `where the server has two apps, an order, and what support grants, names one`(
+        path: String, token: String, members: String
+    ) throws {
+        let both = try makeTable(of: [MintedEvidence.bundleID, "com.example.other"], [.production])
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        let before = try contents()
+        #expect(send("POST", path, "{\(members)}", token: token, to: both).status == 400)
+        #expect(try contents() == before)
+        let named = #"{\#(members),"bundle_id":"\#(MintedEvidence.bundleID)"}"#
+        #expect(send("POST", path, named, token: token, to: both).status == 200)
+    }
+
+    @Test func `a request that names no environment is about that of the server, if it has one only`() throws {
+        let sandbox = try makeTable(of: [MintedEvidence.bundleID], [.sandbox])
+        let level = try transaction("1") { ($0.productType, $0.environment) = (.nonConsumable, .sandbox) }
+        func answer(_ method: String, _ path: String, _ body: String = "") throws -> [String: Any] {
+            try object(send(method, path, body, token: Self.key, to: sandbox))
+        }
+        _ = try answer("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(level)"}"#)
+        #expect(try (answer("GET", "/v1/accounts/anna/entitlements")["items"] as? [Any])?.count == 1)
+        let order = try answer("POST", "/v1/orders", #"{"account":"anna","product_id":"pro"}"#)
+        #expect(order["environment"] as? String == "sandbox")
+    }
+
+    @Test func `what waits for Apple has together no more places than one account`() throws {
+        let recover = try #require(table.routes.first { $0.path == "/v1/recover" })
+        #expect(recover.owner(Request(method: "POST", path: "/v1/recover")) == "")
+    }
+
     // MARK: Notifications and events
 
     @Test func `notifications need no token, and a refund takes back what was granted`() throws {
@@ -336,6 +388,8 @@ struct LedgerRoutesTests {
             #expect(response.status == 200)
         }
         #expect(try redeem(transaction("1"), "anna") == ["revoked"])
+        let grant = try #require(array(send("GET", Self.story), "grants").first)
+        #expect(grant["quantity"] as? Int == 0 && grant["granted_quantity"] as? Int == 1)
         let other = try transaction("2")
         for body in [other, #"{"signedPayload":"\#(other)"}"#, #"{"receipt-data":"MIIB"}"#, "MIIB"] {
             let response = send("POST", "/v1/notifications", body, token: nil)
@@ -562,6 +616,8 @@ extension LedgerRoutesTests {
             #expect(answer["previous_quantity"] as? Int == 1 && answer["quantity"] as? Int == 9)
             #expect(answer["repeated"] as? Bool == isRepeated)
         }
+        let adjusted = try #require(array(send("GET", Self.story), "grants").first)
+        #expect(adjusted["adjusted_quantity"] as? Int == 9 && adjusted["adjusted_from"] as? Int == 1)
         let gift = #"{"product_id":"gift","quantity":2,"reason":"ticket 7","idempotency_key":"g"}"#
         let granted = try object(send("POST", "/v1/accounts/anna/adjust", gift, token: Self.supportKey))
         #expect((granted["transaction_id"] as? String)?.hasPrefix("support-") == true)

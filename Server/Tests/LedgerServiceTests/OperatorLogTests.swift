@@ -1,6 +1,8 @@
 import Foundation
-import LedgerTestSupport
+@testable import HTTPService
 @testable import LedgerService
+import LedgerTestSupport
+@testable import PurchaseLedger
 import Testing
 import TrialSupport
 
@@ -32,15 +34,34 @@ import TrialSupport
         #expect(lines.map { $0["code"] as? String } == ["delivery-failed"], "\(server.log)")
     }
 
-    @Test(arguments: [
-        (LedgerProcess.token, 1), (LedgerProcess.token + " support", 0), (LedgerProcess.token + " read,support", 0),
-    ])
-    func `a desk that nobody can sign in to is a warning`(tokens: String, count: Int) throws {
+    @Test func `a purchase that went to another account than its token's is told and counted`() {
+        let lines = Guarded<[String]>([])
+        let log = ServiceLog(detail: .none) { line in
+            lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let conflicts = TokenConflicts(log)
+        for id in ["1", "2"] { conflicts.add(TokenConflict(transactionID: id)) }
+        #expect(lines.withLock { $0.filter { $0.contains(#""event":"token-conflict","transaction_id":"#) }.count } == 2)
+        var text = ""
+        conflicts.metric.append(to: &text)
+        #expect(text.contains("receipt_server_token_conflicts_total 2\n"))
+    }
+
+    @Test(
+        arguments: [
+            (LedgerProcess.token, "127.0.0.1:0", ["support-without-token"]),
+            (LedgerProcess.token + " support", "0.0.0.0:0", ["support-without-tls"]),
+            (LedgerProcess.token + " read,support", "127.0.0.1:0", []),
+        ] as [(String, String, [String])])
+    func `a desk that nobody can sign in to, or to which tokens go in clear text, is a warning`(
+        tokens: String, address: String, warnings: [String]
+    ) throws {
         let evidence = try MintedEvidence()
         defer { evidence.remove() }
-        let server = try start(evidence, tokens: tokens, ["--support", "127.0.0.1:0"])
+        let server = try start(evidence, tokens: tokens, ["--support", address])
         #expect(server.terminate() == 0)
-        #expect(server.events("support-without-token").count == count)
+        let all = ["support-without-token", "support-without-tls"]
+        #expect(all.filter { !server.events($0).isEmpty } == warnings, "\(server.log)")
     }
 
     private func start(_ evidence: MintedEvidence, tokens: String, _ options: [String]) throws -> ServerProcess {

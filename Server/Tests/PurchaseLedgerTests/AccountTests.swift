@@ -76,6 +76,19 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available, ["a\"b", "a\\", "\\\"", "{a,\"b\"}", "NULL", "'", "%"])
+    func `an account may have any characters in its name`(_ place: Place, _ account: String) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            #expect(try ledger.outcomes(evidence, for: account, at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(evidence, for: account, at: day(1)) == [.alreadyYours])
+            #expect(try ledger.events().map(\.account) == [account])
+            #expect(try LedgerState(ledger).grants.values.map(\.account) == [account])
+        }
+    }
+
     @Test(arguments: Place.available)
     func `a forgotten account leaves its transactions spent`(_ place: Place) throws {
         try place.withLedger { ledger in

@@ -545,6 +545,28 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a history of more than a hundred facts begins with the newest, and has them all`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            for (count, date) in [(101, 1), (1, 2)] as [(Int, Double)] {
+                let coins = (0..<count).map { _ in history.buyConsumable("coins", at: day(0)) }
+                let receipt = try Minted.evidence(history.receipt(signedAt: day(date), of: coins))
+                _ = try ledger.redeem(receipt, for: "anna", at: day(date))
+            }
+            // The last grant, and its event.
+            let newest = try #require(try ledger.history(of: "anna", limit: 2))
+            #expect(newest.entries.map(\.at) == [day(2), day(2)])
+            // What was delivered is removed, and the grants are left.
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("DELETE FROM outbox")
+            }
+            let part = try #require(try ledger.history(of: "anna", limit: 100))
+            let rest = try #require(try ledger.history(of: "anna", after: part.next, limit: 100))
+            #expect(part.entries.count == 100 && rest.entries.count == 2 && rest.next == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a history is read in parts, each fact once`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -69,6 +69,22 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a refund whose date Apple moves nearer is applied at the nearer date`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            for (signed, refunded) in [(1, nil), (2, 6), (3, 5)] as [(Double, Double?)] {
+                var builder = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "pro", transactionID: "1", signedDate: day(signed))
+                builder.purchaseDate = day(0)
+                builder.revocationDate = refunded.map(day)
+                _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(signed))
+            }
+            #expect(try ledger.events().map(\.until) == [nil, day(6), day(5)])
+            #expect(try ledger.settleDue(at: day(5)) == 1)
+            #expect(try ledger.events().last?.kind == .revoked)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a transaction that cannot be settled keeps no other waiting`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -116,6 +116,22 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available, ["ABORT", "FAIL"])
+    func `of a member of a group that fails, nothing is recorded with the others`(
+        _ place: Place, _ kind: String
+    ) throws {
+        try place.withLedger { ledger in
+            try refuseEvents(ledger, place)
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let requests = try ["anna", "refused \(kind)", "ben"].map { account in
+                let coins = history.buyConsumable("coins", at: day(0))
+                return Request(evidence: try history.evidence(coins, signedAt: day(1)), account: account)
+            }
+            try together(ledger, requests.map { request in { _ = request.answer(ledger) } })
+            #expect(try LedgerState(ledger).grants.values.map(\.account).sorted() == ["anna", "ben"])
+        }
+    }
+
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `a commit whose answer is lost is recorded for all of its group, and once`() throws {
         let location = try Place.postgreSQL.makeLocation()

@@ -38,6 +38,8 @@ import Testing
         try place.withLedger(policy()) { ledger in
             let first = try ledger.token(for: "anna")
             #expect(first.isNew && AppAccountToken(uuid: first.token.description) != nil)
+            // Support finds it before it buys.
+            #expect(try ledger.history(of: "anna")?.entries.isEmpty == true && ledger.history(of: "ben") == nil)
             let second = try ledger.token(for: "anna")
             #expect(!second.isNew && second.token == first.token)
             #expect(try ledger.token(for: "anna", storing: Self.annas).isNew)
@@ -212,6 +214,51 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `R5: the owner of a large subscription is told of a token of an old period that becomes another's`(
+        _ place: Place
+    ) throws {
+        var policy = policy()
+        policy.wholeFamilyLimit = 2
+        try place.withLedger(policy) { ledger in
+            _ = try ledger.token(for: "anna", storing: Self.annas)
+            var history = history(Self.annas)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            var periods = [subscription.firstPeriod]
+            try notify(ledger, history, at: day(1))
+            for month in 1...4 {
+                history.appAccountToken = (month == 2 ? Self.bens : Self.annas).description
+                periods.append(history.renew(subscription, at: day(Double(30 * month))))
+                try notify(ledger, history, at: day(Double(30 * month + 1)))
+            }
+            let divided = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT 1 FROM families WHERE subscription IS NOT NULL")
+            }
+            #expect(divided.count == 1)
+            _ = try ledger.token(for: "ben", storing: Self.bens, at: day(122))
+            let conflicts = try ledger.events().filter { $0.kind == .conflict }
+            #expect(conflicts.map(\.transactionID) == [periods[2].transactionID])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R1: of several tokens of a subscription, that of its earliest period counts`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        // Without orders, nobody owns it by a token.
+        let before = try PurchaseLedger(location.text)
+        _ = try before.token(for: "anna", storing: Self.annas)
+        _ = try before.token(for: "ben", storing: Self.bens)
+        var history = history(Self.annas)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        try notify(before, history, at: day(1))
+        history.appAccountToken = Self.bens.description
+        history.renew(subscription, at: day(30))
+        let after = try PurchaseLedger(location.text, policy: policy())
+        try notify(after, history, at: day(31))
+        #expect(try owners(after) == ["anna"])
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
     func `R12: with its tokens, what is under way follows an account`(_ place: Place) throws {
         for movesTokens in [false, true] {
             try place.withLedger(policy()) { ledger in
@@ -239,6 +286,22 @@ import Testing
             #expect(try owners(ledger) == [name])
             try ledger.transfer(from: name, to: "anna", movesTokens: true, reason: "returned", at: day(2))
             #expect(try owners(ledger) == ["anna"] && !ledger.token(for: "anna", storing: token).isNew)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `R13: an owner is not told of a token of a deleted account`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            _ = try ledger.token(for: "anna", storing: Self.annas)
+            _ = try ledger.token(for: "ben", storing: Self.bens)
+            _ = try ledger.forget("ben")
+            var history = history(Self.annas)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            try notify(ledger, history, at: day(1))
+            history.appAccountToken = Self.bens.description
+            history.renew(subscription, at: day(30))
+            try notify(ledger, history, at: day(31))
+            #expect(try ledger.events().map(\.kind) == [.granted, .granted])
         }
     }
 

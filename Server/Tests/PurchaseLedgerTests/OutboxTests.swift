@@ -142,6 +142,20 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available)
+    func `while an event of an account is sent, none of it is taken, also if it has a new one`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            for count in [1, 0] {
+                let coins = history.buyConsumable("coins", at: day(0))
+                _ = try ledger.redeem(history.evidence(coins, signedAt: day(1)), for: "anna", at: day(1))
+                #expect(try ledger.takeEvents(limit: 8, lease: .seconds(60), at: day(1)).count == count)
+            }
+        }
+    }
+
     @Test func `two servers that take events at the same time take each once`() throws {
         let location = try (Place.available.last ?? .sqlite).makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
@@ -199,6 +213,60 @@ import Testing
             #expect(try answers.map { try $0.text(0) } == ["c"])
             #expect(try LedgerState(ledger).grants.count == 3)
         }
+    }
+
+    @Test(arguments: Place.available)
+    func `who delivers also removes what is a month old, and settles what is due`(_ place: Place) throws {
+        var policy = LedgerPolicy()
+        policy.surroundings.date = { day(40) }
+        try place.withLedger(policy) { ledger in
+            for (number, date) in [(1, 1), (2, 20)] as [(Int, Double)] {
+                // Each is refunded at a date that is announced.
+                var builder = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "pro", transactionID: "\(number)", signedDate: day(date))
+                builder.revocationDate = day(30)
+                let evidence = try Minted.evidence(builder)
+                _ = try ledger.redeem(evidence, for: "anna", idempotencyKey: "\(number)", at: day(date))
+            }
+            let delivery = EventDelivery(ledger, to: nil)
+            let thread = Thread { delivery.run { error in Issue.record(error) } }
+            thread.start()
+            let deadline = ContinuousClock.now + .seconds(20)
+            while try ledger.events().count < 4, ContinuousClock.now < deadline { usleep(20_000) }
+            delivery.stop()
+            while !thread.isFinished { usleep(10_000) }
+            #expect(try ledger.events().map(\.kind) == [.granted, .granted, .revoked, .revoked])
+            let answers = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT idempotency_key FROM answers")
+            }
+            #expect(try answers.map { try $0.text(0) } == ["2"])
+        }
+    }
+
+    @Test func `what is being sent when delivery ends is recorded`() throws {
+        try Place.sqlite.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            let isThere = Atomic(false)
+            let receiver = try WebhookReceiver { _ in
+                isThere.store(true, ordering: .relaxed)
+                // Until delivery has been told to end.
+                usleep(500_000)
+                return 200
+            }
+            try deliver(ledger, to: receiver, lease: .seconds(60)) { isThere.load(ordering: .relaxed) }
+            #expect(try ledger.outboxCounts().pending == 0)
+        }
+    }
+
+    @Test func `a sender is not free before the result of its event was taken`() throws {
+        let receiver = try WebhookReceiver { _ in 200 }
+        let senders = try EventSenders(Webhook(url: receiver.url, secret: Self.secret), count: 3) { .now }
+        #expect(senders.freeCount == 3)
+        senders.send([OutgoingEvent(id: "1", account: "anna", event: "{}", attempts: 0)])
+        #expect(senders.freeCount == 2)
+        #expect(senders.takeResults(within: .seconds(20)).count == 1)
+        #expect(senders.freeCount == 3)
+        _ = senders.stop()
     }
 
     @Test func `a webhook is HTTPS, or this machine`() throws {

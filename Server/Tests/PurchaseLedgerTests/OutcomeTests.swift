@@ -114,6 +114,11 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         }
     }
 
+    @Test func `an app may not finish what can still become the account's`() {
+        let open: [Outcome] = [.tooEarly, .notForSale, .notYours, .tokenMissing, .undetermined]
+        #expect(Outcome.allCases.filter { !$0.mayFinish } == open)
+    }
+
     @Test(arguments: Place.available)
     func `a purchase belongs to the account that brings it first`(_ place: Place) throws {
         try place.withLedger { ledger in

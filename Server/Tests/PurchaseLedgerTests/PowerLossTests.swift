@@ -217,4 +217,24 @@ import Testing
         #expect(lossCount > 0)
         print("power loss: a disk that lies: \(lossCount) of \(cuts.stateCount) states have lost something")
     }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: [("off", "on"), ("local", "local")])
+    func `a database that does not wait for its disk waits for what a ledger writes`(
+        _ setting: String, _ expected: String
+    ) throws {
+        let location = try Place.postgreSQL.makeLocation()
+        try PurchaseLedger(location.text).store.write { (connection) throws(LedgerError) in
+            _ = try connection.run(
+                """
+                DO $$ BEGIN
+                    EXECUTE format('ALTER DATABASE %I SET synchronous_commit = \(setting)', current_database());
+                END $$
+                """)
+        }
+        let rows = try PurchaseLedger(location.text).store.write { (connection) throws(LedgerError) in
+            try connection.run("SELECT current_setting('synchronous_commit')")
+        }
+        #expect(try rows.map { try $0.text(0) } == [expected])
+        withExtendedLifetime(location) {}
+    }
 }

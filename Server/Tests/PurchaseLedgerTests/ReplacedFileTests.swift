@@ -34,6 +34,16 @@ import Testing
         }
     }
 
+    @Test func `nobody but its user reads the files of a ledger`() throws {
+        let folder = try TemporaryFolder()
+        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+            let mode = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)[.posixPermissions]
+            #expect(mode.map { "\($0)" } == "\(0o600)", "\(name)")
+        }
+        withExtendedLifetime(ledger) {}
+    }
+
     @Test(arguments: Change.allCases)
     func `a deleted or replaced file ends writing, until the ledger is opened again`(_ change: Change) throws {
         let folder = try TemporaryFolder()

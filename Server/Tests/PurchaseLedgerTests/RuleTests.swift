@@ -138,10 +138,60 @@ import Testing
             }
             #expect(try LedgerState(ledger).grants.isEmpty)
             #expect(try count("SELECT 1 FROM notifications", ledger) == 2)
+            let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "1")
+            #expect(try ledger.story(of: name, at: day(3))?.notifications.count == 1)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `one id in both environments, or in two apps, is a purchase in each`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            let otherApp = "com.example.other"
+            let authority = try Minted.authority.get()
+            let otherVerifier = try AppStoreVerifier(
+                bundleID: otherApp, environments: [.production], trust: .roots([authority.trustAnchor]))
+            func bring(for account: String, isRefunded: Bool = false) throws -> [Outcome] {
+                let isOther = account == "carl"
+                var builder = JWSBuilder.transaction(
+                    bundleID: isOther ? otherApp : Minted.bundleID, productID: "coins", transactionID: "1",
+                    environment: account == "ben" ? .sandbox : .production, signedDate: day(isRefunded ? 2 : 0))
+                builder.productType = .consumable
+                builder.purchaseDate = day(0)
+                if isRefunded { builder.revocationDate = day(1) }
+                let verifier = try isOther ? otherVerifier : Minted.verifier.get()
+                return try ledger.outcomes(verifier.verify(builder.signed(by: authority)), for: account, at: day(3))
+            }
+            let accounts = ["anna", "ben", "carl"]
+            for account in accounts { #expect(try bring(for: account) == [.granted], "\(account)") }
+            for account in accounts { #expect(try bring(for: account) == [.alreadyYours], "\(account)") }
+            #expect(try bring(for: "anna", isRefunded: true) == [.revoked])
+            for account in accounts.dropFirst() { #expect(try bring(for: account) == [.alreadyYours], "\(account)") }
         }
     }
 
     // MARK: Owners
+
+    @Test(arguments: Place.available)
+    func `a grace period lasts when its family and another turn out to be one`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            func bring(_ builder: JWSBuilder, at date: Double) throws -> [Outcome] {
+                try ledger.outcomes(Minted.evidence(builder), for: "anna", at: day(date))
+            }
+            #expect(try bring(period("1", of: "1", from: 0), at: 1) == [.granted])
+            #expect(try bring(period("2", of: "2", from: 30), at: 31) == [.granted])
+            var renewal = JWSBuilder.renewalInfo(
+                productID: "monthly", originalTransactionID: "2", signedDate: day(61))
+            renewal.isInBillingRetryPeriod = true
+            renewal.gracePeriodExpiresDate = day(66)
+            #expect(try bring(renewal, at: 61).isEmpty)
+            #expect(try ledger.events().map(\.until) == [day(30), day(60), day(66)])
+            var joined = period("3", of: "2", from: -30)
+            joined.payload["previousOriginalTransactionId"] = "1"
+            #expect(try bring(joined, at: 62) == [.expired])
+            #expect(try count("SELECT 1 FROM families", ledger) == 1)
+            #expect(try ledger.events().count == 3)
+        }
+    }
 
     @Test(arguments: Place.available)
     func `of two families that are one purchase, whoever claimed first is the owner`(_ place: Place) throws {
@@ -214,6 +264,23 @@ import Testing
                 let story = try #require(try ledger.story(of: name, at: day(5)))
                 #expect(story.refunds.map(\.date) == [day(3)], "\(id)")
                 #expect(story.evidence.allSatisfy { $0.purchase.transactionID == id })
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the story of a period has neither the grant nor the refund of another one`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            var refunded = period("2", of: "1", from: 30)
+            (refunded.signedDate, refunded.revocationDate) = (day(33), day(32))
+            let (first, second) = (period("1", of: "1", from: 0), period("2", of: "1", from: 30))
+            for (builder, date) in [(first, 1), (second, 31), (refunded, 34)] as [(JWSBuilder, Double)] {
+                _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(date))
+            }
+            for (id, refunds) in [("1", []), ("2", [day(32)])] as [(String, [Instant?])] {
+                let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: id)
+                let story = try #require(try ledger.story(of: name, at: day(35)))
+                #expect(story.grants.map(\.name.transactionID) == [id] && story.refunds.map(\.date) == refunds, "\(id)")
             }
         }
     }

@@ -168,6 +168,11 @@ import Testing
         ("another web order line item", { $0.webOrderLineItemID = "78" }, false),
         ("dates of another period", { $0.purchaseDate = day(1) }, true),
         ("a period that ends years later", { $0.expiresDate = day(4000) }, true),
+        ("dates within another period", { ($0.purchaseDate, $0.expiresDate) = (day(1), day(3)) }, true),
+        (
+            "a copy with dates within another period",
+            { ($0.transactionID, $0.purchaseDate, $0.expiresDate) = ("99", day(1), day(3)) }, true
+        ),
     ]
 
     @Test(arguments: Place.available, contradictions.indices)
@@ -200,6 +205,99 @@ import Testing
             }
         }
         #expect(results[0] == results[1], "\(contradiction.name)")
+    }
+
+    /// With it, a subscription of three periods is large.
+    private static var smallLimit: LedgerPolicy {
+        var policy = LedgerPolicy()
+        policy.wholeFamilyLimit = 2
+        return policy
+    }
+
+    @Test(arguments: Place.available)
+    func `a renewal that is for sale again is granted with any other part of a large subscription`(
+        _ place: Place
+    ) throws {
+        let location = try place.makeLocation()
+        let (history, periods) = Self.history(4)
+        func outcomes(_ period: Int, _ date: Double, isForSale: Bool = true) throws -> [Outcome] {
+            var policy = Self.smallLimit
+            if !isForSale { policy.productIDs = [] }
+            let ledger = try PurchaseLedger(location.text, policy: policy)
+            let evidence = try history.evidence(periods[period], signedAt: day(date))
+            return try ledger.outcomes(evidence, for: "anna", at: day(date))
+        }
+        for period in 0..<3 { #expect(try outcomes(period, Double(7 * period + 1)) == [.granted]) }
+        #expect(try outcomes(2, 16) == [.alreadyYours])
+        let ledger = try PurchaseLedger(location.text)
+        #expect(try Self.dividedCount(ledger) == 1)
+        #expect(try outcomes(3, 22, isForSale: false) == [.notForSale])
+        #expect(try LedgerState(ledger).grants.count == 3)
+        #expect(try outcomes(0, 23) == [.alreadyYours])
+        #expect(try LedgerState(ledger).grants[periods[3].transactionID]?.quantity == 1)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `a grace period extends the last period of a large subscription, and no other`(_ place: Place) throws {
+        try place.withLedger(Self.smallLimit) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
+            let periods = [subscription.firstPeriod] + (1..<4).map { _ in history.renew(subscription) }
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(22), of: periods))
+            for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(22)) }
+            #expect(try Self.dividedCount(ledger) == 1)
+            history.failToRenew(subscription, gracePeriod: .seconds(6 * 86_400))
+            let renewal = try Minted.evidence(#require(history.renewalInfo(of: subscription, signedAt: day(29))))
+            #expect(try ledger.outcomes(renewal, for: "anna", at: day(29)).isEmpty)
+            #expect(try ledger.events().map(\.until) == [day(28), day(34)])
+            let first = try history.evidence(periods[0], signedAt: day(29))
+            #expect(try ledger.outcomes(first, for: "anna", at: day(29)) == [.expired])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a subscription that is divided anew has none of its old parts`(_ place: Place) throws {
+        try place.withLedger(Self.smallLimit) { ledger in
+            let (history, periods) = Self.history(4)
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(22), of: Array(periods.dropFirst())))
+            for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(22)) }
+            #expect(try Self.dividedCount(ledger) == 1)
+            // It is whole while it has a transaction without evidence.
+            let spent = try #require(
+                SpentTransaction(
+                    account: "anna", environment: .production, bundleID: Minted.bundleID,
+                    transactionID: periods[0].transactionID, originalTransactionID: nil, productID: "weekly",
+                    quantity: 1, date: day(0)))
+            var progress = ImportProgress()
+            _ = try ledger.import([.spent(spent)], of: "file", &progress, at: day(22))
+            #expect(try Self.dividedCount(ledger) == 0)
+            // The evidence of it ends in the next period, of which a part began.
+            var builder = try #require(history.transaction(periods[0], signedAt: day(23)))
+            (builder.purchaseDate, builder.expiresDate) = (day(3), day(12))
+            let evidence = try Minted.evidence(builder)
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(23)) == [.alreadyYours])
+            #expect(try Self.dividedCount(ledger) == 1)
+            try ledger.expectKeptDecisions(evidence, at: day(23))
+        }
+    }
+
+    static let lastDate: Int64 = 1 << 52
+
+    @Test(
+        arguments: [
+            (-lastDate, 0, true), (0, lastDate, true), (-lastDate - 1, 0, false), (lastDate + 1, lastDate, false),
+            (0, lastDate + 1, false),
+        ] as [(Int64, Int64, Bool)])
+    func `a subscription is divided where computing with its dates cannot fail`(
+        _ begin: Int64, _ end: Int64, _ isDivided: Bool
+    ) {
+        var purchase = Purchase(
+            productID: "weekly", transactionID: "1", originalTransactionID: "1",
+            purchaseDate: Instant(millisecondsSince1970: begin), signedDate: day(0))
+        purchase.productType = .autoRenewableSubscription
+        purchase.expiresDate = Instant(millisecondsSince1970: end)
+        #expect((SubscriptionPeriod([purchase]) != nil) == isDivided)
     }
 }
 

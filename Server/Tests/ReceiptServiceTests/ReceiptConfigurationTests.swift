@@ -95,6 +95,9 @@ struct ReceiptConfigurationTests {
             return
         }
         #expect(issuers.map(\.der) == [intermediate] && base == .roots([root]))
+        // Else Apple's roots would be trusted, which nobody asked for.
+        let alone = try evidence.write(pem(intermediate), to: "without-root.pem")
+        #expect(throws: ConfigurationError("--root: \(alone) has no root")) { try configuration("--root", alone) }
     }
 
     @Test func `what a distrusted intermediate signed is refused`() throws {
@@ -165,6 +168,22 @@ struct ReceiptConfigurationTests {
         ) { text, _ in message = text }
         #expect(status == 2 && message.contains("--listen"), "\(message)")
         #expect(!FileManager.default.fileExists(atPath: ledger))
+    }
+
+    @Test(arguments: [("none/ledger.db", 1), ("mysql://host", 2)] as [(String, Int32)])
+    func `the status says whether to start it again: a database can come back, a wrong location cannot`(
+        location: String, expected: Int32
+    ) throws {
+        let tokens = try evidence.write(Array("token-of-the-backend-1234".utf8), to: "tokens-for-status")
+        let ledger = location.contains("://") ? location : evidence.path(location)
+        var message = ""
+        let status = ReceiptServer.run(
+            [
+                "--bundle-id", MintedEvidence.bundleID, "--ledger", ledger, "--token-file", tokens, "--listen",
+                "127.0.0.1:0",
+            ], environment: { _ in nil }
+        ) { text, _ in message = text }
+        #expect(status == expected && message.contains("--ledger: "), "\(message)")
     }
 
     @Test func `help names every option with its variable, in lines of a terminal`() {

@@ -237,6 +237,52 @@ import Testing
         #expect(result.gaps.isEmpty)
     }
 
+    @Test func `a run that could not ask for everything is not complete`() throws {
+        let shop = try Shop(.sqlite)
+        shop.stranger.withLock { body in
+            body = { request in
+                // Of the failures, Apple answers.
+                let isAboutFailures = String(decoding: request.body ?? [], as: UTF8.self).contains("onlyFailures")
+                return isAboutFailures ? nil : HTTPTransport.Answer(status: 500, body: [])
+            }
+        }
+        let result = try shop.reconciler.reconcile()
+        #expect(!result.isComplete && result.status == 1)
+        let checkpoint = try shop.checkpoint()
+        #expect(checkpoint.completeUntil != nil && checkpoint.sweptUntil == nil)
+    }
+
+    @Test func `a run names what Apple has no more`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.reconciler.begin()
+        try shop.run(for: .hours(1))
+        shop.store.setClock(shop.store.now + .days(200))
+        #expect(try shop.reconciler.reconcile().gaps.map { $0.app } == [shop.app])
+    }
+
+    @Test(arguments: [false, true])
+    func `a run for one account that Apple does not answer has something left, and lists nothing of others`(
+        _ isAnswered: Bool
+    ) throws {
+        let shop = try Shop(.sqlite)
+        try shop.unheard()
+        shop.isUp.withLock { $0 = true }
+        shop.store.change(customer: 2) { _ = $0.buyConsumable("gems", at: Shop.start) }
+        shop.store.deliverNotifications()
+        #expect(try shop.ledger.purchasesWithoutOwner().count == 1)
+        if !isAnswered { shop.store.inject(.unavailable, count: 10_000) }
+        let result = try shop.reconciler.reconcile(account: "anna")
+        #expect(result.leftOver == (isAnswered ? 0 : 1) && result.status == (isAnswered ? 0 : 1))
+        #expect(result.unowned.isEmpty)
+    }
+
+    @Test func `a dry run that Apple does not answer is not complete`() throws {
+        let shop = try Shop(.sqlite)
+        shop.store.inject(.unavailable, count: 10_000)
+        let result = try shop.reconciler.reconcile(dryRun: true)
+        #expect(!result.isComplete && result.status == 1)
+    }
+
     @Test func `a run that cannot ask says so by its status`() throws {
         for (fault, status) in [(FakeFault.unauthorized, Int32(2)), (.unavailable, 1), (.rateLimitWithoutHeader, 1)] {
             let shop = try Shop(.sqlite)

@@ -231,6 +231,29 @@ import Testing
         #expect(try #require(shop.checkpoint().completeUntil) > shop.store.now - .hours(1))
     }
 
+    @Test func `with another key, an app is not stopped any more`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.reconciler.begin()
+        shop.store.inject(.unauthorized, count: 1000)
+        try shop.run(for: .hours(1))
+        #expect(shop.reconciler.stopped.keys.contains(shop.app))
+        shop.reconciler.replace(shop.reconciler.apps)
+        #expect(shop.reconciler.stopped.isEmpty)
+    }
+
+    @Test(arguments: [(30, false), (3600, true), (-3600, true)] as [(Int64, Bool)])
+    func `where a token is refused, a clock that is more than a minute wrong is told`(
+        _ seconds: Int64, _ isTold: Bool
+    ) throws {
+        let shop = try Shop(.sqlite)
+        shop.clockError.withLock { $0 = .seconds(seconds) }
+        shop.stranger.withLock { [store = shop.store] body in
+            body = { _ in HTTPTransport.Answer(status: 401, body: [], retryAfter: nil, date: store.now) }
+        }
+        _ = try? shop.reconciler.recover(.transaction("999000000000001"), of: shop.app)
+        #expect(shop.found.contains { if case .clockSkew = $0 { true } else { false } } == isTold)
+    }
+
     @Test func `a question whose time would be over before its answer is left to another server`() throws {
         let shop = try Shop(.sqlite)
         for _ in 0..<4 { try shop.unheard() }
@@ -284,6 +307,40 @@ import Testing
             #expect(try shop.rows("SELECT DISTINCT transaction_id FROM evidence").count == 1)
             #expect(shop.reconciler.counts.refused.isEmpty == !isOther)
         }
+    }
+
+    @Test func `a subscription that the ledger had before it asked Apple is asked about`() throws {
+        let shop = try Shop(.sqlite)
+        let subscription = shop.store.change(customer: 1) {
+            $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
+        }
+        let before = try PurchaseLedger(shop.location.text)
+        _ = try before.redeem(shop.evidence(subscription.firstPeriod), for: "anna", at: shop.store.now)
+        #expect(try shop.questions.isEmpty)
+        try shop.reconciler.begin()
+        #expect(try shop.questions.contains("statuses \(subscription.originalTransactionID) 2"))
+    }
+
+    @Test(arguments: 1...5)
+    func `what Apple says of a subscription, and the ledger does not, is told`(_ status: Int) throws {
+        let shop = try Shop(.sqlite)
+        let subscription = shop.store.change(customer: 1) {
+            $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
+        }
+        #expect(try shop.redeem(subscription.firstPeriod) == [.granted])
+        let history = try #require(shop.store.histories[1])
+        let builder = try #require(history.transaction(subscription.firstPeriod, signedAt: Shop.start))
+        let transaction = try builder.signed(by: shop.store.authority)
+        let answer = """
+            {"data":[{"lastTransactions":[{"status":\(status),\
+            "originalTransactionId":"\(subscription.originalTransactionID)",\
+            "signedTransactionInfo":"\(transaction)"}]}]}
+            """
+        shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: 200, body: Array(answer.utf8)) } }
+        _ = try shop.reconciler.reconcile(account: "anna")
+        let isTold = shop.found.contains { if case .statusMismatch = $0 { true } else { false } }
+        // It is active; in a grace period, it would be.
+        #expect(isTold == ![1, 4].contains(status))
     }
 
     @Test(arguments: Place.available)

@@ -144,6 +144,23 @@ import TrialSupport
         #expect(Set(hidden("act", in: staff)) == ["send-again", "set-quantity", "transfer"])
     }
 
+    @Test func `the form for a restored copy changes what was granted, under its own id`() throws {
+        let desk = try DeskFixture()
+        let copy = "340000000000002"
+        for (id, outcome) in [(Self.id, Outcome.granted), (copy, .alreadyYours)] {
+            let level = try desk.coins(id) {
+                ($0.productType, $0.quantity) = (.nonConsumable, 1)
+                ($0.originalTransactionID, $0.originalPurchaseDate) = (Self.id, DeskFixture.start)
+            }
+            let verified = try desk.desk.verifier.verify(level)
+            let outcomes = try desk.ledger.redeem(verified, for: "anna", at: desk.date).outcomes
+            #expect(outcomes.map(\.outcome) == [outcome])
+        }
+        let page = try desk.browser(DeskFixture.everything).search(copy)
+        let form = try #require(page.components(separatedBy: "value=\"set-quantity\"").dropFirst().first)
+        #expect(hidden("id", in: form).first == Self.id)
+    }
+
     @Test func `a form does its work once, in every session`() throws {
         let desk = try fixture()
         let grant = ["product": "x", "quantity": "1", "number": "one"]

@@ -22,6 +22,7 @@ import TrialSupport
             ("a JWS in JSON in JSON", #"{"body":"{\"account\":\"anna\",\"evidence\":\"\#(jws)\"}"}"#, jws),
             ("a notification", #"POST /v1/notifications {"signedPayload":"\#(jws)"}"#, jws),
             ("a receipt in a line", "receipt=\(receipt), app=1.0", receipt),
+            ("a receipt in a line before another one", "\(receipt)\nBest, Anna", receipt),
             ("a receipt with escaped slashes", receipt.replacing("/", with: "\\/") + " end", receipt),
             ("the same, quoted twice", "x " + receipt.replacing("/", with: "\\\\\\/") + "\" end", receipt),
             ("with escapes of JSON", "x " + receipt.replacing("+", with: "\\u002B") + " end", receipt),

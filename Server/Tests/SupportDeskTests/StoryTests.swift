@@ -80,6 +80,52 @@ import TrialSupport
         #expect(try words(browser.post("/search", [("text", id)]).text).contains(sentence))
     }
 
+    @Test(
+        arguments: [
+            (86_399, "anna has it: com.example.app.coins, until"),
+            (86_400, "anna had it: com.example.app.coins. The period ended"),
+        ] as [(Int64, String)])
+    func `a period is told as running until its end, and as over from then on`(seconds: Int64, sentence: String) throws
+    {
+        let desk = try DeskFixture()
+        let period = try desk.coins(id) {
+            ($0.productType, $0.quantity) = (.autoRenewableSubscription, 1)
+            $0.expiresDate = DeskFixture.start + .seconds(86_400)
+        }
+        #expect(try desk.redeem(period, for: "anna") == [.granted])
+        desk.advance(.seconds(seconds))
+        let story = try words(desk.browser().search(id))
+        #expect(story.contains(sentence), "\(story)")
+        #expect(!story.contains("nobody paid"))
+    }
+
+    @Test func `a purchase of the sandbox is told as one for which nobody paid`() throws {
+        let desk = try DeskFixture()
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.sandbox], trust: desk.evidence.trust)
+        let coins = try desk.coins(id) { $0.environment = .sandbox }
+        _ = try desk.ledger.redeem(verifier.verify(coins), for: "anna", at: desk.date)
+        let story = try words(desk.browser().search(id))
+        #expect(story.contains("It is from the sandbox, in which apps are tested: nobody paid."), "\(story)")
+    }
+
+    @Test(arguments: [(nil, nil), (500, 0), (50_000, 50), (99_999, 99), (100_000, 100)] as [(Int64?, Int?)])
+    func `Apple says the refunded part in thousandths of a percent`(percentage: Int64?, whole: Int?) {
+        let refund = RefundFact(date: nil, reason: nil, percentage: percentage, signedDate: DeskFixture.start)
+        #expect(refund.wholePercentage == whole)
+    }
+
+    @Test func `of the purchases that evidence proves, the latest stand first`() throws {
+        let desk = try DeskFixture()
+        let old = try desk.coins("340000000000001") { $0.purchaseDate = DeskFixture.start - .seconds(60) }
+        let new = try desk.coins("340000000000002")
+        for (coins, account) in [(old, "anna"), (new, "ben")] { try desk.redeem(coins, for: account) }
+        for text in ["\(old) \(new)", "\(new) \(old)"] {
+            let answer = try SearchAnswer(Array(text.utf8), desk.desk, at: desk.date)
+            #expect(answer.stories.map(\.name.transactionID) == ["340000000000002", "340000000000001"])
+        }
+    }
+
     @Test func `the page is in the language that was chosen, whole`() throws {
         let desk = try refunded()
         let browser = try desk.browser()

@@ -1,0 +1,336 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import SpanASN1
+import Testing
+
+/// What the ledger keeps of what the App Store is asked and answers, in the smallest cases. `ReconciliationTests` ask.
+@Suite struct QuestionTests {
+    private static let app = AskedApp(.production, Minted.bundleID)
+
+    private func withLedger(_ place: Place, _ body: (PurchaseLedger) throws -> Void) throws {
+        var policy = LedgerPolicy()
+        policy.questions = QuestionPolicy(apps: [Self.app])
+        try place.withLedger(policy, body)
+    }
+
+    private func take(
+        _ ledger: PurchaseLedger, _ kind: Question.Kind = .transaction, at now: Instant
+    ) throws -> [Question] {
+        try ledger.takeQuestions(about: Self.app, of: [kind], limit: 9, requestsPerHour: 1000, at: now).questions
+    }
+
+    private func texts(_ statement: String, _ ledger: PurchaseLedger) throws -> [String] {
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement) }
+        return try rows.map { try $0.text(0) }
+    }
+
+    private func confirmed(_ ledger: PurchaseLedger) throws -> [String] {
+        try texts("SELECT transaction_id FROM confirmations WHERE confirmed_at IS NOT NULL", ledger).sorted()
+    }
+
+    // MARK: Queue
+
+    /// Consumables of an account, whose questions are due on the next day.
+    private func buy(_ count: Int, _ ledger: PurchaseLedger) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for _ in 0..<count {
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(0)) == [.granted])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what failed is asked again, and what Apple does not know is not`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            try buy(3, ledger)
+            let taken = try take(ledger, at: day(1))
+            for (question, isFailed) in zip(taken, [true, false, false]) {
+                try ledger.finish(question, isFailed ? .failed("no-answer") : .unknown, at: day(1))
+            }
+            func counts() throws -> [Int] {
+                try ledger.questionCounts(at: day(1)).flatMap { [$0.failed, $0.unknown] }
+            }
+            #expect(try counts() == [1, 2])
+            try ledger.askFailedAgain(about: Self.app, at: day(1))
+            #expect(try counts() == [0, 2])
+            #expect(try take(ledger, at: day(1)).map(\.subject) == taken.prefix(1).map(\.subject))
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a question is open that failed and is soon due again`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            try buy(4, ledger)
+            #expect(try ledger.openQuestionCount(about: Self.app, at: day(1)) == 4)
+            let results: [PurchaseLedger.QuestionResult] = [
+                .again(at: day(1) + .seconds(3600), attempts: 1, failure: "no-answer"),
+                .again(at: day(1) + .seconds(25_200), attempts: 1, failure: "no-answer"),
+                .again(at: day(1) + .seconds(3600), attempts: 0, failure: "no-answer"),
+                .again(at: day(1) + .seconds(3600), attempts: 1, failure: nil),
+            ]
+            for (question, result) in zip(try take(ledger, at: day(1)), results) {
+                try ledger.finish(question, result, at: day(1))
+            }
+            #expect(try ledger.openQuestionCount(about: Self.app, at: day(1)) == 1)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what a server took whose clock was ahead is asked by another`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            try buy(1, ledger)
+            #expect(try take(ledger, at: day(10)).count == 1 && take(ledger, at: day(1)).isEmpty)
+            _ = try ledger.cleanQuestions(about: Self.app, at: day(1))
+            #expect(try take(ledger, at: day(1)).count == 1)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a notification ends no question about a purchase that is disputed`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(0))
+            func reasons() throws -> [String] {
+                try texts("SELECT reason FROM questions WHERE kind = 'transaction'", ledger)
+            }
+            func notify(_ date: Double) throws {
+                for notification in try history.verifiedNotifications(through: day(date)) {
+                    try ledger.record(notification, at: day(date))
+                }
+            }
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(0)) == [.granted])
+            #expect(try reasons() == ["unheard"])
+            try notify(0)
+            #expect(try reasons().isEmpty)
+            #expect(try ledger.outcomes(evidence, for: "ben", at: day(1)) == [.belongsToAnother])
+            history.declineRefund(of: coins, at: day(2))
+            try notify(2)
+            #expect(try reasons() == ["disputed"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a subscription about which a question was given up is asked about after its renewal`(
+        _ place: Place
+    ) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            _ = try ledger.redeem(history.evidence(subscription.firstPeriod, signedAt: day(0)), for: "anna", at: day(0))
+            let question = try #require(take(ledger, .statuses, at: day(30)).first)
+            try ledger.finish(question, .failed("no-answer"), at: day(30))
+            _ = try ledger.redeem(history.evidence(renewal, signedAt: day(31)), for: "anna", at: day(31))
+            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [question.subject])
+        }
+    }
+
+    // MARK: Answers
+
+    private func answered(_ evidence: VerifiedEvidence) -> [Verified<TransactionInfo>] {
+        if case .transaction(let transaction) = evidence { [transaction] } else { [] }
+    }
+
+    @Test(arguments: Place.available)
+    func `an answer with a renewal confirms what was asked about, too, and an empty one is none`(
+        _ place: Place
+    ) throws {
+        try withLedger(place) { ledger in
+            func hasAnswer() throws -> Bool {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.hasAnswer(about: Self.app, at: day(31))
+                }
+            }
+            try ledger.record(answered: [], about: Self.app, at: day(31))
+            #expect(try !hasAnswer())
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            try ledger.record(
+                answered: answered(history.evidence(renewal, signedAt: day(31))),
+                confirming: subscription.originalTransactionID, about: Self.app, at: day(31))
+            let both = [subscription.originalTransactionID, renewal.transactionID]
+            #expect(try hasAnswer() && confirmed(ledger) == both.sorted())
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what Apple did not know and confirms after all is unknown no more`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            try ledger.store.write { (connection) throws(LedgerError) in
+                try connection.write(
+                    "INSERT INTO confirmations VALUES ('production', $1, $2, 0, 0, 6, NULL, 1)",
+                    [.text(Minted.bundleID), .text(coins.transactionID)])
+            }
+            #expect(try ledger.unknownTransactions().map(\.transactionID) == [coins.transactionID])
+            try ledger.record(
+                answered: answered(history.evidence(coins, signedAt: day(1))), about: Self.app, at: day(1))
+            #expect(try ledger.unknownTransactions().isEmpty && confirmed(ledger) == [coins.transactionID])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an answer is about what was asked if the ledger has both in one family`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription).transactionID
+            let coins = history.buyConsumable("coins", at: day(0)).transactionID
+            for builder in history.transactions(signedAt: day(31)) {
+                _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(31))
+            }
+            let first = subscription.originalTransactionID
+            for (ids, asked, isRelated) in [
+                ([coins, renewal], first, true), ([first], renewal, true), (["9"], "9", true), ([coins], first, false),
+                (["9"], first, false), ([first], "9", false), ([], first, false),
+            ] as [([String], String, Bool)] {
+                #expect(try ledger.isRelated(ids, to: asked, in: Self.app) == isRelated, "\(ids) \(asked)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `Apple is asked about a subscription before its last period ends`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            for period in [subscription.firstPeriod, renewal] {
+                _ = try ledger.redeem(history.evidence(period, signedAt: day(31)), for: "anna", at: day(31))
+            }
+            let (step, isActive) = try ledger.subscriptionStep(
+                of: subscription.originalTransactionID, in: Self.app, isAnswered: false, at: day(45))
+            #expect(step == .wait(until: day(60) - .seconds(3600)) && isActive == true)
+        }
+    }
+
+    // MARK: Notifications
+
+    @Test(arguments: Place.available)
+    func `what Apple's history has is confirmed, and told if its owner had not heard of it in time`(
+        _ place: Place
+    ) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
+            let (second, third) = (history.renew(subscription), history.renew(subscription))
+            let evidence = try history.evidence(second, signedAt: day(8))
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(8)) == [.granted])
+            var ended: [String] = []
+            for notification in try history.verifiedNotifications(through: day(20)) {
+                ended += try ledger.record(fromHistory: notification, of: Self.app, at: day(30)).endedUnheard
+            }
+            // The first was over before the account had the subscription.
+            #expect(ended == [third.transactionID])
+            let all = [subscription.firstPeriod, second, third].map(\.transactionID)
+            #expect(try confirmed(ledger) == all.sorted())
+        }
+    }
+
+    private func window(_ question: Question, until date: Instant) -> HistoryWindow {
+        HistoryWindow(
+            from: date - .seconds(3600), until: date, of: HistoryRange(rawValue: question.subject) ?? .failures)
+    }
+
+    /// Answers what is due, and returns its ranges, and the ends of what Apple has no more.
+    private func answer(_ ledger: PurchaseLedger, at now: Instant) throws -> (ranges: Set<String>, gaps: [Instant]) {
+        var ranges: Set<String> = []
+        var gaps: [Instant] = []
+        for question in try take(ledger, .history, at: now) {
+            if let gap = try ledger.historyWindow(of: question, at: now).gap { gaps.append(gap.until) }
+            try ledger.complete(question, window(question, until: now), at: now)
+            ranges.insert(question.subject)
+        }
+        return (ranges, gaps)
+    }
+
+    private func everything(_ ledger: PurchaseLedger, at now: Instant) throws -> Question? {
+        try take(ledger, .history, at: now).first { $0.subject == HistoryRange.everything.rawValue }
+    }
+
+    /// A ledger that has asked for everything on day 0.
+    private func withHistory(_ place: Place, _ body: (PurchaseLedger) throws -> Void) throws {
+        try withLedger(place) { ledger in
+            try ledger.beginHistory(of: Self.app, at: day(0))
+            #expect(try answer(ledger, at: day(0)).ranges == ["failures", "everything"])
+            try body(ledger)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `after an hour without answers, a server that starts asks for everything at once`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            for (minute, ranges) in [(50, ["failures"]), (120, ["failures", "everything"])] as [(Int64, Set<String>)] {
+                let now = day(0) + .seconds(60 * minute)
+                try ledger.beginHistory(of: Self.app, at: now)
+                #expect(try answer(ledger, at: now).ranges == ranges)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a date from which an operator asks is never later than what was asked for`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            for (since, expected) in [(5, 0), (-3, -3), (-1, -3)] as [(Double, Double)] {
+                try ledger.beginHistory(of: Self.app, since: day(since), at: day(10))
+                let checkpoint = try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.checkpoint(of: Self.app)
+                }
+                #expect(checkpoint.sweptUntil == day(expected))
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a date from which an operator asks counts while everything is being asked for`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            let question = try #require(try everything(ledger, at: day(2)))
+            try ledger.pause(
+                question, window(question, until: day(2)), until: day(3), attempts: 0, failure: nil, at: day(2))
+            try ledger.beginHistory(of: Self.app, since: day(-5), at: day(2))
+            let next = try #require(try everything(ledger, at: day(2)))
+            #expect(next.cursor == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a server that was too slow does not set back what another one has read since`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            let slow = try #require(try everything(ledger, at: day(2)))
+            let now = day(2) + PurchaseLedger.questionLease
+            let next = try #require(try everything(ledger, at: now))
+            let window = window(slow, until: day(2))
+            try ledger.pause(slow, window, until: day(3), attempts: 1, failure: "no-answer", at: now)
+            let advanced = try ledger.advance(next, to: window, requestsPerHour: 1000, at: now)
+            #expect(advanced?.hasRequest == true)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `each time that Apple has no more is told once`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            for now in [day(400), day(800)] {
+                try ledger.beginHistory(of: Self.app, at: now)
+                #expect(try answer(ledger, at: now).gaps == [now - HistoryCheckpoint.kept(Self.app)])
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a run that was interrupted for half a day is followed by another`(_ place: Place) throws {
+        for (hours, isRepeated) in [(11, false), (13, true)] as [(Int64, Bool)] {
+            try withHistory(place) { ledger in
+                let question = try #require(try everything(ledger, at: day(2)))
+                let now = day(2) + .seconds(3600 * hours)
+                try ledger.complete(question, window(question, until: day(2)), at: now)
+                let next = try everything(ledger, at: now)
+                #expect((next != nil) == isRepeated, "\(hours)")
+            }
+        }
+    }
+}
