@@ -168,6 +168,27 @@ import Testing
         #expect(try take().count == 1 && take().isEmpty)
     }
 
+    @Test func `an app about which there is much to ask does not hold up another one`() throws {
+        let shops = try [Shop(.sqlite), Shop(.sqlite, .sandbox)]
+        var policy = LedgerPolicy()
+        policy.questions = QuestionPolicy(apps: Set(shops.map(\.app)))
+        let ledger = try PurchaseLedger(shops[0].location.text, policy: policy)
+        for shop in shops {
+            shop.isUp.withLock { $0 = false }
+            for _ in 0..<12 {
+                let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+                _ = try ledger.redeem(shop.evidence(coins), for: "anna", at: Shop.start)
+            }
+            shop.store.setClock(Shop.start + .seconds(900))
+        }
+        var options = Reconciler.Options()
+        let store = shops[0].store
+        options.clock = { store.now }
+        let reconciler = Reconciler(ledger, shops.flatMap(\.reconciler.apps), options)
+        for _ in 0..<2 { _ = reconciler.runOnce() }
+        #expect(shops.allSatisfy { $0.requests(.transactionInfo) > 0 })
+    }
+
     @Test func `while Apple is away, it is asked once a minute, whatever is to be asked`() throws {
         let shop = try Shop(.sqlite)
         for _ in 0..<30 { try shop.unheard() }
