@@ -104,7 +104,7 @@ import Testing
         #expect(Self.write { $0.integer(value) } == String(value))
     }
 
-    @Test func `a count that no reader takes is the largest that it does, and not another number`() {
+    @Test func `a count above that of Int64 is written as the largest Int64`() {
         #expect(Self.write { $0.member("count", UInt64.max) } == "\"count\":\(Int64.max)")
     }
 

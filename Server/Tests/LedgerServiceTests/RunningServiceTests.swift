@@ -51,14 +51,13 @@ import TrialSupport
         #expect(try accounts() == [["anna"]])
     }
 
-    @Test func `the metrics say whether the database answers`() throws {
+    @Test func `the metrics say that the database does not answer`() throws {
         let service = try service()
         func isUp(_ value: Int) -> Bool {
             var text = ""
             for family in service.metrics() { family.append(to: &text) }
             return text.contains("receipt_server_ledger_up \(value)\n")
         }
-        #expect(isUp(1))
         try FileManager.default.removeItem(atPath: location)
         let finish = try service.start()
         defer { finish() }

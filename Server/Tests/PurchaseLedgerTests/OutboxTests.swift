@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `while an event of an account is sent, none of it is taken, also if it has a new one`(
+    func `while an event is being sent, no other event of its account is taken`(
         _ place: Place
     ) throws {
         try place.withLedger { ledger in

@@ -223,15 +223,9 @@ import Testing
         _ setting: String, _ expected: String
     ) throws {
         let location = try Place.postgreSQL.makeLocation()
-        try PurchaseLedger(location.text).store.write { (connection) throws(LedgerError) in
-            _ = try connection.run(
-                """
-                DO $$ BEGIN
-                    EXECUTE format('ALTER DATABASE %I SET synchronous_commit = \(setting)', current_database());
-                END $$
-                """)
-        }
-        let rows = try PurchaseLedger(location.text).store.write { (connection) throws(LedgerError) in
+        // As if it stood in the server's configuration.
+        let server = location.text + "%20-csynchronous_commit%3D\(setting)"
+        let rows = try PurchaseLedger(server).store.write { (connection) throws(LedgerError) in
             try connection.run("SELECT current_setting('synchronous_commit')")
         }
         #expect(try rows.map { try $0.text(0) } == [expected])

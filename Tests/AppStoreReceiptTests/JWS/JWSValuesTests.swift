@@ -14,7 +14,7 @@ import Testing
             (OfferDiscountType.payAsYouGo.rawValue, "PAY_AS_YOU_GO"),
             (OfferDiscountType.payUpFront.rawValue, "PAY_UP_FRONT"), (OfferDiscountType.oneTime.rawValue, "ONE_TIME"),
         ]
-        for (word, expected) in words { #expect(word == expected) }
+        for (word, expected) in words { #expect(word == expected, "\(expected)") }
     }
 
     @Test func `the names stand for Apple's numbers`() {

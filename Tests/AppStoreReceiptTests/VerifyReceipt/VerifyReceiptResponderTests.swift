@@ -379,7 +379,7 @@ struct VerifyReceiptResponderTests {
         }
     }
 
-    @Test func `what is no subscription has no old transactions: both of a restored product stay`() throws {
+    @Test func `exclude-old-transactions keeps both transactions of a restored product`() throws {
         var responder = try Self.responder(.production)
         responder.fillsLatestReceiptInfo = true
         let bought = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1", purchaseDate: day(0))
