@@ -143,9 +143,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `while an event is being sent, no other event of its account is taken`(
-        _ place: Place
-    ) throws {
+    func `while an event is being sent, no other event of its account is taken`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             for count in [1, 0] {
