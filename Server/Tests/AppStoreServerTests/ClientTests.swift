@@ -152,6 +152,26 @@ import Testing
         #expect(page.notifications.allSatisfy { $0.notification?.value != nil } && !page.notifications.isEmpty)
     }
 
+    @Test("An answer about a subscription is one of its transactions, if its first one was asked about")
+    func renewals() throws {
+        let shop = try Shop()
+        _ = shop.fill()
+        let history = try #require(shop.store.histories[1])
+        let subscription = try #require(history.subscriptions.first)
+        let renewal = history.latestPeriod(of: subscription)
+        let jws = try #require(history.transaction(renewal, signedAt: Shop.date)).signed(by: shop.store.authority)
+        let body = Array(#"{"signedTransactionInfo":"\#(jws)"}"#.utf8)
+        for (id, isAsked) in [
+            (subscription.originalTransactionID, true), (renewal.transactionID, true), ("1", false),
+        ] {
+            var options = AppStoreServerClient.Options()
+            options.transport = { (_) throws(TransportFault) in HTTPTransport.Answer(status: 200, body: body) }
+            let client = try AppStoreServerClient(
+                shop.store.credentials, environment: .sandbox, verifier: shop.store.verifier(), options: options)
+            #expect(try client.transactionInfo(of: id).isOfAskedID == isAsked)
+        }
+    }
+
     @Test("All pages of a customer's refunds are read, each once")
     func refundPages() throws {
         let shop = try Shop()

@@ -421,7 +421,14 @@ struct LedgerRoutesTests {
             ("POST", "/v1/accounts/a/adjust", .adjust),
             ("GET", "/v1/events/dead", .events), ("POST", "/v1/events/a/send", .events),
             ("POST", "/v1/recover", .recover),
+            ("POST", "/v1/accounts/a/token", .redeem), ("POST", "/v1/orders", .redeem), ("GET", "/v1/orders", .read),
+            ("GET", "/v1/orders/a", .read),
         ]
+        let guarded = scopes.compactMap { method, path, _ in
+            if case .route(let index, _) = table.match(method, path) { index } else { nil }
+        }
+        let others = Set(table.routes.indices).subtracting(guarded)
+        #expect(others.map { table.routes[$0].path } == ["/v1/notifications"])
         let file = folder.appending(path: "tokens").path
         try TokenScope.allCases.map { "token-with-scope-\($0.rawValue) \($0.rawValue)" }.joined(separator: "\n").write(
             toFile: file, atomically: true, encoding: .utf8)

@@ -30,6 +30,8 @@ import Testing
         let outcomes = try ledger.import(lines, of: "file", &progress, at: day(1)).map(word)
         // What is in the ledger is known beforehand, and what is in the lines is not.
         for (checked, outcome) in zip(checked, outcomes) { #expect(checked == outcome || checked == "added") }
+        let after = try ledger.check(lines).map(word)
+        #expect(after == outcomes.map { $0 == "added" ? "known" : $0 })
         return outcomes
     }
 
@@ -38,6 +40,15 @@ import Testing
         case .added: "added"
         case .known: "known"
         case .conflict(let code): code
+        }
+    }
+
+    @Test func `nobody was granted nothing, or less`() throws {
+        for quantity in [Int64.min, -1, 0, 1] {
+            let transaction = SpentTransaction(
+                account: "anna", environment: .production, bundleID: Minted.bundleID, transactionID: "1",
+                originalTransactionID: nil, productID: "coins", quantity: quantity, date: day(0))
+            #expect((transaction != nil) == (quantity == 1))
         }
     }
 

@@ -274,6 +274,27 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `R12: tokens move with all purchases, not with some`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            var history = history(try ledger.token(for: "anna").token)
+            let coins = history.buyConsumable("coins", at: day(0))
+            try notify(ledger, history, at: day(1))
+            let parts: [(id: String?, environment: AppStoreEnvironment?, bundleID: String?)] = [
+                (coins.transactionID, nil, nil), (nil, .production, nil), (nil, nil, Minted.bundleID),
+            ]
+            for part in parts {
+                let error = #expect(throws: LedgerError.self) {
+                    try ledger.transfer(
+                        from: "anna", to: "ben", transactionID: part.id, in: part.environment, of: part.bundleID,
+                        movesTokens: true, reason: "merged", at: day(2))
+                }
+                #expect(error?.code == .invalidText)
+            }
+            #expect(try owners(ledger) == ["anna"])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `R13: what is bought with a token of a deleted account is nobody else's`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             let token = try ledger.token(for: "anna").token

@@ -29,6 +29,36 @@ import Testing
         try texts("SELECT transaction_id FROM confirmations WHERE confirmed_at IS NOT NULL", ledger).sorted()
     }
 
+    // MARK: Policy
+
+    @Test(
+        arguments: [
+            (.none, .redeem, Minted.bundleID, []), (.unheard, .redeem, Minted.bundleID, [.unheard]),
+            (.unheard, .notification, Minted.bundleID, []), (.all, .redeem, Minted.bundleID, [.unheard, .granted]),
+            (.all, .notification, Minted.bundleID, [.granted]), (.all, .reconciliation, Minted.bundleID, []),
+            (.all, .redeem, "com.example.other", []),
+        ] as [(QuestionPolicy.Confirm, LedgerEvent.Cause, String, [Question.Reason])])
+    func `of a purchase that was granted is asked what the setting says, unless Apple told of it`(
+        confirm: QuestionPolicy.Confirm, cause: LedgerEvent.Cause, bundleID: String, reasons: [Question.Reason]
+    ) {
+        var policy = QuestionPolicy(apps: [Self.app])
+        policy.confirm = confirm
+        let key = AskedApp(.production, bundleID).key("1")
+        #expect(policy.confirmations(of: key, cause, Surroundings(), at: day(0)).map(\.reason) == reasons)
+    }
+
+    @Test func `in billing retry is asked daily for 60 days after the end, else for a day`() {
+        func dates(_ schedule: SubscriptionSchedule) -> [Duration] {
+            var dates = [schedule.first]
+            while let next = dates.last.flatMap(schedule.next(after:)), dates.count < 99 { dates.append(next) }
+            return dates.map { $0 - schedule.end }
+        }
+        let steps: [Duration] = [-3600, 300, 3600, 86_400].map { .seconds($0) }
+        #expect(dates(SubscriptionSchedule(end: day(30))) == steps)
+        let retries = (2...60).map { Duration.seconds(86_400 * $0) }
+        #expect(dates(SubscriptionSchedule(end: day(30), isInBillingRetry: true)) == steps + retries)
+    }
+
     // MARK: Queue
 
     /// Consumables of an account, whose questions are due on the next day.
@@ -125,6 +155,102 @@ import Testing
             try ledger.finish(question, .failed("no-answer"), at: day(30))
             _ = try ledger.redeem(history.evidence(renewal, signedAt: day(31)), for: "anna", at: day(31))
             #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [question.subject])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what was not asked is given back to the hour that paid for it, and to no other`(_ place: Place) throws {
+        for (seconds, spent) in [(5, 3), (15, 1)] as [(Int64, Int)] {
+            try withLedger(place) { ledger in
+                try buy(3, ledger)
+                let before = day(1) - .seconds(10)
+                let taken = try take(ledger, at: before)
+                let now = before + .seconds(seconds)
+                #expect(try ledger.takeRequest(about: Self.app, priority: 0, requestsPerHour: 1000, at: now))
+                let question = try #require(taken.first)
+                try ledger.finish(question, .ended, isUnspent: true, at: now)
+                #expect(taken.count == 3)
+                #expect(try ledger.questionCounts(at: now).map(\.spentThisHour) == [spent], "\(seconds)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a request is made within the limit of the hour`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            let requests = try (0..<4).map { number in
+                try ledger.takeRequest(
+                    about: Self.app, priority: 0, requestsPerHour: 2, at: day(1) + .seconds(number < 3 ? 0 : 3600))
+            }
+            #expect(requests == [true, true, false, true])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what becomes due while a question is asked stays`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let renewal = history.renew(subscription)
+            func redeem(_ period: PurchaseHistory.Transaction, at date: Instant) throws {
+                _ = try ledger.redeem(history.evidence(period, signedAt: date), for: "anna", at: date)
+            }
+            try redeem(subscription.firstPeriod, at: day(1))
+            let question = try #require(take(ledger, .statuses, at: day(30)).first)
+            try redeem(renewal, at: day(31))
+            try ledger.finish(question, .ended, at: day(31))
+            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [question.subject])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a purchase that Apple does not know is an alarm when it is three days old`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            try buy(1, ledger)
+            let question = try #require(take(ledger, at: day(1)).first)
+            try ledger.store.write { (connection) throws(LedgerError) in
+                try connection.write(
+                    "INSERT INTO confirmations VALUES ('production', $1, $2, 0, 0, 5, NULL, NULL)",
+                    [.text(Minted.bundleID), .text(question.subject)])
+            }
+            for (age, isAlarm) in [(1, false), (2.9, false), (3.1, true)] as [(Double, Bool)] {
+                try ledger.noteControl(of: Self.app, at: day(age))
+                let step = try ledger.recordNotFound(question, at: day(age))
+                if case .unknown = step { #expect(isAlarm, "\(age)") } else { #expect(!isAlarm, "\(age)") }
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of one receipt, 20 disputed purchases are asked about`(_ place: Place) throws {
+        var policy = LedgerPolicy()
+        policy.questions = QuestionPolicy(apps: [Self.app])
+        policy.questions?.confirm = .none
+        try place.withLedger(policy) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            for number in 0..<25 { history.buyNonConsumable("product \(number)", at: day(0)) }
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(1)))
+            _ = try ledger.redeem(receipt, for: "anna", at: day(1))
+            let outcomes = try ledger.outcomes(receipt, for: "ben", at: day(2))
+            #expect(outcomes == Array(repeating: .belongsToAnother, count: 25))
+            #expect(try texts("SELECT reason FROM questions WHERE reason = 'disputed'", ledger).count == 20)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `nobody asks at the end of a period what became of it if it was refunded`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+            history.refund(period, at: day(20))
+            func redeem(_ signedAt: Double) throws {
+                _ = try ledger.redeem(history.evidence(period, signedAt: day(signedAt)), for: "anna", at: day(20))
+            }
+            try redeem(1)
+            let question = try #require(take(ledger, .statuses, at: day(30)).first)
+            try ledger.finish(question, .ended, at: day(30))
+            try redeem(20)
+            #expect(try texts("SELECT subject FROM questions WHERE kind = 'statuses'", ledger).isEmpty)
         }
     }
 
@@ -308,6 +434,25 @@ import Testing
             try ledger.pause(slow, window, until: day(3), attempts: 1, failure: "no-answer", at: now)
             let advanced = try ledger.advance(next, to: window, requestsPerHour: 1000, at: now)
             #expect(advanced?.hasRequest == true)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a run is complete when its last part is`(_ place: Place) throws {
+        try withHistory(place) { ledger in
+            func completeUntil() throws -> Instant? {
+                try ledger.store.read { (connection) throws(LedgerError) in try connection.checkpoint(of: Self.app) }
+                    .completeUntil
+            }
+            var ends: [Instant] = []
+            while try completeUntil() == day(0), ends.count < 9 {
+                let question = try #require(try everything(ledger, at: day(20)))
+                let window = try ledger.historyWindow(of: question, at: day(20)).window
+                try ledger.complete(question, window, at: day(20))
+                ends.append(window.until)
+            }
+            // From a day before the checkpoint on.
+            #expect(try ends == [day(6), day(13), day(20)] && completeUntil() == day(20))
         }
     }
 

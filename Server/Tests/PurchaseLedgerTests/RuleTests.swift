@@ -189,7 +189,34 @@ import Testing
             joined.payload["previousOriginalTransactionId"] = "1"
             #expect(try bring(joined, at: 62) == [.expired])
             #expect(try count("SELECT 1 FROM families", ledger) == 1)
+            #expect(try count("SELECT 1 FROM transfers", ledger) == 0)
             #expect(try ledger.events().count == 3)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an owner who was told of another's token is not told again when two families turn out to be one`(
+        _ place: Place
+    ) throws {
+        var policy = LedgerPolicy()
+        policy.orders = OrderPolicy()
+        try place.withLedger(policy) { ledger throws in
+            let token = try ledger.token(for: "ben").token.description
+            func bring(_ builder: JWSBuilder, at date: Double) throws {
+                _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(date))
+            }
+            func conflicts() throws -> Int { try ledger.events().count { $0.kind == .conflict } }
+            try bring(period("1", of: "1", from: 0), at: 1)
+            try bring(period("2", of: "2", from: 30), at: 31)
+            var bens = period("4", of: "2", from: 60)
+            bens.appAccountToken = token
+            try bring(bens, at: 61)
+            #expect(try conflicts() == 1)
+            var joined = period("3", of: "2", from: -30)
+            joined.payload["previousOriginalTransactionId"] = "1"
+            try bring(joined, at: 62)
+            #expect(try count("SELECT 1 FROM families", ledger) == 1)
+            #expect(try conflicts() == 1)
         }
     }
 
@@ -328,13 +355,20 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `no signature gives back what an operator took back`(_ place: Place) throws {
+    func `no signature and no support gives back what an operator took back`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
             try ledger.store.write { (connection) throws(LedgerError) in
                 _ = try connection.run("UPDATE grants SET quantity = 0, voided_at = 1")
             }
             #expect(try ledger.outcomes(coins("1", signed: 3), for: "anna", at: day(3)) == [.revoked])
+            let grant = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "1")
+            for change in [Adjustment.Change.quantity(grant, 1), .asSigned(grant)] {
+                let error = #expect(throws: LedgerError.self) {
+                    try ledger.adjust(Adjustment(change, reason: "ticket 7"), of: "anna", at: day(4))
+                }
+                #expect(error?.code == .notAdjustable)
+            }
             #expect(try LedgerState(ledger).grants.isEmpty)
             #expect(try ledger.events().map(\.kind) == [.granted])
         }
@@ -409,6 +443,31 @@ import Testing
             let counts = try ledger.outboxCounts()
             #expect(counts.pending == 0 && counts.dead == 0)
             #expect(try ledger.takeEvents(limit: 8, lease: .seconds(1), at: day(9)).isEmpty)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the failure of an attempt whose lease was over does not count for a later one`(_ place: Place) throws {
+        try place.withLedger { ledger throws in
+            #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
+            func take(at date: Double) throws -> EventSenders.Result {
+                let taken = try ledger.takeEvents(limit: 8, lease: .seconds(1), at: day(date))
+                return (try #require(taken.first), "timeout")
+            }
+            func fail(_ result: EventSenders.Result, _ maximum: Int64, at date: Double) throws {
+                try ledger.record([result], maximumAttempts: maximum, at: day(date))
+            }
+            let first = try take(at: 1)
+            try fail(first, 80, at: 1)
+            let second = try take(at: 2)
+            try fail(first, 1, at: 2)
+            #expect(try ledger.outboxCounts().dead == 0)
+            // An operator sends the event again, so that it has as many attempts as at first, and it is delivered.
+            try ledger.sendAgain(eventID: first.event.id, at: day(3))
+            let third = try take(at: 4)
+            try ledger.record([(third.event, nil)], maximumAttempts: 80, at: day(4))
+            try fail(second, 80, at: 5)
+            #expect(try ledger.outboxCounts().pending == 0)
         }
     }
 }

@@ -138,7 +138,7 @@ extension HistoryCheckpoint {
         .seconds((app.environment == .production ? 179 : 29) * 86_400)
     }
 
-    /// Forgets what a clock noted that was ahead: until when it was true is not known.
+    /// Forgets what a clock noted that was ahead: until when it was true is not known. A checkpoint of another server can be a little ahead, by less than any overlap.
     private mutating func forgetFuture(at now: Instant) {
         let latest = now + .seconds(3600)
         if let date = completeUntil, date > latest { completeUntil = nil }
@@ -175,8 +175,7 @@ extension HistoryCheckpoint {
             from = min(from, doubtfulFrom)
             isSecondLook = true
         }
-        // A checkpoint of another server can be a little ahead.
-        var window = HistoryWindow(from: min(max(from, oldest), now - .seconds(60)), until: now, of: range)
+        var window = HistoryWindow(from: max(from, oldest), until: now, of: range)
         window.isSecondLook = isSecondLook
         return window
     }
