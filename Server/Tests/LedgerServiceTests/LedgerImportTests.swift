@@ -7,13 +7,16 @@ import LedgerTestSupport
 import Testing
 import TrialSupport
 
+/// Minted once: keys take time.
+private let minted = Result { try MintedEvidence() }
+
 /// `receipt-server import FILE`
 struct LedgerImportTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
     private let evidence: MintedEvidence
 
     init() throws {
-        evidence = try MintedEvidence()
+        evidence = try minted.get()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 

@@ -174,6 +174,21 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
+    func `a notification that another server has recorded meanwhile is not new`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            history.buyConsumable("coins", at: day(0))
+            let notification = try #require(history.verifiedNotifications(through: day(0)).first)
+            let isNew = try ledger.store.write { (connection) throws(LedgerError) in
+                try (0..<2).map { (_) throws(LedgerError) in
+                    try connection.isNew(notification, nil, at: day(0))
+                }
+            }
+            #expect(isNew == [true, false])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a type that Apple adds is stored`(_ place: Place) throws {
         try place.withLedger { ledger in
             var builder = JWSBuilder.notification(

@@ -71,6 +71,38 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `the nil UUID, which apps send when they have none, is no token`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.token(for: "anna", storing: AppAccountToken("00000000-0000-0000-0000-000000000000"))
+            }
+            #expect(error?.code == .invalidText)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an idempotency key of an order belongs to a product, an app and an environment`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            func order(
+                _ product: String, _ bundleID: String, _ environment: AppStoreEnvironment
+            ) throws(LedgerError) -> String {
+                try ledger.order(
+                    product, for: "anna", bundleID: bundleID, in: environment, idempotencyKey: "k", at: day(0)
+                ).id
+            }
+            let first = try order("pro", Minted.bundleID, .production)
+            #expect(try order("pro", Minted.bundleID, .production) == first)
+            for (product, bundleID, environment) in [
+                ("coins", Minted.bundleID, .production), ("pro", "com.example.other", .production),
+                ("pro", Minted.bundleID, .sandbox),
+            ] as [(String, String, AppStoreEnvironment)] {
+                let error = #expect(throws: LedgerError.self) { try order(product, bundleID, environment) }
+                #expect(error?.code == .idempotencyKeyReused)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an account can have 100 tokens, so that it can be deleted`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             for _ in 0..<PurchaseLedger.maximumTokenCount { _ = try ledger.token(for: "anna", storing: .random()) }
@@ -300,6 +332,10 @@ import Testing
             let token = try ledger.token(for: "anna").token
             var history = history(token)
             let name = try ledger.forget("anna")
+            for account in [name, "anna"] {
+                let error = #expect(throws: LedgerError.self) { try ledger.token(for: account, storing: token) }
+                #expect(error?.code == .tokenTaken)
+            }
             let coins = history.buyConsumable("coins", at: day(0))
             let evidence = try history.evidence(coins, signedAt: day(0))
             let outcomes = try ledger.outcomes(evidence, for: "anna", token: token.description, at: day(1))

@@ -85,6 +85,22 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    @Test(arguments: Place.available)
+    func `a subscription whose first product is not for sale is the account's whose token it has`(
+        _ place: Place
+    ) throws {
+        var policy = policy("gold")
+        policy.orders = OrderPolicy()
+        try place.withLedger(policy) { ledger throws in
+            var first = period("1", of: "1", from: 0)
+            first.appAccountToken = try ledger.token(for: "anna").token.description
+            #expect(try ledger.outcomes(Minted.evidence(first), for: "anna", at: day(1)) == [.notForSale])
+            let gold = try Minted.evidence(period("2", of: "1", "gold", from: 5))
+            #expect(try ledger.outcomes(gold, for: "ben", at: day(6)) == [.notYours])
+            #expect(try ledger.outcomes(gold, for: "anna", at: day(6)) == [.granted])
+        }
+    }
+
     // MARK: Evidence
 
     @Test(arguments: Place.available)
@@ -169,6 +185,37 @@ import Testing
         }
     }
 
+    @Test func `a transaction is another in another environment, in another app, and with another id`() {
+        let key = TransactionKey(environment: .production, bundleID: "com.example.app", transactionID: "1")
+        let others = [
+            TransactionKey(environment: .sandbox, bundleID: "com.example.app", transactionID: "1"),
+            TransactionKey(environment: .production, bundleID: "com.example.other", transactionID: "1"),
+            TransactionKey(environment: .production, bundleID: "com.example.app", transactionID: "2"),
+        ]
+        for other in others { #expect(key != other && Set([key, other, key]).count == 2) }
+    }
+
+    @Test(arguments: Place.available)
+    func `of a receipt that was signed again, the later expiration date counts, and none is the latest`(
+        _ place: Place
+    ) throws {
+        for (dates, isOwned) in [([100, 50], true), ([50, 100], true), ([50, nil], true), ([40, 50], false)]
+            as [([Double?], Bool)]
+        {
+            try place.withLedger { ledger throws in
+                var purchase = ReceiptBuilder.Purchase.nonConsumable("pro", transactionID: "1")
+                purchase.purchaseDate = day(0)
+                var receipt = ReceiptBuilder(
+                    bundleID: Minted.bundleID, environment: .production, purchases: [purchase])
+                for date in dates {
+                    receipt.expirationDate = date.map(day)
+                    _ = try ledger.redeem(Minted.evidence(receipt), for: "anna", at: day(1))
+                }
+                #expect(try ledger.entitlements(of: "anna", at: day(60)).activeProductIDs == (isOwned ? ["pro"] : []))
+            }
+        }
+    }
+
     // MARK: Owners
 
     @Test(arguments: Place.available)
@@ -245,6 +292,15 @@ import Testing
             #expect(
                 try LedgerState(ledger).grants.mapValues(\.account) == ["1": "anna", "2": "carl", "3": "carl"])
             #expect(try ledger.events().filter { $0.account == "anna" }.map(\.kind) == [.granted])
+            // What one of them was granted is not imported for the other, although the purchase is carl's.
+            let spent = try #require(
+                SpentTransaction(
+                    account: "carl", environment: .production, bundleID: Minted.bundleID, transactionID: "1",
+                    originalTransactionID: nil, productID: "monthly", quantity: 1, date: day(0)))
+            guard case .conflict("belongs-to-another") = try ledger.check([.spent(spent)])[0] else {
+                Issue.record("imported")
+                return
+            }
         }
     }
 
@@ -374,42 +430,10 @@ import Testing
         }
     }
 
-    /// Another transaction inserts an identifier between the search and the insertion.
-    @Test(arguments: Place.available)
-    func `two writers of one new identifier do not make two families`(_ place: Place) throws {
-        try place.withLedger { ledger throws in
-            let brought = BroughtEvidence(try coins("1"))
-            let error = #expect(throws: LedgerError.self) {
-                try ledger.store.write { (connection) throws(LedgerError) in
-                    let raced = RacedConnection(connection)
-                    _ = try Families(of: [brought], raced, at: day(1))
-                }
-            }
-            #expect(error?.isConflict == true)
-            #expect(try count("SELECT 1 FROM identifiers", ledger) == 0)
-        }
-    }
-
-    private final class RacedConnection: SQLConnection {
-        private let connection: any SQLConnection
-        var dialect: SQLDialect { connection.dialect }
-
-        init(_ connection: any SQLConnection) { self.connection = connection }
-
-        func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
-            try connection.run(statements)
-        }
-
-        func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError) {
-            if statement.hasPrefix("INSERT INTO identifiers") { try connection.run(statement, parameters) }
-            try connection.write(statement, parameters)
-        }
-    }
-
     // MARK: Requests and events
 
     @Test(arguments: Place.available)
-    func `an idempotency key belongs to a token and an environment`(_ place: Place) throws {
+    func `an idempotency key belongs to a token, an app and an environment`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
             let evidence = try coins("1") { $0.appAccountToken = token }
@@ -418,8 +442,16 @@ import Testing
                 $0.appAccountToken = token
                 $0.environment = .sandbox
             }
+            let authority = try Minted.authority.get()
+            var other = JWSBuilder.transaction(
+                bundleID: "com.example.other", productID: "coins", transactionID: "1", signedDate: day(0))
+            (other.productType, other.appAccountToken) = (.consumable, token)
+            let otherApp = try AppStoreVerifier(
+                bundleID: "com.example.other", environments: [.production], trust: .roots([authority.trustAnchor])
+            ).verify(other.signed(by: authority))
             let requests: [(VerifiedEvidence, String?)] = [
                 (evidence, nil), (evidence, "00000000-1c5d-4b0e-8a57-3d0b8d1b6f00"), (sandbox, token),
+                (otherApp, token),
             ]
             for (evidence, token) in requests {
                 let error = #expect(throws: LedgerError.self) {
