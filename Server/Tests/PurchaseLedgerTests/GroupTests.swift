@@ -132,6 +132,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available)
+    func `two requests about one purchase are no group`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let bought = history.buyConsumable("coins", at: day(0))
+            let coins = try history.evidence(bought, signedAt: day(1))
+            let requests = ["anna", "ben"].map { account in
+                RedemptionRequest(
+                    brought: BroughtEvidence(coins), claim: LedgerTransaction.Claim(account: account, token: nil),
+                    answered: nil, policy: LedgerPolicy(), now: day(1))
+            }
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.store.write { (connection) throws(LedgerError) in
+                    try RedemptionRequest.answer(requests, connection).count
+                }
+            }
+            #expect(error?.isConflict == true)
+            #expect(try LedgerState(ledger).grants.isEmpty)
+        }
+    }
+
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `a commit whose answer is lost is recorded for all of its group, and once`() throws {
         let location = try Place.postgreSQL.makeLocation()

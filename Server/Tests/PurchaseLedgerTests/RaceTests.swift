@@ -51,10 +51,11 @@ import Testing
             testDescription: "a family is joined with another one",
             statement: "SELECT id, account, claimed_at, subscription FROM families",
             other: [
-                "INSERT INTO families (id) VALUES (99)", "UPDATE identifiers SET family_id = 99",
-                "DELETE FROM families WHERE id = 1",
+                "INSERT INTO families (id) VALUES (99)",
+                "UPDATE identifiers SET family_id = 99 WHERE transaction_id = '3'",
+                "DELETE FROM families WHERE id NOT IN (SELECT family_id FROM identifiers)",
             ]
-        ) { try $0.record(Minted.notification(refund("1")), at: day(1)) },
+        ) { try $0.record(Minted.notification(refund("3")), at: day(1)) },
         Case(
             testDescription: "a new purchase becomes known", statement: "INSERT INTO identifiers",
             other: ["INSERT INTO identifiers VALUES ('production', '\(Minted.bundleID)', '2', 1)"]
@@ -86,6 +87,12 @@ import Testing
         let ledger = try PurchaseLedger(store, policy)
         _ = try ledger.token(for: "anna")
         _ = try ledger.redeem(Minted.evidence(Self.coins("1")), for: "ben", at: day(0))
+        let spent = try #require(
+            SpentTransaction(
+                account: "ben", environment: .production, bundleID: Minted.bundleID, transactionID: "3",
+                originalTransactionID: nil, productID: "coins", quantity: 1, date: day(0)))
+        var progress = ImportProgress()
+        _ = try ledger.import([.spent(spent)], of: "file", &progress)
         race.begin()
         do {
             try row.act(ledger)

@@ -110,6 +110,26 @@ import TrialSupport
         #expect(try !deliver(desk).isEmpty)
     }
 
+    @Test(
+        arguments: [
+            (.grantProduct, ["quantity": "0"]), (.grantProduct, ["quantity": "1000001"]),
+            (.grantProduct, ["quantity": "-1"]), (.setQuantity, ["quantity": "1000001"]),
+            (.setQuantity, ["quantity": "7", "reason": String(repeating: "r", count: 256)]),
+        ] as [(Act, [String: String])])
+    func `nothing is done with a quantity that is none or a slip of the finger, or with a reason of 256 bytes`(
+        act: Act, fields: [String: String]
+    ) throws {
+        let desk = try fixture()
+        let before = try holdings(desk)
+        let given = fields.merging(["product": "com.example.app.gift"]) { $1 }
+        let page = try words(desk.browser(DeskFixture.everything).act(act, Self.id, given).text)
+        let notice =
+            fields["reason"] == nil
+            ? "Nothing was done: the quantity" : "Nothing was done: a value is not allowed ( reason )."
+        #expect(page.contains(notice), "\(page)")
+        #expect(try holdings(desk) == before)
+    }
+
     @Test(arguments: Act.allCases)
     func `an act needs the scope that is its own, and a reason`(act: Act) throws {
         let desk = try DeskFixture(asking: FakeAppStore())

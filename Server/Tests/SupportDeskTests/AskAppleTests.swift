@@ -105,6 +105,7 @@ import TrialSupport
         let answer = try browser.act(.askApple, coins.transactionID)
         let notice = kind.words.text(in: .english).description
         #expect(answer.status == 200 && words(answer.text).contains(notice), "\(words(answer.text).prefix(400))")
+        #expect(!words(answer.text).contains("Transactions recorded"))
         let story = try #require(try desk.story(coins.transactionID))
         #expect(story.grants.map(\.quantity) == [3] && story.owner == "anna")
         #expect(story.events.count == before.events.count && story.evidence.count == before.evidence.count)

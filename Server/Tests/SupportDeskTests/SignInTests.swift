@@ -1,8 +1,49 @@
 import AppStoreReceipt
 import Foundation
+@testable import HTTPService
+@testable import LedgerService
 @testable import SupportDesk
 import Testing
 import TrialSupport
+
+/// What sessions and attempts to sign in take, without a socket.
+@Suite struct SignInBoundTests {
+    private let start = DeskFixture.start
+
+    @Test func `a clock that was set back by more than five minutes ends a session`() throws {
+        for (seconds, isOver) in [(-299, false), (-301, true)] as [(Int64, Bool)] {
+            let sessions = Sessions()
+            let id = try sessions.begin(AccessTokens.digest(of: DeskFixture.staff), at: start)
+            #expect(try (sessions.session(id, at: start + .seconds(seconds)) == nil) == isOver)
+        }
+    }
+
+    @Test func `a session remembers its last 256 forms`() throws {
+        let sessions = Sessions()
+        let id = try sessions.begin(AccessTokens.digest(of: DeskFixture.staff), at: start)
+        for number in 0..<300 { #expect(try sessions.send("form \(number)", of: id)) }
+        #expect(try !sessions.send("form 299", of: id) && !sessions.send("form 44", of: id))
+        #expect(try sessions.session(id, at: start)?.sent.count == 256)
+    }
+
+    @Test func `after a quiet night, a stranger has 20 guesses, and one more every three seconds`() {
+        let limit = SignInLimit()
+        #expect(limit.count(at: start))
+        let morning = start + .seconds(8 * 3600)
+        func guesses(at date: Instant) -> Int { (0..<100).count { _ in limit.count(at: date) } }
+        #expect(guesses(at: morning) == 20)
+        #expect(guesses(at: morning + .seconds(6)) == 2)
+    }
+
+    @Test func `the page takes at most 256 connections`() throws {
+        let desk = try DeskFixture().desk
+        var limits = ServiceLimits()
+        for (count, expected) in [(10_000, 256), (100, 100)] {
+            limits.maximumConnectionCount = count
+            #expect(desk.listener(limits).limits.maximumConnectionCount == expected)
+        }
+    }
+}
 
 /// Who gets in, over a real socket.
 @Suite(.serialized) struct SignInTests {
