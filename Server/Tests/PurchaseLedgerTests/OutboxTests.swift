@@ -267,6 +267,15 @@ import Testing
         _ = senders.stop()
     }
 
+    @Test func `a receiver that does not answer within five seconds has not taken the event`() throws {
+        let receiver = try WebhookReceiver { _ in
+            sleep(UInt32(WebhookClient.timeLimit) + 1)
+            return 200
+        }
+        let client = WebhookClient(try Webhook(url: receiver.url, secret: Self.secret)) { .now }
+        #expect(client.send("{}", id: "1") != nil)
+    }
+
     @Test func `a webhook is HTTPS, or this machine`() throws {
         for url in [
             "http://example.com/", "ftp://localhost/", "file:///etc/passwd", "example.com", "", "https://",

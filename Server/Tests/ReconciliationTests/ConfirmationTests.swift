@@ -170,6 +170,57 @@ import Testing
         }
     }
 
+    private func recoveryError(_ shop: Shop, _ what: Reconciler.Recovery) -> String {
+        let error = #expect(throws: Reconciler.RecoveryError.self) {
+            try shop.reconciler.recover(what, of: shop.app, for: "anna")
+        }
+        return error.map { "\($0)" } ?? ""
+    }
+
+    @Test func `an order that Apple does not know is not found, whatever else the answer has`() throws {
+        let shop = try Shop(.sqlite)
+        let body = Array(#"{"status":1,"signedTransactions":["a.b.c"]}"#.utf8)
+        shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: 200, body: body) } }
+        #expect(recoveryError(shop, .order("MXNOTHING")) == "notFound")
+    }
+
+    @Test func `the answer about another transaction recovers nothing`() throws {
+        let shop = try Shop(.sqlite)
+        let coins = try shop.unheard()
+        shop.store.inject(.otherTransaction, into: .transactionInfo)
+        #expect(recoveryError(shop, .transaction(coins.transactionID)).hasPrefix("refused"))
+        #expect(try shop.rows("SELECT 1 FROM evidence").count == 1)
+    }
+
+    @Test func `a recovery takes its requests from the limit of the hour`() throws {
+        let shop = try Shop(.sqlite, requestsPerHour: 1)
+        let coins = try shop.unheard()
+        let id = Reconciler.Recovery.transaction(coins.transactionID)
+        #expect(try shop.reconciler.recover(id, of: shop.app).transactionIDs == [coins.transactionID])
+        #expect(recoveryError(shop, id) == "budgetSpent")
+    }
+
+    @Test func `a recovery asks for ten pages of a subscription at most`() throws {
+        let shop = try Shop(.sqlite)
+        let period = shop.store.change(customer: 1) { history in
+            history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start).firstPeriod
+        }
+        let pages = Guarded(0)
+        shop.stranger.withLock { body in
+            body = { request in
+                guard request.url.contains("/history/") else { return nil }
+                let number = pages.withLock { pages in
+                    pages += 1
+                    return pages
+                }
+                let text = #"{"signedTransactions":[],"hasMore":true,"revision":"\#(number)"}"#
+                return HTTPTransport.Answer(status: 200, body: Array(text.utf8))
+            }
+        }
+        let result = try shop.reconciler.recover(.transaction(period.transactionID), of: shop.app, for: "anna")
+        #expect(result.outcomes.map(\.outcome) == [.granted] && pages.withLock(\.self) == 10)
+    }
+
     @Test func `a recovered subscription has its renewals`() throws {
         let shop = try Shop(.sqlite)
         shop.isUp.withLock { $0 = false }

@@ -72,6 +72,54 @@ import Testing
         #expect(try shop.quantity(coins) == "0" && shop.checkpoint().gap == nil)
     }
 
+    /// Pages with one notification, which have nothing new.
+    private static func repeatedPage(_ shop: Shop) throws -> String {
+        let transaction = JWSBuilder.transaction(
+            bundleID: shop.store.options.bundleID, productID: "coins", transactionID: "1")
+        let notification = JWSBuilder.notification(
+            .refund, bundleID: shop.store.options.bundleID,
+            transaction: try transaction.signed(by: shop.store.authority))
+        return #"{"signedPayload":"\#(try notification.signed(by: shop.store.authority))","sendAttempts":[]}"#
+    }
+
+    @Test(
+        arguments: [
+            ([], Pages.withTheSameToken, 1000, 16), ([], .withoutToken, 1000, 16), ([], .withNewTokens, 30, 30),
+            (["repeated"], .withNewTokens, 1000, 16),
+        ] as [([String], Pages, Int, Int)])
+    func `pages that repeat are begun anew three times, and none is asked for beyond the limit of the hour`(
+        items: [String], pages: Pages, limit: Int, maximum: Int
+    ) throws {
+        let shop = try Shop(.sqlite, requestsPerHour: limit)
+        try shop.reconciler.begin()
+        let item = try Self.repeatedPage(shop)
+        let count = Guarded(0)
+        shop.stranger.withLock { body in
+            body = { _ in
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                let answer = pages.answer(number)
+                let text = String(decoding: answer.body, as: UTF8.self)
+                return HTTPTransport.Answer(
+                    status: 200, body: Array(text.replacing("[]", with: items.isEmpty ? "[]" : "[\(item)]").utf8))
+            }
+        }
+        shop.tick(for: .seconds(600))
+        let asked = count.withLock(\.self)
+        #expect(2...maximum ~= asked, "\(asked)")
+    }
+
+    @Test func `a notification without its payload leaves a doubt, for which is asked again`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.reconciler.begin()
+        let body = Array(#"{"notificationHistory":[{"sendAttempts":[]}],"hasMore":false}"#.utf8)
+        shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: 200, body: body) } }
+        while case .asked = shop.reconciler.runOnce() {}
+        #expect(try shop.checkpoint().doubts == 1)
+    }
+
     @Test(arguments: [Pages.withoutToken, .withTheSameToken])
     func `a dry run that could not read all pages says so by its status`(_ pages: Pages) throws {
         let shop = try Shop(.sqlite)

@@ -225,6 +225,39 @@ import Testing
         #expect(try shop.ledger.failedQuestions().isEmpty && shop.requests(.transactionInfo) == 21)
     }
 
+    @Test func `a question whose answers are refused is given up after 20`() throws {
+        let shop = try Shop(.sqlite)
+        let coins = try shop.unheard()
+        shop.store.inject(.changedSignature, into: .transactionInfo, count: 1000)
+        try shop.run(for: .days(60))
+        #expect(shop.requests(.transactionInfo) == 20)
+        #expect(try shop.ledger.failedQuestions().map(\.subject) == [coins.transactionID])
+    }
+
+    @Test func `another server does not ask what Apple has put off`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.unheard()
+        shop.store.setClock(Shop.start + .seconds(900))
+        shop.store.inject(.rateLimitWithoutHeader, into: .transactionInfo, count: 1)
+        while case .asked = shop.reconciler.runOnce() {}
+        let other = try shop.another()
+        while case .asked = other.runOnce() {}
+        #expect(shop.requests(.transactionInfo) == 1)
+        try shop.run(other, until: shop.store.now + .seconds(60))
+        #expect(shop.requests(.transactionInfo) == 2)
+    }
+
+    @Test func `an answer about a subscription that is refused is counted`() throws {
+        let shop = try Shop(.sqlite)
+        let period = shop.store.change(customer: 1) { history in
+            history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start).firstPeriod
+        }
+        #expect(try shop.redeem(period) == [.granted])
+        shop.store.inject(.changedSignature, into: .subscriptionStatuses, count: 1000)
+        try shop.run(for: .days(30))
+        #expect(try shop.rows("SELECT attempts FROM questions WHERE kind = 'statuses'") == [["1"]])
+    }
+
     @Test(arguments: [FakeFault.rateLimit, .rateLimitSeconds, .rateLimitPast, .rateLimitWithoutHeader])
     func `an endpoint that Apple limits is left alone, and its questions are not used up`(_ fault: FakeFault) throws {
         let shop = try Shop(.sqlite)
