@@ -13,3 +13,13 @@ package final class Guarded<Value>: @unchecked Sendable {
         return try body(&value)
     }
 }
+
+extension Guarded<Int> {
+    /// Counts one more, and returns the count.
+    package func increment() -> Int {
+        withLock { count in
+            count += 1
+            return count
+        }
+    }
+}

@@ -525,10 +525,7 @@ import Testing
         let added = Guarded(0)
         let add = { @Sendable in
             for _ in 0..<room {
-                let number = added.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = added.increment()
                 log.add(try? Self.attempt(number, of: "\(number)", Array(repeating: UInt8(number), count: size)))
             }
         }

@@ -38,7 +38,7 @@ import Testing
             (.all, .notification, Minted.bundleID, [.granted]), (.all, .reconciliation, Minted.bundleID, []),
             (.all, .redeem, "com.example.other", []),
         ] as [(QuestionPolicy.Confirm, LedgerEvent.Cause, String, [Question.Reason])])
-    func `of a purchase that was granted is asked what the setting says, unless Apple told of it`(
+    func `the setting says which granted purchases Apple is asked about, unless Apple told of them`(
         confirm: QuestionPolicy.Confirm, cause: LedgerEvent.Cause, bundleID: String, reasons: [Question.Reason]
     ) {
         var policy = QuestionPolicy(apps: [Self.app])
@@ -47,7 +47,7 @@ import Testing
         #expect(policy.confirmations(of: key, cause, Surroundings(), at: day(0)).map(\.reason) == reasons)
     }
 
-    @Test func `in billing retry is asked daily for 60 days after the end, else for a day`() {
+    @Test func `a subscription in billing retry is asked about for 60 days after its end, any other for a day`() {
         func dates(_ schedule: SubscriptionSchedule) -> [Duration] {
             var dates = [schedule.first]
             while let next = dates.last.flatMap(schedule.next(after:)), dates.count < 99 { dates.append(next) }

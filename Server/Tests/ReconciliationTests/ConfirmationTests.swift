@@ -209,10 +209,7 @@ import Testing
         shop.stranger.withLock { body in
             body = { request in
                 guard request.url.contains("/history/") else { return nil }
-                let number = pages.withLock { pages in
-                    pages += 1
-                    return pages
-                }
+                let number = pages.increment()
                 let text = #"{"signedTransactions":[],"hasMore":true,"revision":"\#(number)"}"#
                 return HTTPTransport.Answer(status: 200, body: Array(text.utf8))
             }

@@ -65,10 +65,7 @@ import Testing
             Shop.ledger(shop.location, shop.store), shop.store, shop.requestsPerHour,
             Guarded { request in
                 guard request.body != nil else { return }
-                let number = pages.withLock { pages in
-                    pages += 1
-                    return pages
-                }
+                let number = pages.increment()
                 if number == page {
                     isThere.signal()
                     goOn.wait()

@@ -72,8 +72,8 @@ import Testing
         #expect(try shop.quantity(coins) == "0" && shop.checkpoint().gap == nil)
     }
 
-    /// Pages with one notification, which have nothing new.
-    private static func repeatedPage(_ shop: Shop) throws -> String {
+    /// A notification as a page has it.
+    private static func item(_ shop: Shop) throws -> String {
         let transaction = JWSBuilder.transaction(
             bundleID: shop.store.options.bundleID, productID: "coins", transactionID: "1")
         let notification = JWSBuilder.notification(
@@ -84,26 +84,23 @@ import Testing
 
     @Test(
         arguments: [
-            ([], Pages.withTheSameToken, 1000, 16), ([], .withoutToken, 1000, 16), ([], .withNewTokens, 30, 30),
-            (["repeated"], .withNewTokens, 1000, 16),
-        ] as [([String], Pages, Int, Int)])
+            (false, .withTheSameToken, 1000, 16), (false, .withoutToken, 1000, 16), (false, .withNewTokens, 30, 30),
+            (true, .withNewTokens, 1000, 16),
+        ] as [(Bool, Pages, Int, Int)])
     func `pages that repeat are begun anew three times, and none is asked for beyond the limit of the hour`(
-        items: [String], pages: Pages, limit: Int, maximum: Int
+        hasItem: Bool, pages: Pages, limit: Int, maximum: Int
     ) throws {
         let shop = try Shop(.sqlite, requestsPerHour: limit)
         try shop.reconciler.begin()
-        let item = try Self.repeatedPage(shop)
+        let items = hasItem ? "[\(try Self.item(shop))]" : "[]"
         let count = Guarded(0)
         shop.stranger.withLock { body in
             body = { _ in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = count.increment()
                 let answer = pages.answer(number)
                 let text = String(decoding: answer.body, as: UTF8.self)
                 return HTTPTransport.Answer(
-                    status: 200, body: Array(text.replacing("[]", with: items.isEmpty ? "[]" : "[\(item)]").utf8))
+                    status: 200, body: Array(text.replacing("[]", with: items).utf8))
             }
         }
         shop.tick(for: .seconds(600))
@@ -164,10 +161,7 @@ import Testing
         let count = Guarded(0)
         shop.stranger.withLock { body in
             body = { _ in
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = count.increment()
                 return number > 1 ? nil : HTTPTransport.Answer(status: 429, body: [], retryAfter: header, date: nil)
             }
         }
@@ -327,10 +321,7 @@ import Testing
         shop.stranger.withLock { body in
             body = { request in
                 guard request.url.contains("/refund/") else { return nil }
-                let number = count.withLock { count in
-                    count += 1
-                    return count
-                }
+                let number = count.increment()
                 let json = #"{"hasMore":true,"revision":"\#(number)","signedTransactions":[]}"#
                 return HTTPTransport.Answer(status: 200, body: Array(json.utf8))
             }
