@@ -18,12 +18,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp.
+    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp, what a font may ignore (such as the Hangul fillers), and the blank of Braille.
     package var isUnprintable: Bool {
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: true
-        default: false
+        default: properties.isDefaultIgnorableCodePoint || value == 0x2800
         }
     }
 }

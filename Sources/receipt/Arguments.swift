@@ -89,6 +89,7 @@ enum UsageError: Error, Hashable {
     case unexpectedOperand(String)
     case noInput
     case missingOption(String)
+    case notUTF8
 }
 
 extension UsageError: CustomStringConvertible {
@@ -110,6 +111,7 @@ extension UsageError: CustomStringConvertible {
         case .conflictingOptions(let first, let second): "\(first) and \(second) exclude each other"
         case .unexpectedOperand(let operand): "one argument too many: '\(operand.printable)'"
         case .missingOption(let option): "\(option) is needed"
+        case .notUTF8: "an argument is not UTF-8; pass such a file by standard input"
         case .noInput: "no input: name a file, or pass '-' to read standard input"
         }
     }

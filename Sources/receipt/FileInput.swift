@@ -13,10 +13,10 @@ struct FileInput: Hashable {
     /// The maximum size. The text of a receipt is larger than its bytes; a longer text is refused before it is decoded.
     static let maximumFileByteCount = VerificationLimits().maximumReceiptByteCount * 2 + (1 << 16) + 1
 
-    func read() throws(SystemError) -> [UInt8] {
+    func read(maximumByteCount: Int = maximumFileByteCount) throws(SystemError) -> [UInt8] {
         name == "-"
-            ? try System.read(System.standardInput, maximumByteCount: Self.maximumFileByteCount)
-            : try System.read(name, maximumByteCount: Self.maximumFileByteCount)
+            ? try System.read(System.standardInput, maximumByteCount: maximumByteCount)
+            : try System.read(name, maximumByteCount: maximumByteCount)
     }
 
     /// Returns a descriptor for reading, which stays open as long as the process.

@@ -12,7 +12,8 @@ struct ReceiptCommand {
     static func main() {
         System.setIgnored(true, signal: System.pipeSignal)
         var console = Console.standard()
-        let status = run(Array(CommandLine.arguments.dropFirst()), &console)
+        let status =
+            if let words = System.arguments { run(words, &console) } else { complain(.notUTF8, "", &console) }
         let final = console.finish(status)
         System.exit(final.rawValue, atOnce: final.leavesThreads)
     }

@@ -14,6 +14,18 @@ enum System {
     static let standardOutput: CInt = 1
     static let standardError: CInt = 2
 
+    /// The arguments without the program's name; `nil` if one is not UTF-8. `CommandLine.arguments` repairs such a name, and then it is that of another file.
+    static var arguments: [String]? {
+        var arguments: [String] = []
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let pointer = unsafe CommandLine.unsafeArgv[index],
+                let argument = unsafe String(validatingCString: pointer)
+            else { return nil }
+            arguments.append(argument)
+        }
+        return arguments
+    }
+
     /// Reads a file, or standard input.
     ///
     /// - Parameter maximumByteCount: The maximum number of bytes to read. A device such as `/dev/zero` has no end.

@@ -125,6 +125,7 @@ import Testing
         return [
             "{\"id\":1,\"receipt-data\":\"\(receipt)\"}", "", "x", "{\"id\":\"a\\\"{b\",\"id\":2}", receipt,
             "{\"deep\":\(deep),\"receipt-data\":\"\(receipt)\"}", "{\"id\":[1,{}]}",
+            "{\"id\": 1, \"tags\": [\"a\",\t\"b\"], \"receipt-data\": \"\(receipt)\"}",
         ]
     }
 

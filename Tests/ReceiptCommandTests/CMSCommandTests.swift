@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -63,6 +64,24 @@ import Testing
         #expect(result.output.hasPrefix("VERIFIED"))
         let object = try run(["cms", "--root", root, "--format", "json"] + files).objects().first
         #expect(object?["verified"] as? Bool == true)
+    }
+
+    @Test func `a file with several messages is refused, as one verdict would be taken for all`() throws {
+        let folder = try TemporaryFolder()
+        let message = try Data(contentsOf: URL(filePath: Self.vector("pem.pem")))
+        let file = try folder.write("two.pem", Array(message + message))
+        let result = run("cms", "--root", root, file)
+        #expect(result.status == 2 && result.output.isEmpty)
+        #expect(result.errorOutput.contains("2 PEM blocks, of which one must be the message"))
+    }
+
+    @Test func `the content of a detached message is read to its end`() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("content", [])
+        let byteCount = FileInput.maximumFileByteCount + 1
+        #expect(unsafe truncate(file, off_t(byteCount)) == 0)
+        #expect(try CMSFile(name: file).content().count == byteCount)
+        #expect(throws: CMSFileError.self) { try CMSFile(name: file).message() }
     }
 
     @Test func `without a root a message is shown, and is not verified`() throws {

@@ -40,6 +40,25 @@ import Testing
         #expect(result.status == 0 && result.output == "receipt \(ReceiptCommand.version)\n")
     }
 
+    @Test func `an argument that is not UTF-8 is refused, and no other file is opened`() throws {
+        let name = folder.url.path(percentEncoded: false) + "/a"
+        try Data([2, 1, 7]).write(to: URL(filePath: name + "\u{FFFD}.der"))
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = [
+            "-c", #"printf '\002\001\005' > "$1$(printf '\377')".der; exec "$0" asn1 "$1$(printf '\377')".der"#,
+            executable.path(percentEncoded: false), name,
+        ]
+        let (output, errorOutput) = (Pipe(), Pipe())
+        (shell.standardOutput, shell.standardError) = (output, errorOutput)
+        try shell.run()
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 2)
+        #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
+        let error = String(decoding: errorOutput.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(error.hasPrefix("receipt: an argument is not UTF-8"))
+    }
+
     @Test(arguments: [[], ["-"]])
     func `a receipt is read from standard input`(operands: [String]) throws {
         let authority = try Minted.authority

@@ -8,6 +8,9 @@ import Testing
         // Turned around, hidden, a new line, no character yet.
         ("\u{202E}exe", "\\u{202E}exe"), ("a\u{200B}", "a\\u{200B}"), ("\u{2028}", "\\u{2028}"),
         ("\u{E000}\u{10FFFF}", "\\u{E000}\\u{10FFFF}"),
+        // Letters and marks without a glyph.
+        ("b\u{3164}", "b\\u{3164}"), ("\u{115F}\u{FFA0}", "\\u{115F}\\u{FFA0}"),
+        ("\u{34F}\u{FE0F}", "\\u{34F}\\u{FE0F}"), ("\u{2800}", "\\u{2800}"),
     ])
     func `what a terminal takes for a command, and what hides, is escaped`(text: String, printable: String) {
         #expect(text.printable.hasSameBytes(as: printable))

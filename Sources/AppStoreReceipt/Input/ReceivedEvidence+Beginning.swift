@@ -45,10 +45,10 @@ extension ReceivedEvidence {
             return ReceiptText(input).startOfObject.map { .object(start: $0) } ?? .text(.receipt)
         }
 
-        /// Whether the input begins with a SEQUENCE whose length is in the long or indefinite form, or is that of the input. (A text
+        /// Whether the input begins with a SEQUENCE, or an element with another tag, whose length is in the long or indefinite form, or is that of the input. (A text
         /// could also begin with `0`.)
-        private static func isBinary(_ input: Span<UInt8>) -> Bool {
-            guard input.count >= 2, input[0] == 0x30 else { return false }
+        package static func isBinary(_ input: Span<UInt8>, tag: UInt8 = 0x30) -> Bool {
+            guard input.count >= 2, input[0] == tag else { return false }
             return input[1] >= 0x80 || Int(input[1]) == input.count - 2
         }
     }

@@ -203,7 +203,13 @@ extension VerificationPolicy {
     /// Checks whom a genuine payload concerns, and when it was signed.
     fileprivate func check(_ payload: some JWSClaims) throws(VerificationError) {
         for subject in payload.subjects { try check(subject, named: payload.environmentName) }
-        guard let signed = payload.signedDate else { return }
+        guard let signed = payload.signedDate else {
+            // A limit that cannot be checked is not met.
+            guard maximumAge == nil, !rejectsFutureDates else {
+                throw VerificationError(.date(.missingSignedDate, offset: nil))
+            }
+            return
+        }
         try checkAge(signedAt: signed, tooOld: .signedTooLongAgo, future: .signedInTheFuture)
     }
 

@@ -10,7 +10,12 @@ public struct CertificateFile: Sendable {
     /// - Throws: The fault of a file in which any certificate, or any block of PEM, is malformed, or that has no certificate.
     public init(_ bytes: [UInt8]) throws(CertificateFileFault) {
         let file: PEMFile?
-        do throws(PEMFileError) { file = try PEMFile(bytes) } catch { throw .malformedPEM(error) }
+        do throws(PEMFileError) {
+            // What a binary file contains is not the text around it.
+            file = ReceivedEvidence.Beginning.isBinary(bytes.span) ? nil : try PEMFile(bytes)
+        } catch {
+            throw .malformedPEM(error)
+        }
         // A PEM file may have other things, such as a private key.
         let encoded = file.map { $0.blocks.filter { $0.label.hasSameBytes(as: "CERTIFICATE") }.map(\.bytes) } ?? [bytes]
         guard !encoded.isEmpty else { throw .noCertificate }

@@ -11,6 +11,11 @@ enum ASN1Input {
 
     static func parts(of received: [UInt8]) throws(ASN1InputError) -> [Part] {
         guard !received.isEmpty else { throw .empty }
+        guard received.count < FileInput.maximumFileByteCount else { throw .tooLarge }
+        // A message in DER can contain PEM, which is its content and no text around it.
+        if [0x30, 0x31].contains(where: { ReceivedEvidence.Beginning.isBinary(received.span, tag: $0) }) {
+            return [Part(source: nil, bytes: received)]
+        }
         do throws(PEMFileError) {
             if let file = try PEMFile(received) { return file.blocks.map { Part(source: $0.label, bytes: $0.bytes) } }
         } catch {
@@ -53,6 +58,8 @@ enum ASN1Input {
 
 enum ASN1InputError: Error, Hashable {
     case empty
+    /// A file of which only the beginning was read.
+    case tooLarge
     case pem(PEMFileError)
     case json(VerificationError)
     /// A JWS without readable certificates.
@@ -63,6 +70,7 @@ extension ASN1InputError: CustomStringConvertible {
     var code: String {
         switch self {
         case .empty: InputError.Kind.emptyInput.rawValue
+        case .tooLarge: InputError.Kind.inputTooLarge.rawValue
         case .pem: InputError.Kind.invalidPEM.rawValue
         case .json(let error), .jws(let error): error.code
         }
@@ -71,6 +79,7 @@ extension ASN1InputError: CustomStringConvertible {
     var description: String {
         switch self {
         case .empty: InputError.Kind.emptyInput.fault.explanation
+        case .tooLarge: InputError.Kind.inputTooLarge.fault.explanation
         case .pem(let error): error.description
         case .json(let error): error.description
         case .jws(let error): "\(error); 'receipt decode' shows the header and the payload"

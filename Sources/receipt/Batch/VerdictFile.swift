@@ -172,9 +172,9 @@ private struct Verdict {
     private static let verified = Array("verified".utf8)
     private static let line = Array("line".utf8)
     private static let beginnings = ["{\"input\":{", "{\"line\":", "{\"verified\":"].map { Array($0.utf8) }
-    /// The bytes of numbers, literals and separators.
+    /// The bytes of numbers, literals, separators, and the whitespace that other members of the input keep.
     private static let isBetweenStrings: [Bool] = {
-        let bytes = Array(",:0123456789+-.eEtrufalsn".utf8)
+        let bytes = Array(",:0123456789+-.eEtrufalsn \t".utf8)
         return (0...255).map { bytes.contains(UInt8($0)) }
     }()
 

@@ -121,7 +121,7 @@ struct CMSCommand: Command {
         let verifier: CMSVerifier?
         do throws(CMSFileError) {
             message = try CMSFile(name: input.name).message()
-            content = try self.content.map { (name) throws(CMSFileError) in try CMSFile(name: name).bytes() }
+            content = try self.content.map { (name) throws(CMSFileError) in try CMSFile(name: name).content() }
             verifier = try makeVerifier()
         } catch {
             if isJSON { console.print(utf8: CMSReport.failure(error, file: input.name)) }
@@ -176,16 +176,25 @@ struct CMSCommand: Command {
 struct CMSFile {
     let name: String
 
-    func bytes() throws(CMSFileError) -> [UInt8] {
+    /// Returns the whole file: a part of the content is not what was signed.
+    func content() throws(CMSFileError) -> [UInt8] { try bytes(maximumByteCount: .max) }
+
+    private func bytes(maximumByteCount: Int) throws(CMSFileError) -> [UInt8] {
         do throws(SystemError) {
-            return try FileInput(name).read()
+            return try FileInput(name).read(maximumByteCount: maximumByteCount)
         } catch {
             throw .unreadable(name, error)
         }
     }
 
-    /// Returns the message from the text around it; the first if there are several.
-    func message() throws(CMSFileError) -> [UInt8] { try parts().first ?? [] }
+    /// Returns the message from the text around it.
+    ///
+    /// - Throws: ``CMSFileError/severalMessages(_:count:)`` if there are several: one verdict would be taken for that of all.
+    func message() throws(CMSFileError) -> [UInt8] {
+        let parts = try parts()
+        guard parts.count == 1 else { throw .severalMessages(name, count: parts.count) }
+        return parts[0]
+    }
 
     func trustAnchors() throws(CMSFileError) -> [TrustAnchor] {
         do throws(CertificateFileError) {
@@ -198,7 +207,7 @@ struct CMSFile {
     func revocationLists() throws(CMSFileError) -> [[UInt8]] { try parts() }
 
     private func parts() throws(CMSFileError) -> [[UInt8]] {
-        let bytes = try bytes()
+        let bytes = try bytes(maximumByteCount: FileInput.maximumFileByteCount)
         do throws(ASN1InputError) {
             return try ASN1Input.parts(of: bytes).map(\.bytes)
         } catch {
@@ -210,6 +219,7 @@ struct CMSFile {
 enum CMSFileError: Error {
     case unreadable(String, SystemError)
     case unreadableText(String, ASN1InputError)
+    case severalMessages(String, count: Int)
     case certificates(CertificateFileError)
     /// No verifier can be made from the files.
     case policy(CMSVerificationError)
@@ -220,6 +230,8 @@ extension CMSFileError: CustomStringConvertible {
         switch self {
         case .unreadable(let file, let error): "\(file.printable): \(error)"
         case .unreadableText(let file, let error): "\(file.printable): \(error)"
+        case .severalMessages(let file, let count):
+            "\(file.printable): \(count) PEM blocks, of which one must be the message"
         case .certificates(let error): error.description
         case .policy(let error): "the given certificates and lists cannot be used: \(error)"
         }

@@ -380,6 +380,21 @@ import Testing
         #expect(try code(Int64.max, maximumAge: 1000) == "signed-too-long-ago")
     }
 
+    @Test(
+        arguments: [(nil, false, nil), (1000, false, "signed-date-missing"), (nil, true, "signed-date-missing")]
+            as [(Int64?, Bool, String?)])
+    func `without a signing date, no limit of the age is met`(maximumAge: Int64?, rejects: Bool, code: String?) throws {
+        var builder = Minted.transaction
+        builder.payload["signedDate"] = nil
+        let jws = try builder.signed(by: Minted.ellipticAuthority)
+        let verifier = try Minted.verifier {
+            $0.validationDate = .date(JWSBuilder.defaultDate)
+            $0.maximumAge = maximumAge.map { .milliseconds($0) }
+            $0.rejectsFutureDates = rejects
+        }
+        #expect(try Minted.failure(jws, verifier)?.code == code)
+    }
+
     // MARK: Policy
 
     @Test func `bundle id and environment must be accepted ones`() throws {
