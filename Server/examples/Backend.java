@@ -32,16 +32,18 @@ class Backend {
     static final String SCHEMA = """
         CREATE TABLE IF NOT EXISTS balances (
             account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-            product_id TEXT NOT NULL, quantity INTEGER NOT NULL, sequence INTEGER NOT NULL,
+            product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
             PRIMARY KEY (account, environment, bundle_id, granted_as))""";
     // The quantity is set, never added. What is older than what is known changes nothing.
     static final String TOLD = """
-        INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-        SET product_id = excluded.product_id, quantity = excluded.quantity, sequence = excluded.sequence
+        SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
         WHERE excluded.sequence >= balances.sequence""";
-    // A sum over the environments would give away the products of the sandbox.
-    static final String BALANCES = "SELECT environment, product_id, sum(quantity) FROM balances WHERE account = ? GROUP BY 1, 2";
+    // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
+    static final String BALANCES = """
+        SELECT environment, product_id, sum(quantity * (until IS NULL OR julianday(until) > julianday('now')))
+        FROM balances WHERE account = ? GROUP BY 1, 2""";
 
     record Answer(int status, Object value) {}
 
@@ -53,7 +55,8 @@ class Backend {
     }
 
     static Object[] row(String account, JsonObject of, String grantedAs, long quantity, long sequence) {
-        return new Object[] {account, text(of, "environment"), text(of, "bundle_id"), grantedAs, text(of, "product_id"), quantity, sequence};
+        return new Object[] {
+            account, text(of, "environment"), text(of, "bundle_id"), grantedAs, text(of, "product_id"), quantity, text(of, "until"), sequence};
     }
 
     /** Records rows of an answer or of an event, all or none. */

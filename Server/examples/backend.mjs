@@ -30,16 +30,18 @@ const database = new DatabaseSync(DATABASE);
 database.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 30000");
 database.exec(`CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
     PRIMARY KEY (account, environment, bundle_id, granted_as))`);
 
 // The quantity is set, never added. What is older than what is known changes nothing.
-const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)
+const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
     WHERE excluded.sequence >= balances.sequence`);
-// A sum over the environments would give away the products of the sandbox.
-const BALANCES = database.prepare("SELECT environment, product_id, sum(quantity) AS quantity FROM balances WHERE account = ? GROUP BY 1, 2");
+// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
+const BALANCES = database.prepare(`SELECT environment, product_id,
+        sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) AS quantity
+    FROM balances WHERE account = ? GROUP BY 1, 2`);
 
 /** Records rows of an answer or of an event, all or none. Nothing else runs meanwhile: the calls wait for the disk. */
 function told(rows) {
@@ -56,8 +58,8 @@ function told(rows) {
 /** What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id. */
 function* rowsOf(account, outcome, sequence) {
     const place = [account, outcome.environment, outcome.bundle_id];
-    if (outcome.granted_as !== outcome.transaction_id) yield [...place, outcome.transaction_id, outcome.product_id, 0, sequence];
-    if (outcome.granted_as !== null) yield [...place, outcome.granted_as, outcome.product_id, outcome.quantity, sequence];
+    if (outcome.granted_as !== outcome.transaction_id) yield [...place, outcome.transaction_id, outcome.product_id, 0, outcome.until, sequence];
+    if (outcome.granted_as !== null) yield [...place, outcome.granted_as, outcome.product_id, outcome.quantity, outcome.until, sequence];
 }
 
 /** Sends evidence to the ledger until it answers. Returns the status and the answer. */
@@ -124,7 +126,8 @@ async function answer(request) {
             if (!isSigned(request.headers["ledger-signature"], body)) return [403, {}];
             const event = JSON.parse(body);
             // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
-            told([[event.account, event.environment, event.bundle_id, event.transaction_id, event.product_id, event.quantity, event.sequence]]);
+            told([[event.account, event.environment, event.bundle_id, event.transaction_id, event.product_id,
+                event.quantity, event.until, event.sequence]]);
             return [200, {}];
         }
         default: return [404, {}];

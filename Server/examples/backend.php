@@ -19,14 +19,19 @@ const DELAYS = [0.25, 0.5, 1, 2, 4]; // seconds before each repetition of a rede
 
 const SCHEMA = 'CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
     PRIMARY KEY (account, environment, bundle_id, granted_as))';
 
 // The quantity is set, never added. What is older than what is known changes nothing.
-const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)
+const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
     WHERE excluded.sequence >= balances.sequence';
+
+// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
+const BALANCES = "SELECT environment, product_id,
+        sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) AS quantity
+    FROM balances WHERE account = ? GROUP BY 1, 2";
 
 foreach (['LEDGER_URL', 'LEDGER_TOKEN', 'WEBHOOK_SECRET_FILE'] as $name) {
     if (!preg_match('/^[^\r\n]+$/D', (string) getenv($name))) {
@@ -58,10 +63,10 @@ function rows_of(string $account, array $outcome, int $sequence): Generator
 {
     $place = [$account, $outcome['environment'], $outcome['bundle_id']];
     if ($outcome['granted_as'] !== $outcome['transaction_id']) {
-        yield [...$place, $outcome['transaction_id'], $outcome['product_id'], 0, $sequence];
+        yield [...$place, $outcome['transaction_id'], $outcome['product_id'], 0, $outcome['until'], $sequence];
     }
     if ($outcome['granted_as'] !== null) {
-        yield [...$place, $outcome['granted_as'], $outcome['product_id'], $outcome['quantity'], $sequence];
+        yield [...$place, $outcome['granted_as'], $outcome['product_id'], $outcome['quantity'], $outcome['until'], $sequence];
     }
 }
 
@@ -134,13 +139,11 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
         $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
         // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
         told([[$event['account'], $event['environment'], $event['bundle_id'], $event['transaction_id'], $event['product_id'],
-            $event['quantity'], $event['sequence']]]);
+            $event['quantity'], $event['until'], $event['sequence']]]);
         answer(200);
         break;
     case 'GET /balances':
-        // A sum over the environments would give away the products of the sandbox.
-        $statement = database()->prepare(
-            'SELECT environment, product_id, sum(quantity) AS quantity FROM balances WHERE account = ? GROUP BY 1, 2');
+        $statement = database()->prepare(BALANCES);
         $statement->execute([$account]);
         answer(200, $statement->fetchAll(PDO::FETCH_ASSOC));
         break;

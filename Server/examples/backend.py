@@ -34,14 +34,18 @@ DELAYS = [0.25, 0.5, 1, 2, 4]  # seconds before each repetition of a redemption
 
 SCHEMA = """CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
     PRIMARY KEY (account, environment, bundle_id, granted_as))"""
 
 # The quantity is set, never added. What is older than what is known changes nothing.
-TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)
+TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
     WHERE excluded.sequence >= balances.sequence"""
+
+# What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
+BALANCES = """SELECT environment, product_id, sum(quantity * (until IS NULL OR julianday(until) > julianday('now')))
+    FROM balances WHERE account = ? GROUP BY 1, 2"""
 
 
 def database():
@@ -58,9 +62,9 @@ def rows_of(account, outcome, sequence):
     """What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id."""
     place = (account, outcome["environment"], outcome["bundle_id"])
     if outcome["granted_as"] != outcome["transaction_id"]:
-        yield *place, outcome["transaction_id"], outcome["product_id"], 0, sequence
+        yield *place, outcome["transaction_id"], outcome["product_id"], 0, outcome["until"], sequence
     if outcome["granted_as"] is not None:
-        yield *place, outcome["granted_as"], outcome["product_id"], outcome["quantity"], sequence
+        yield *place, outcome["granted_as"], outcome["product_id"], outcome["quantity"], outcome["until"], sequence
 
 
 def redeem(account, evidence):
@@ -117,7 +121,7 @@ class Backend(BaseHTTPRequestHandler):
             event = json.loads(body)
             # An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
             told([(event["account"], event["environment"], event["bundle_id"], event["transaction_id"],
-                   event["product_id"], event["quantity"], event["sequence"])])
+                   event["product_id"], event["quantity"], event["until"], event["sequence"])])
             return self.answer(200, {})
         return self.answer(404, {})
 
@@ -136,9 +140,7 @@ class Backend(BaseHTTPRequestHandler):
         if self.path != "/balances":
             return self.answer(404, {})
         with database() as connection:
-            # A sum over the environments would give away the products of the sandbox.
-            rows = connection.execute(
-                "SELECT environment, product_id, sum(quantity) FROM balances WHERE account = ? GROUP BY 1, 2", [self.account()]).fetchall()
+            rows = connection.execute(BALANCES, [self.account()]).fetchall()
         return self.answer(200, [{"environment": environment, "product_id": product, "quantity": quantity}
                                  for environment, product, quantity in rows])
 

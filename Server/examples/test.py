@@ -19,6 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -229,13 +230,23 @@ class Shop:
 
     def grants(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
-            rows = ledger.execute("SELECT account, environment, bundle_id, transaction_id, quantity FROM grants").fetchall()
-        return {tuple(row[:4]): row[4] for row in rows if row[4] > 0}
+            rows = ledger.execute("SELECT account, environment, bundle_id, transaction_id, quantity, until FROM grants").fetchall()
+        return {tuple(row[:4]): row[4:] for row in rows if row[4] > 0}
+
+    def known(self):
+        """What the backend has of each grant: the quantity, and its end in milliseconds."""
+        with sqlite3.connect(self.shop, timeout=30) as shop:
+            rows = shop.execute("SELECT account, environment, bundle_id, granted_as, quantity, until FROM balances").fetchall()
+        return {tuple(row[:4]): (row[4], row[5] and round(datetime.fromisoformat(row[5]).timestamp() * 1000)) for row in rows if row[4] > 0}
 
     def balances(self):
-        with sqlite3.connect(self.shop, timeout=30) as shop:
-            rows = shop.execute("SELECT account, environment, bundle_id, granted_as, quantity FROM balances").fetchall()
-        return {tuple(row[:4]): row[4] for row in rows if row[4] > 0}
+        return {grant: quantity for grant, (quantity, _) in self.known().items()}
+
+    def shown(self, account, product):
+        """What the backend tells the app."""
+        status, body = request("GET", self.url("/balances"), headers=self.signed_in(account))
+        assert status == 200, status
+        return {each["environment"]: each["quantity"] for each in json.loads(body) if each["product_id"] == f"{APP}.{product}"}
 
     def is_delivered(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
@@ -245,8 +256,8 @@ class Shop:
         self.post.is_faulty = False
         wait(self.is_delivered, "all events are delivered", 120)
         self.post.empty()
-        grants, balances = self.grants(), self.balances()
-        assert balances == grants, f"only in the backend: {balances.items() - grants.items()}\nonly in the ledger: {grants.items() - balances.items()}"
+        grants, known = self.grants(), self.known()
+        assert known == grants, f"only in the backend: {known.items() - grants.items()}\nonly in the ledger: {grants.items() - known.items()}"
         self.post.is_faulty = True
 
 
@@ -289,8 +300,17 @@ def check_rules(shop):
     # The same number in the sandbox is another purchase.
     shop.post.is_faulty = False
     shop.redeem("anna", mint({"transaction": transaction(1, "Consumable", "Sandbox", quantity=7)}))
-    status, found = request("GET", shop.url("/balances"), headers=shop.signed_in("anna"))
-    assert status == 200 and {(each["environment"], each["quantity"]) for each in json.loads(found)} >= {("production", 3), ("sandbox", 7)}, found
+    assert shop.shown("anna", "consumable") == {"production": 3, "sandbox": 7}
+    # A period that has ended keeps its quantity and gives no access; a renewal is a grant of its own.
+    ended = transaction(6, "Auto-Renewable Subscription", expiresDate=now() + 3000)
+    renewal = transaction(7, "Auto-Renewable Subscription", originalTransactionId="6", purchaseDate=ended["expiresDate"], expiresDate=now() + DAY)
+    assert shop.redeem("anna", mint({"transaction": ended}))[1]["outcomes"] == {"6": "granted"}
+    assert shop.shown("anna", "auto-renewable") == {"production": 1}
+    wait(lambda: shop.shown("anna", "auto-renewable") == {"production": 0}, "the end of the period")
+    assert shop.balances()[(*key, "6")] == 1
+    shop.notify("DID_RENEW", renewal)
+    wait(lambda: shop.shown("anna", "auto-renewable") == {"production": 1}, "the renewal reaches the backend")
+    assert {(*key, "6"), (*key, "7")} <= shop.balances().keys()
     shop.transfer("anna", "ben")
     wait(lambda: {row[0] for row in shop.balances()} == {"ben"}, "the transfer reaches the backend")
     shop.settle()
@@ -311,7 +331,8 @@ def check_rules(shop):
     before = shop.balances()
     shop.post.is_faulty = False
     assert shop.redeem("anna", "eyJ.x.y")[0] in (400, 403) and shop.redeem("", "x")[0] == 401
-    event = {"account": "eve", "environment": "production", "bundle_id": APP, "transaction_id": "9", "product_id": "p", "quantity": 9, "sequence": 1 << 50}
+    event = {"account": "eve", "environment": "production", "bundle_id": APP, "transaction_id": "9", "product_id": "p", "quantity": 9, "until": None,
+             "sequence": 1 << 50}
     body = json.dumps(event).encode()
 
     def signature(seconds, secret=SECRET, signed=body):
