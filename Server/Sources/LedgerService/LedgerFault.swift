@@ -81,7 +81,7 @@ extension LedgerError: Refusal {
     private var fault: LedgerFault {
         switch code {
         case .storeUnavailable: .storeUnavailable
-        case .storeFailed, .newerSchema, .invalidLocation, .deliveryFailed, .deadLetter: .storeFailed
+        case .storeFailed, .newerSchema, .olderSchema, .invalidLocation, .deliveryFailed, .deadLetter: .storeFailed
         case .invalidText: .invalidText
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .tokenTaken: .tokenTaken

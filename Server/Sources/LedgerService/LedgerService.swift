@@ -60,6 +60,8 @@ package struct LedgerService: Sendable {
             "Keep what was sent, too, compressed: what support reads, and what a thief of the database reads."),
     ]
 
+    static let createdMessage = "a new, empty ledger was created; stop if one existed"
+
     /// Where the ledger is that options name, without the name of its file or database, which can have a password.
     package static func kind(_ values: OptionTable.Values) -> String {
         guard let location = values["--ledger"] else { return "none" }
@@ -93,8 +95,7 @@ package struct LedgerService: Sendable {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
         if ledger.wasCreated {
-            let message = "a new, empty ledger was created; stop if one existed"
-            log.write(.warning, "ledger-created", [("message", .text(message))])
+            log.write(.warning, "ledger-created", [("message", .text(Self.createdMessage))])
         }
         if let upgrade = ledger.upgrade {
             log.write(.info, "ledger-upgraded", [("from", .number(upgrade.found)), ("to", .number(upgrade.now))])

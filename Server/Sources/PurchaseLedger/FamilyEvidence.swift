@@ -39,11 +39,6 @@ struct FamilyEvidence {
         renewals += family.renewals
     }
 
-    /// Removes the transactions that do not meet a condition.
-    mutating func keep(where condition: (TransactionKey, Purchase) -> Bool) {
-        variants = variants.filter { key, known in known.first.map { condition(key, $0.purchase) } ?? false }
-    }
-
     /// Records a purchase. It changes nothing if the tables have the same, signed at the same time or later.
     mutating func record(
         _ signed: SignedPurchase, _ key: TransactionKey, _ connection: any SQLConnection

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
 
 /// What was granted for a transaction. It is never granted again.
 struct Grant {
@@ -17,6 +18,21 @@ struct Grant {
 
     /// Whether no signature gives it back.
     var isTakenBack: Bool { isVoided || adjusted?.quantity == 0 }
+
+    /// The transactions under which a purchase with these items can have been granted. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
+    static func keys(of items: [Entitlements.Item]) -> Set<TransactionKey> {
+        var keys: Set<TransactionKey> = []
+        for item in items {
+            guard let key = PurchaseKeys(item.purchase)?.transaction else { continue }
+            keys.insert(key)
+            guard item.productType == .nonConsumable else { continue }
+            keys.insert(
+                TransactionKey(
+                    environment: key.environment, bundleID: key.bundleID,
+                    transactionID: UTF8Bytes(item.originalTransactionID)))
+        }
+        return keys
+    }
 
     /// What the backend is told when this follows another state of the same grant; `nil` for nothing.
     func kind(after old: Grant) -> LedgerEvent.Kind? {

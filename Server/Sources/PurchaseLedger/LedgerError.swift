@@ -13,6 +13,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case storeFailed = "store-failed"
         /// A newer version of this library has made or changed the tables.
         case newerSchema = "newer-schema"
+        /// The tables are those of an older version, and are not to be changed.
+        case olderSchema = "older-schema"
         /// The location is neither a file nor a `postgresql:` URI.
         case invalidLocation = "invalid-location"
         /// An account, or another text of the caller, is empty, too long, or has a character that the database cannot store.
@@ -29,7 +31,7 @@ public struct LedgerError: Error, Hashable, Sendable {
         case deadLetter = "dead-letter"
         /// An operator cannot set the quantity of the grant: Apple took it back, or another operator did in the database.
         case notAdjustable = "not-adjustable"
-        /// There is no such account, purchase or event.
+        /// There is no such account, purchase, event or ledger.
         case notFound = "not-found"
     }
 

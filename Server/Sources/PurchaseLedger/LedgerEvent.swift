@@ -117,9 +117,11 @@ extension SQLConnection {
         }
         let toldAccounts = Set(told.map(\.key))
         let others = accounts.filter { !toldAccounts.contains(UTF8Bytes($0)) }
+        let locks = runs.isEmpty ? [] : dialect.sharedFloorLock.map { SQLStatement($0, []) }
         let rows = try run(
-            runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
-                + others.map(SQLStatement.sequence))
+            locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
+                + others.map(SQLStatement.sequence)
+        ).dropFirst(locks.count)
         // The last event of an account that is told has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
         for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }

@@ -18,9 +18,10 @@ enum LedgerLocation {
         self = .file(text)
     }
 
-    func open() throws(LedgerError) -> any LedgerStore {
+    /// - Parameter asItIs: Whether a missing file is an error.
+    func open(asItIs: Bool = false) throws(LedgerError) -> any LedgerStore {
         switch self {
-        case .file(let path): try SQLiteStore(path: path)
+        case .file(let path): try SQLiteStore(path: path, asItIs: asItIs)
         case .postgreSQL(let uri): try PostgreSQLStore(uri: uri)
         }
     }

@@ -1,4 +1,4 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 import SpanASN1
 import StrictText
 
@@ -33,9 +33,12 @@ public struct LedgerPolicy: Sendable {
     func isForSale(_ productID: String) -> Bool { forSale?.contains(UTF8Bytes(productID)) ?? true }
 
     /// The one place that asks what purchases mean.
-    func entitlements(_ evidence: FamilyEvidence, at date: Instant) -> Entitlements {
+    func entitlements(
+        _ evidence: FamilyEvidence, at date: Instant,
+        leavingOut isLeftOut: (([Entitlements.Item]) -> Bool)? = nil
+    ) -> Entitlements {
         Entitlements(
             trustingStored: evidence.purchases, renewals: evidence.renewals, at: date, clockAllowance: clockAllowance,
-            productTypes: productTypes)
+            productTypes: productTypes, leavingOut: isLeftOut)
     }
 }

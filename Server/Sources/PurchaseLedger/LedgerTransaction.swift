@@ -220,19 +220,12 @@ struct LedgerTransaction {
         groupsByTransaction[key].flatMap { index in groups[index].items.first { $0.key == key }?.item }
     }
 
-    /// The grants of a purchase. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
+    /// The grants of a purchase.
     private func existingGrants(of group: Group) -> [Grant] {
         if group.items.count == 1, group.items[0].item.productType != .nonConsumable {
             return grants[group.items[0].key].map { [$0] } ?? []
         }
-        var keys = Set(group.items.map(\.key))
-        for (key, item) in group.items where item.productType == .nonConsumable {
-            keys.insert(
-                TransactionKey(
-                    environment: key.environment, bundleID: key.bundleID,
-                    transactionID: UTF8Bytes(item.originalTransactionID)))
-        }
-        return keys.sorted().compactMap { grants[$0] }
+        return Grant.keys(of: group.items.map(\.item)).sorted().compactMap { grants[$0] }
     }
 
     private func outcome(

@@ -36,13 +36,27 @@ public final class PurchaseLedger: Sendable {
         try self.init(LedgerLocation(location).open(), policy, onTokenConflict: onTokenConflict)
     }
 
+    /// Opens a ledger.
+    ///
+    /// - Parameter asItIs: Whether nothing is made or changed, not even the numbers of accounts.
+    /// - Throws: If it is opened as it is: `not-found` if there is none, and `older-schema` if its tables would have to be changed.
+    package convenience init(_ location: String, policy: LedgerPolicy, asItIs: Bool) throws(LedgerError) {
+        try self.init(LedgerLocation(location).open(asItIs: asItIs), policy, asItIs: asItIs)
+    }
+
     init(
-        _ store: any LedgerStore, _ policy: LedgerPolicy, at now: Instant? = nil,
+        _ store: any LedgerStore, _ policy: LedgerPolicy, asItIs: Bool = false, at now: Instant? = nil,
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
     ) throws(LedgerError) {
         self.store = store
         self.onTokenConflict = onTokenConflict
         self.policy = policy
+        if asItIs {
+            try Schema.check(store)
+            wasCreated = false
+            upgrade = nil
+            return
+        }
         let version = try Schema.migrate(store)
         wasCreated = version.found == 0
         upgrade = wasCreated || version.found == version.now ? nil : version
@@ -134,9 +148,9 @@ public final class PurchaseLedger: Sendable {
 
     // MARK: Questions
 
-    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns.
+    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was granted.
     ///
-    /// Purchases of products that are not for sale, and those that an operator took back, are not among them.
+    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. What they replaced stays ended.
     ///
     /// - Parameters:
     ///   - account: The account.
@@ -147,18 +161,39 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
+            // What an account was granted can be in the family of another. All of a family is in one environment.
+            let rows = try connection.run(
+                """
+                SELECT id, account FROM families WHERE id IN (
+                    SELECT id FROM families WHERE account = $1
+                    UNION SELECT identifiers.family_id FROM grants
+                    JOIN identifiers ON identifiers.environment = grants.environment
+                        AND identifiers.bundle_id = grants.bundle_id
+                        AND identifiers.transaction_id = grants.transaction_id
+                    WHERE grants.account = $1)
+                AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND environment = $2)
+                """, [.text(account), .text(environment.rawValue)])
+            var isOwned: [Int64: Bool] = [:]
+            for row in rows {
+                isOwned[try row.integer(0)] = try row.optionalText(1)?.hasSameBytes(as: account) ?? false
+            }
             var evidence = FamilyEvidence()
-            var voided: Set<TransactionKey> = []
-            let rows = try connection.run("SELECT id FROM families WHERE account = $1", [.text(account)])
-            let families = try rows.map { (row) throws(LedgerError) in try row.integer(0) }
-            for contents in try FamilyContents.load(families, connection).values {
+            var owned: Set<TransactionKey> = []
+            var grants: [TransactionKey: Grant] = [:]
+            for (family, contents) in try FamilyContents.load(Array(isOwned.keys), connection) {
                 evidence.add(contents)
-                voided.formUnion(contents.grants.filter(\.isTakenBack).map(\.transaction))
+                if isOwned[family] == true { owned.formUnion(contents.variants.keys) }
+                for grant in contents.grants { grants[grant.transaction] = grant }
             }
-            evidence.keep { key, purchase in
-                key.environment == environment && !voided.contains(key) && policy.isForSale(purchase.productID)
+            return policy.entitlements(evidence, at: date) { [policy] items in
+                let keys = Grant.keys(of: items)
+                let granted = keys.compactMap { grants[$0] }
+                let isTheirs =
+                    granted.isEmpty
+                    ? !owned.isDisjoint(with: keys)
+                    : granted.contains { $0.account.hasSameBytes(as: account) && !$0.isTakenBack }
+                return !isTheirs || !policy.isForSale(items[0].productID)
             }
-            return policy.entitlements(evidence, at: date)
         }
     }
 }

@@ -8,7 +8,10 @@ import SpanASN1
 /// forgotten, so that the account can return.
 extension SQLConnection {
     /// Raises the floor above what it was, and to at least a number.
+    ///
+    /// Who has taken a number below it is waited for: else an answer that does not know of that event would have the greater number.
     func raiseSequenceFloor(to number: Int64) throws(LedgerError) {
+        for lock in dialect.floorLock { try run(lock) }
         try run(
             "UPDATE sequence_floor SET floor = CASE WHEN floor >= $1 THEN floor + 1 ELSE $1 END", [.integer(number)])
     }

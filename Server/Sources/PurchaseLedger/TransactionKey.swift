@@ -73,11 +73,11 @@ struct PurchaseKeys {
 }
 
 /// The texts that the tables hold as keys.
-enum LedgerText {
+package enum LedgerText {
     /// PostgreSQL stores no NUL, and both databases keep keys short.
     static let maximumByteCount = 255
 
-    static func isStorable(_ text: String) -> Bool {
+    package static func isStorable(_ text: String) -> Bool {
         1...maximumByteCount ~= text.utf8.count && !text.utf8.contains(0)
     }
 

@@ -104,9 +104,10 @@ package enum ReceiptServer {
                 let values = try options.read(Array(arguments.dropFirst()), environment: environment)
                 let configuration = try ReceiptConfiguration(values)
                 let receipts = try ReceiptRoutes(configuration)
+                let isCheck = arguments.first == "check-apple"
                 let command = try AskAppleCommand(
-                    values, receipts.verifier, configuration.productTypes, print: print)
-                return try arguments.first == "reconcile" ? command.reconcile() : command.check()
+                    values, receipts.verifier, configuration.productTypes, isCheck: isCheck, print: print)
+                return try isCheck ? command.check() : command.reconcile()
             }
             let values = try options.read(arguments, environment: environment)
             let configuration = try ReceiptConfiguration(values)

@@ -224,6 +224,19 @@ import TrialSupport
             again.status == 0 && again.text.contains("recovered 0") && !again.text.contains("unowned"), "\(again.text)")
     }
 
+    @Test(arguments: stores)
+    func `check-apple and a dry run make no ledger, and exit with 2 where there is none`(_ store: String) throws {
+        let shop = try AppleShop()
+        let location = try location(store, shop)
+        for (command, options) in [("check-apple", []), ("reconcile", ["--dry-run"])] as [(String, [String])] {
+            let refused = try shop.run(command, location, options)
+            #expect(refused.status == 2, "\(command)")
+            #expect(refused.text.contains("--ledger: not-found: there is no ledger"), "\(refused.text)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: shop.path("ledger.db")))
+        #expect(try shop.ledger(location).wasCreated)
+    }
+
     @Test func `notifications that Apple no longer keeps are told, and the exit status says so once`() throws {
         let shop = try AppleShop()
         let since = (shop.store.now - .seconds(200 * 86_400)).description

@@ -18,6 +18,7 @@ struct LedgerImportTests {
     init() throws {
         evidence = try minted.get()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        _ = try PurchaseLedger(location)
     }
 
     private var location: String { folder.appending(path: "ledger.db").path }
@@ -153,6 +154,18 @@ struct LedgerImportTests {
             #expect(status == 1 && output == ["lines 2"] + first + ["conflicts 1", "faults 0"])
             #expect(errors == ["line 2: conflict: token-taken"])
         }
+    }
+
+    @Test func `a dry run makes no ledger, and an import says that it made one`() throws {
+        try FileManager.default.removeItem(atPath: location)
+        let file = try write(#"{"account":"anna","token":"\#(Self.token)"}"#)
+        let error = #expect(throws: ConfigurationError.self) { try run(file, ["--dry-run"]) }
+        #expect(error?.description.hasPrefix("--ledger: not-found: there is no ledger") == true)
+        #expect(error?.isTemporary == false)
+        #expect(!FileManager.default.fileExists(atPath: location))
+        let (status, _, errors) = try run(file)
+        #expect(status == 0 && errors == ["a new, empty ledger was created; stop if one existed"])
+        #expect(try run(file).2.isEmpty)
     }
 
     @Test func `an import that was killed goes on where it was`() throws {

@@ -31,6 +31,10 @@ struct LedgerOptionsTests {
         (["--webhook", "https://example.com"], "--webhook needs --ledger"),
         (["--ledger", "FOLDER/none/l.db", "--token-file", "FOLDER/tokens"], "--ledger: store-unavailable"),
         (["--ledger", "mysql://host", "--token-file", "FOLDER/tokens"], "--ledger: invalid-location"),
+        (
+            ["--ledger", "postgresql://ledger:Ab/cd@db/ledger", "--token-file", "FOLDER/tokens"],
+            "--ledger: invalid-location: not a valid postgresql: URI; percent-encode the password"
+        ),
         (["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/none"], "none: No such file"),
         (
             ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--webhook", "https://example.com"],

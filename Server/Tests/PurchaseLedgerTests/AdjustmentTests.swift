@@ -98,6 +98,58 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `no restored copy gives back what support took back, and what it replaced stays ended`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let pro = history.buyNonConsumable("pro", at: day(0))
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+            let monthly = history.latestPeriod(of: subscription)
+            let before = try history.evidence(monthly, signedAt: day(1))
+            #expect(try ledger.outcomes(before, for: "anna", at: day(1)) == [.granted])
+            let yearly = history.upgrade(subscription, to: "yearly", for: .days(360), at: day(2))
+            for transaction in [pro, yearly] {
+                let evidence = try history.evidence(transaction, signedAt: day(3))
+                #expect(try ledger.outcomes(evidence, for: "anna", at: day(3)) == [.granted])
+                try ledger.adjust(Self.set(0, transaction), of: "anna", at: day(4))
+            }
+            let copy = history.restore(pro, at: day(5))
+            let restored = try history.evidence(copy, signedAt: day(5))
+            #expect(try ledger.outcomes(restored, for: "anna", at: day(5)) == [.revoked])
+            let entitlements = try ledger.entitlements(of: "anna", at: day(6))
+            #expect(entitlements.items.map { "\($0.productID) \($0.access.code)" } == ["monthly upgraded"])
+            #expect(entitlements.subscriptions.map(\.isActive) == [false])
+            for transaction in [pro, yearly] {
+                try ledger.adjust(
+                    Adjustment(.asSigned(Self.name(transaction)), reason: "a mistake"), of: "anna", at: day(7))
+            }
+            #expect(try ledger.entitlements(of: "anna", at: day(8)).activeProductIDs == ["pro", "yearly"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what is no longer for sale is not among the entitlements, and what it replaced stays ended`(
+        _ place: Place
+    ) throws {
+        let location = try place.makeLocation()
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let monthly = history.latestPeriod(of: subscription)
+        let before = try history.evidence(monthly, signedAt: day(1))
+        let yearly = history.upgrade(subscription, to: "yearly", for: .days(360), at: day(2))
+        let after = try history.evidence(yearly, signedAt: day(3))
+        let ledger = try PurchaseLedger(location.text)
+        #expect(try ledger.outcomes(before, for: "anna", at: day(1)) == [.granted])
+        #expect(try ledger.outcomes(after, for: "anna", at: day(3)) == [.granted])
+        var policy = LedgerPolicy()
+        policy.productIDs = ["monthly"]
+        let items = try PurchaseLedger(location.text, policy: policy).entitlements(of: "anna", at: day(6)).items
+        #expect(items.map { "\($0.productID) \($0.access.code)" } == ["monthly upgraded"])
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
     func `a period of a divided subscription is adjusted, and its neighbours are not`(_ place: Place) throws {
         var policy = LedgerPolicy()
         policy.wholeFamilyLimit = 2

@@ -103,6 +103,61 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an order is forgotten 30 days after it was abandoned, and no other`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            // The order time is 3 days.
+            let orders = try [("open", 2), ("granted", 40), ("29 days", 32), ("31 days", 34)].map { account, age in
+                try ledger.order(
+                    "coins", for: account, bundleID: Minted.bundleID, in: .production, at: day(Double(100 - age)))
+            }
+            var history = history(nil)
+            let coins = history.buyConsumable("coins", at: day(60))
+            let evidence = try history.evidence(coins, signedAt: day(60))
+            #expect(try ledger.outcomes(evidence, for: "granted", at: day(61)) == [.granted])
+            try ledger.removeHistory(before: day(100) - EventDelivery.retention)
+            let states = orders.map { order in
+                do throws(LedgerError) {
+                    return try ledger.order(order.id, at: day(100)).state.rawValue
+                } catch {
+                    return error.code.rawValue
+                }
+            }
+            #expect(states == ["open", "granted", "abandoned", "not-found"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `many abandoned orders are found by an index, and removed in parts`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            let plan = try ledger.store.write { (connection) throws(LedgerError) in
+                let numbers =
+                    place == .sqlite
+                    ? "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) SELECT i FROM n)"
+                    : "(SELECT generate_series(1, 5000) AS i)"
+                // Every second one was granted.
+                try connection.run(
+                    """
+                    INSERT INTO orders SELECT 'order ' || i, 'account ' || i, 'production', 'com.example.app', 'coins',
+                        'token', NULL, i, CASE WHEN i % 2 = 0 THEN 'transaction ' || i END
+                    FROM \(numbers) AS numbers
+                    """)
+                let explain = place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN "
+                let text = OrderQuery.old.replacing("$1", with: "\(day(1).millisecondsSince1970)")
+                return try connection.run(explain + text).map { (row) throws(LedgerError) in
+                    try row.text(place == .sqlite ? 3 : 0)
+                }
+            }
+            #expect(plan.contains { $0.contains("orders_open") }, "\(plan)")
+            try ledger.removeHistory(before: day(100))
+            let left = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT transaction_id FROM orders")
+            }
+            #expect(left.count == 2500)
+            #expect(try left.allSatisfy { try $0.optionalText(0) != nil })
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an account can have 100 tokens, so that it can be deleted`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             for _ in 0..<PurchaseLedger.maximumTokenCount { _ = try ledger.token(for: "anna", storing: .random()) }

@@ -557,4 +557,26 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             #expect(error?.code == code, "\(location)")
         }
     }
+
+    @Test(arguments: [
+        "postgresql://ledger:Zq/Xv@db/ledger", "postgresql://ledger:Zq%Xv@db/ledger",
+        "postgresql://ledger:Zq@Xv@db/ledger", "postgresql://ledger:1717/Xv@db/ledger",
+        "postgresql://ledger:99999/Xv@db/ledger", "postgresql://ledger@db:Zq/ledger", "postgresql://db:0/ledger",
+        "postgresql:///ledger?port=5432,Zq", "postgresql:///ledger?Zq",
+    ])
+    func `a malformed URI is refused, and no part of it is told: it can be of a password`(uri: String) {
+        let error = #expect(throws: LedgerError.self) { try PurchaseLedger(uri) }
+        #expect(error?.code == .invalidLocation)
+        let text = error?.description ?? ""
+        for part in ["Zq", "Xv", "1717", "9999"] { #expect(!text.contains(part), "\(text)") }
+    }
+
+    @Test(arguments: [
+        "postgresql://ledger:Zq%2FXv%40@db:5432/ledger", "postgres://ledger:a:b?c@db",
+        "postgresql://ledger@[::1]/ledger", "postgresql://one,two:5433/ledger?application_name=a@b",
+        "postgresql:///ledger?host=/tmp&user=ledger",
+    ])
+    func `a URI with a password that is encoded, or with several hosts, is well formed`(uri: String) {
+        #expect(throws: Never.self) { try PostgreSQLConnection.check(uri) }
+    }
 }

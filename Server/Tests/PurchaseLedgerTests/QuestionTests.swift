@@ -425,6 +425,27 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `with a date from which an operator asks, what went wrong in an earlier window is asked for again, too`(
+        _ place: Place
+    ) throws {
+        try withHistory(place) { ledger in
+            var faultyFrom: Instant?
+            for isFaulty in [true, false] {
+                let question = try #require(try everything(ledger, at: day(30)))
+                var window = try ledger.historyWindow(of: question, at: day(30)).window
+                window.isFaulty = isFaulty
+                if isFaulty { faultyFrom = window.from }
+                try ledger.complete(question, window, at: day(30))
+            }
+            try ledger.beginHistory(of: Self.app, since: day(25), at: day(30))
+            let next = try #require(try everything(ledger, at: day(30)))
+            let window = try ledger.historyWindow(of: next, at: day(30)).window
+            #expect(next.cursor == nil)
+            #expect(try window.from <= #require(faultyFrom))
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a server that was too slow does not set back what another one has read since`(_ place: Place) throws {
         try withHistory(place) { ledger in
             let slow = try #require(try everything(ledger, at: day(2)))

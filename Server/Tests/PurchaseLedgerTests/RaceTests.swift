@@ -105,6 +105,35 @@ import Testing
     }
 }
 
+extension RaceTests {
+    /// SQLite has one writer.
+    @Test(arguments: Place.available.filter { $0 == .postgreSQL })
+    func `the floor of the numbers waits for who has taken one`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text)
+        let other = try LedgerLocation(location.text).open()
+        func raise() throws {
+            try other.write { (connection) throws(LedgerError) in
+                try connection.run("SET LOCAL lock_timeout = '100ms'")
+                try connection.raiseSequenceFloor(to: day(9).millisecondsSince1970)
+            }
+        }
+        let grant = Grant(
+            transaction: TransactionKey(environment: .production, bundleID: Minted.bundleID, transactionID: "1"),
+            account: "anna", productID: "coins", quantity: 1, isVoided: false)
+        let wasRaised = Guarded(false)
+        try ledger.store.write { (connection) throws(LedgerError) in
+            _ = try connection.post(
+                [grant.event(.granted, .redeem, "1", before: 0, at: day(1))], Surroundings(), at: day(1))
+            do { try raise() } catch { return }
+            wasRaised.withLock { $0 = true }
+        }
+        #expect(!wasRaised.withLock { $0 })
+        try raise()
+        withExtendedLifetime(location) {}
+    }
+}
+
 /// Has another transaction do something before a statement, once. It is rolled back with this one.
 private final class Race: Sendable {
     private let other: [String]

@@ -292,6 +292,14 @@ import Testing
             #expect(
                 try LedgerState(ledger).grants.mapValues(\.account) == ["1": "anna", "2": "carl", "3": "carl"])
             #expect(try ledger.events().filter { $0.account == "anna" }.map(\.kind) == [.granted])
+            func entitlements(_ account: String) throws -> [String] {
+                try ledger.entitlements(of: account, at: day(32)).items.map(\.transactionID)
+            }
+            #expect(try entitlements("anna") == ["1"] && entitlements("carl") == ["2", "3"])
+            // What nobody was granted is its owner's.
+            let ended = try Minted.evidence(period("5", of: "2", from: -60))
+            #expect(try ledger.outcomes(ended, for: "carl", at: day(32)) == [.expired])
+            #expect(try entitlements("anna") == ["1"] && entitlements("carl") == ["5", "2", "3"])
             // What one of them was granted is not imported for the other, although the purchase is carl's.
             let spent = try #require(
                 SpentTransaction(

@@ -122,12 +122,12 @@ import TrialSupport
     }
 
     @Test(arguments: [
-        ["reason": " "], ["bundle": "com.example.other"], ["bundle": ""], ["environment": "sandbox"],
-        ["environment": "xcode"], ["id": ""], ["id": "../notifications"], ["id": "1/../2"], ["id": "1?x=y"],
-        ["id": "1\r\nHost: evil.example"], ["id": "1\u{0}"], ["id": String(repeating: "1", count: 300)], ["number": ""],
-        ["form": "0"],
+        ["reason": " "], ["reason": "r\u{0}"], ["bundle": "com.example.other"], ["bundle": ""],
+        ["environment": "sandbox"], ["environment": "xcode"], ["id": ""], ["id": "../notifications"],
+        ["id": "1/../2"], ["id": "1?x=y"], ["id": "1\r\nHost: evil.example"], ["id": "1\u{0}"],
+        ["id": String(repeating: "1", count: 300)], ["number": ""], ["form": "0"],
     ])
-    func `without a reason, an app of the server or an id of Apple's, Apple is not asked`(
+    func `without a reason that can be recorded, an app of the server or an id of Apple's, Apple is not asked`(
         fields: [String: String]
     ) throws {
         let coins = try granted()

@@ -100,17 +100,30 @@ public struct Entitlements: Sendable {
         self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes)
     }
 
+    /// Decides by all stored purchases, and leaves out what somebody else than Apple took back or gave to others.
+    ///
+    /// What is left out still ends what it replaced: an upgrade that was taken back brings no earlier period back.
+    ///
+    /// - Parameter isLeftOut: Takes the items of one purchase or period, which its restored transactions share; `nil` to leave out nothing.
+    @_spi(Ledger)
+    public init(
+        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal], at date: Instant,
+        clockAllowance: Duration, productTypes: [String: StatedProductType], leavingOut isLeftOut: (([Item]) -> Bool)?
+    ) {
+        self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes, isLeftOut)
+    }
+
     /// - Parameter sources: The purchases, each with the verification of its evidence, which nothing here looks into.
     init(
         _ sources: [Source], _ renewals: [SubscriptionRenewal], _ date: Instant, _ clockAllowance: Duration,
-        _ productTypes: [String: StatedProductType]
+        _ productTypes: [String: StatedProductType], _ isLeftOut: (([Item]) -> Bool)? = nil
     ) {
         self.date = date
         var periods = Periods(merging: sources, productTypes)
         periods.endByFollowing()
         periods.extendByGrace(renewals)
         let moment = Moment(date: date, clockAllowance: max(clockAllowance, .zero))
-        (items, subscriptions) = periods.decided(at: moment)
+        (items, subscriptions) = periods.decided(at: moment, leavingOut: isLeftOut)
     }
 }
 

@@ -280,7 +280,9 @@ struct Periods {
 
     // MARK: Decisions
 
-    func decided(at moment: Moment) -> (items: [Entitlements.Item], subscriptions: [Subscription]) {
+    func decided(
+        at moment: Moment, leavingOut isLeftOut: (([Entitlements.Item]) -> Bool)?
+    ) -> (items: [Entitlements.Item], subscriptions: [Subscription]) {
         var items: [Entitlements.Item?] = Array(repeating: nil, count: transactions.count)
         for period in periods {
             let end = period.end
@@ -300,12 +302,21 @@ struct Periods {
             }
         }
         let all = items.compactMap(\.self)
-        return (all, subscriptions.indices.compactMap { subscription($0, all, at: moment) })
+        let leftOut = isLeftOut.map { isLeftOut in
+            Set(periods.indices.filter { isLeftOut(periods[$0].transactions.map { all[$0] }) })
+        }
+        for period in leftOut ?? [] { for index in periods[period].transactions { items[index] = nil } }
+        return (
+            leftOut == nil ? all : items.compactMap(\.self),
+            subscriptions.indices.compactMap { subscription($0, all, leftOut ?? [], at: moment) }
+        )
     }
 
-    /// Returns `nil` for a subscription that has not begun.
-    private func subscription(_ index: Int, _ items: [Entitlements.Item], at moment: Moment) -> Subscription? {
-        let order = subscriptions[index]
+    /// Returns `nil` for a subscription that has not begun, or whose periods are left out.
+    private func subscription(
+        _ index: Int, _ items: [Entitlements.Item], _ leftOut: Set<Int>, at moment: Moment
+    ) -> Subscription? {
+        let order = leftOut.isEmpty ? subscriptions[index] : subscriptions[index].filter { !leftOut.contains($0) }
         func item(_ period: Int) -> Entitlements.Item { items[periods[period].transactions[0]] }
         let begun = order.filter { moment.hasBegun(periods[$0].start) }
         guard let current = begun.last(where: { item($0).access.givesAccess }) ?? begun.last else { return nil }

@@ -241,6 +241,40 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         }
     }
 
+    // MARK: What is left out
+
+    /// Which transactions remain if the purchase of one is left out, and the subscription's product and end.
+    @Test(
+        arguments: [
+            ("9", ["1": "upgraded", "2": "active", "3": "active", "4": "owned", "5": "owned"], "premium", 40),
+            ("1", ["2": "active", "3": "active", "4": "owned", "5": "owned"], "premium", 40),
+            ("2", ["1": "upgraded", "4": "owned", "5": "owned"], "basic", 10),
+            ("3", ["1": "upgraded", "4": "owned", "5": "owned"], "basic", 10),
+            ("5", ["1": "upgraded", "2": "active", "3": "active"], "premium", 40),
+        ] as [(String, [String: String], String, Double)])
+    func `what is left out takes its restored copies with it, and stays the end of what it replaced`(
+        id: String, codes: [String: String], product: String, end: Double
+    ) throws {
+        var restored = Transaction.period("3", 10..<40, "premium")
+        restored.item = "92"
+        var copy = Transaction.nonConsumable("5", 20)
+        copy.original = "4"
+        let purchases = try [
+            .period("1", 0..<30), .period("2", 10..<40, "premium"), restored, .nonConsumable("4", 0), copy,
+        ].map { try $0.purchase() }
+        let entitlements = Entitlements(
+            trustingStored: purchases, renewals: [], at: day(25), clockAllowance: .zero, productTypes: [:]
+        ) { items in items.contains { $0.transactionID == id } }
+        #expect(entitlements.codes == codes)
+        let subscription = try #require(entitlements.subscriptions.first)
+        #expect(subscription.productID == product && subscription.expiresDate == day(end))
+        #expect(subscription.isActive == (product == "premium"))
+        let none = Entitlements(
+            trustingStored: purchases, renewals: [], at: day(25), clockAllowance: .zero, productTypes: [:],
+            leavingOut: { _ in true })
+        #expect(none.items.isEmpty && none.subscriptions.isEmpty)
+    }
+
     // MARK: Lengths
 
     @Test func `a non-renewing subscription has the end that the app gives it`() throws {

@@ -14,7 +14,9 @@ package struct AskAppleCommand {
                 "Ask for all notifications since DATE, such as 2026-12-31, and not only for those that are not known to have arrived. After a restored back-up: the date of the back-up."
             ),
             .init("--account", "ID", "Ask about each purchase of this account, and about nothing else."),
-            .init("--dry-run", "", "Change nothing. Count what is missing, and what would change."),
+            .init(
+                "--dry-run", "",
+                "Change nothing but the number of requests to Apple. Count what is missing, and what would change."),
         ]
 
     private static let options: [OptionTable.Option] = LedgerService.options.filter {
@@ -29,9 +31,10 @@ package struct AskAppleCommand {
     private let ledger: PurchaseLedger
     private let print: (String, _ isError: Bool) -> Void
 
+    /// - Parameter isCheck: Whether the ledger is only read, as with `--dry-run`.
     package init(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ productTypes: [String: StatedProductType],
-        print: @escaping (String, _ isError: Bool) -> Void
+        isCheck: Bool, print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) {
         (self.values, self.print) = (values, print)
         guard let location = values["--ledger"] else { throw ConfigurationError("the command needs --ledger") }
@@ -41,11 +44,11 @@ package struct AskAppleCommand {
         self.file = file
         let policy = try LedgerService.policy(values, productTypes, file)
         do throws(LedgerError) {
-            ledger = try PurchaseLedger(location, policy: policy)
+            ledger = try PurchaseLedger(location, policy: policy, asItIs: isCheck || values["--dry-run"] != nil)
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
-        if ledger.wasCreated { print("a new, empty ledger was created; stop if one existed", true) }
+        if ledger.wasCreated { print(LedgerService.createdMessage, true) }
     }
 
     /// - Returns: The exit status: 0, 1 if notifications do not arrive or Apple cannot be asked, or 2 if something of the configuration is wrong.

@@ -50,11 +50,13 @@ package struct LedgerImport {
         policy.productTypes = productTypes
         if values["--orders"] != nil { policy.orders = OrderPolicy() }
         do throws(LedgerError) {
-            ledger = try PurchaseLedger(location, policy: policy)
-            trial = values["--dry-run"] == nil ? nil : try TrialLedger(policy)
+            let isDryRun = values["--dry-run"] != nil
+            ledger = try PurchaseLedger(location, policy: policy, asItIs: isDryRun)
+            trial = try isDryRun ? TrialLedger(policy) : nil
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
+        if ledger.wasCreated { print(LedgerService.createdMessage, true) }
     }
 
     /// Imports the file, from where an earlier import of it was interrupted.

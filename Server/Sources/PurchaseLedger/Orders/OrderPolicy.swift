@@ -10,3 +10,8 @@ public struct OrderPolicy: Sendable {
     /// Creates a policy that requires no token.
     public init() {}
 }
+
+extension LedgerPolicy {
+    /// How long an order stays open, also one of a ledger without ``orders``.
+    var orderTime: Duration { (orders ?? OrderPolicy()).orderTime }
+}

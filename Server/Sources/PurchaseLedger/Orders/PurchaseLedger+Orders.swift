@@ -54,6 +54,14 @@ public struct UnorderedPurchase: Sendable {
     public let grantedAt: Instant
 }
 
+/// The statements that look for orders.
+enum OrderQuery {
+    /// Orders from before `$1` of which no purchase came, at most 1000.
+    static let old = """
+        SELECT id FROM orders WHERE transaction_id IS NULL AND created_at < $1 ORDER BY account, created_at LIMIT 1000
+        """
+}
+
 extension PurchaseLedger {
     /// Records that an account is about to buy a product, and returns the order, which has the account's token.
     ///
@@ -75,7 +83,7 @@ extension PurchaseLedger {
             as [(String, StaticString)]
         { try LedgerText.check(text, name) }
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
-        let orderTime = (policy.orders ?? OrderPolicy()).orderTime
+        let orderTime = policy.orderTime
         let (id, random) = (policy.surroundings.makeID(), AppAccountToken.random(policy.surroundings))
         return try store.write { [policy] (connection) throws(LedgerError) -> Order in
             try connection.lockAccount(account, .shared)
@@ -113,10 +121,10 @@ extension PurchaseLedger {
 
     /// Returns an order.
     ///
-    /// - Throws: `not-found` if there is none, or its account was deleted.
+    /// - Throws: `not-found` if there is none, its account was deleted, or it was abandoned long ago.
     public func order(_ id: String, at now: Instant = .now) throws(LedgerError) -> Order {
         try LedgerText.check(id, "order id")
-        let orderTime = (policy.orders ?? OrderPolicy()).orderTime
+        let orderTime = policy.orderTime
         let found = try store.read { (connection) throws(LedgerError) in
             try connection.orders("orders.id = $1", [.text(id)], orderTime, at: now).first
         }

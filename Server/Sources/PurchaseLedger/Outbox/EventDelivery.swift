@@ -16,7 +16,7 @@ import Darwin
 /// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other, unless many of them are slow. Each event has a `sequence`, by which the
 /// receiver ignores what is older than what it was told. Several servers may deliver the events of one ledger.
 public final class EventDelivery: Sendable {
-    /// How long delivered events and the answers to idempotency keys are kept.
+    /// How long delivered events, the answers to idempotency keys and abandoned orders are kept.
     static let retention = Duration.seconds(30 * 86_400)
     /// How many events are sent at once, each of another account.
     static let concurrency = 16

@@ -189,14 +189,17 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date.
+    /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date, and orders that were abandoned before it.
     public func removeHistory(before date: Instant) throws(LedgerError) {
-        for statement in [
-            "DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1",
-            """
-            DELETE FROM answers WHERE (account, idempotency_key) IN (
-                SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
-            """,
+        for (statement, date) in [
+            ("DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1", date),
+            (
+                """
+                DELETE FROM answers WHERE (account, idempotency_key) IN (
+                    SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
+                """, date
+            ),
+            ("DELETE FROM orders WHERE id IN (\(OrderQuery.old)) RETURNING 1", date - policy.orderTime),
         ] {
             // In parts, which others do not wait for.
             var count = 1000

@@ -40,8 +40,17 @@ extension PurchaseLedger {
             let isFirst = checkpoint.sweptUntil == nil
             let isOutage = checkpoint.completeUntil.map { $0 < now - Self.outage } ?? true
             if let date {
-                // Whoever is asking for pages now stops.
-                checkpoint.sweptUntil = min(date, checkpoint.sweptUntil ?? date)
+                // Whoever is asking for pages now stops. What went wrong in an earlier window of the run is asked for again, too.
+                let cursor = try connection.run(
+                    """
+                    SELECT cursor FROM questions
+                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
+                    """, everything
+                ).first?.optionalText(0)
+                let window = try cursor.map { (text) throws(LedgerError) -> HistoryWindow in
+                    try StoredJSON.decode(text)
+                }
+                checkpoint.sweptUntil = min(date, checkpoint.sweptUntil ?? date, window?.firstFault ?? date)
                 try connection.write(checkpoint, of: app)
                 try connection.write(
                     """

@@ -146,6 +146,11 @@ struct SQLDialect: Sendable {
     /// The same for a token, `$1`: shared by those who look for its account, or alone to change that.
     let sharedTokenLock: [String]
     let tokenLock: [String]
+    /// The same for the floor of the numbers of events: shared by those who take numbers, or alone to raise it.
+    let sharedFloorLock: [String]
+    let floorLock: [String]
+    /// A statement that has a row if there are tables of a ledger.
+    let tableQuestion: String
     /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1 wrote them, to RFC 3339.
     let eventDatesAsText: String
 
@@ -177,8 +182,8 @@ struct SQLDialect: Sendable {
             arrayBegin: arrayBegin, arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
             maximumSingleCount: maximumSingleCount, rowLock: "", skippingRowLock: "", familyNumbers: nil,
             migrationLock: [],
-            sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
-            eventDatesAsText: eventDatesAsText)
+            sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [], sharedFloorLock: [],
+            floorLock: [], tableQuestion: tableQuestion, eventDatesAsText: eventDatesAsText)
     }
 
     static let sqlite = SQLDialect(
@@ -191,7 +196,9 @@ struct SQLDialect: Sendable {
                 AND transaction_id IN (SELECT value FROM json_each($3)))
             """
         }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
-        sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [],
+        sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [], sharedFloorLock: [],
+        floorLock: [],
+        tableQuestion: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
                 '$.at', strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(event, '$.at') / 1000.0, 'unixepoch'),
@@ -224,6 +231,9 @@ struct SQLDialect: Sendable {
         accountLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"],
         sharedTokenLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))"],
         tokenLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 1))"],
+        sharedFloorLock: ["SELECT pg_advisory_xact_lock_shared(7310579653420)"],
+        floorLock: ["SELECT pg_advisory_xact_lock(7310579653420)"],
+        tableQuestion: "SELECT 1 WHERE to_regclass('ledger_schema') IS NOT NULL",
         eventDatesAsText: """
             UPDATE outbox SET event = (event::jsonb || (SELECT jsonb_object_agg(name, to_char(
                     to_timestamp((event::jsonb ->> name)::numeric / 1000) AT TIME ZONE 'UTC',

@@ -1,4 +1,5 @@
 import CLibpq
+import StrictText
 
 /// A connection to PostgreSQL. One thread uses it at a time.
 @safe
@@ -47,6 +48,29 @@ final class PostgreSQLConnection: SQLConnection {
     }
 
     deinit { unsafe PQfinish(handle) }
+
+    /// Throws an error if a URI is malformed. What libpq says of one quotes it, with parts of the password.
+    static func check(_ uri: String) throws(LedgerError) {
+        let malformed = LedgerError(.invalidLocation, "not a valid postgresql: URI; percent-encode the password")
+        let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
+        let address = uri.utf8.drop { $0 != slash }.dropFirst(2)
+        // For libpq, user and password end at the first @, if no / precedes it. Another one before the query is of a password.
+        let end = address.firstIndex { $0 == slash || $0 == at } ?? address.endIndex
+        let place = address[end...].first == at ? address[end...].dropFirst() : address
+        guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { throw malformed }
+        guard let options = unsafe PQconninfoParse(uri, nil) else { throw malformed }
+        defer { unsafe PQconninfoFree(options) }
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            // A list, with an empty one for the default.
+            if unsafe String(cString: keyword).hasSameBytes(as: "port"), let value = unsafe option.pointee.val {
+                let ports = unsafe String(cString: value).utf8.split(separator: UInt8(ascii: ","))
+                let numbers = ports.map { UInt16(String(decoding: $0, as: UTF8.self)) ?? 0 }
+                guard !numbers.contains(0) else { throw malformed }
+            }
+            unsafe option += 1
+        }
+    }
 
     // MARK: Transactions
 

@@ -15,6 +15,7 @@ struct PostgreSQLStore: LedgerStore {
 
     /// - Parameter connections: The number of connections that write, and of those that only read.
     init(uri: String, connections: Int = 8) throws(LedgerError) {
+        try PostgreSQLConnection.check(uri)
         // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
         self.uri = uri

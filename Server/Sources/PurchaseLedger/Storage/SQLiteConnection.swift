@@ -16,7 +16,10 @@ final class SQLiteConnection: SQLConnection {
     /// - Parameters:
     ///   - identity: The file to which the path must lead.
     ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
-    init(path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false) throws(LedgerError) {
+    ///   - asItIs: Whether the file keeps its kind of journal, which is in it.
+    init(
+        path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false, asItIs: Bool = false
+    ) throws(LedgerError) {
         var handle: OpaquePointer?
         // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -28,9 +31,10 @@ final class SQLiteConnection: SQLConnection {
         }
         unsafe self.handle = unsafe opened
         unsafe sqlite3_busy_timeout(opened, 5000)
+        let journal = try run(asItIs ? "PRAGMA journal_mode" : "PRAGMA journal_mode=WAL").first?.text(0)
         // FULL: in WAL mode, only this makes a commit durable before it returns.
         for pragma in [
-            "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
+            "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
             // The journals of savepoints would be files.
             "PRAGMA temp_store=MEMORY",
             // What moves the log into the file syncs both, and writes a page once that many groups changed.
@@ -44,7 +48,8 @@ final class SQLiteConnection: SQLConnection {
         try run("SELECT 1 FROM sqlite_schema LIMIT 1")
         files.append((path, identity))
         // They are beside the file itself, also where the path is a symbolic link.
-        if let file = unsafe sqlite3_db_filename(opened, "main") {
+        let hasLog = !asItIs || journal?.hasSameBytes(as: "wal") ?? false
+        if hasLog, let file = unsafe sqlite3_db_filename(opened, "main") {
             for suffix in ["-wal", "-shm"] {
                 let path = unsafe String(cString: file) + suffix
                 files.append((path, FileIdentity(path: path)))

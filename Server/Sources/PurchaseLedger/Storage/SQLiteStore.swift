@@ -36,11 +36,14 @@ struct SQLiteStore: LedgerStore {
     /// Of SQLite in this process, before its first use.
     private static let configuration: Void = ledger_configure()
 
-    /// - Parameter vfs: The name of what SQLite asks of the operating system; `nil` for its own.
-    init(path: String, vfs: String? = nil) throws(LedgerError) {
+    /// - Parameters:
+    ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
+    ///   - asItIs: Whether a missing file is an error, and the file keeps its kind of journal.
+    init(path: String, vfs: String? = nil, asItIs: Bool = false) throws(LedgerError) {
         _ = Self.configuration
         // To close a file that is there would end the locks of other connections of this process.
         if FileIdentity(path: path) == nil {
+            if asItIs { throw Schema.missing }
             // SQLite would make the file readable for everyone, and gives the files beside it the same permissions.
             let file = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, mode_t(0o600))
             guard file >= 0 else {
@@ -50,11 +53,11 @@ struct SQLiteStore: LedgerStore {
         }
         let identity = FileIdentity(path: path)
         writer = ConnectionPool(limit: 1) { () throws(LedgerError) in
-            try SQLiteConnection(path: path, identity, vfs: vfs)
+            try SQLiteConnection(path: path, identity, vfs: vfs, asItIs: asItIs)
         }
         // Reading computes, and a thread that waits for another one computes twice.
         readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) { () throws(LedgerError) in
-            try SQLiteConnection(path: path, identity, vfs: vfs, isReader: true)
+            try SQLiteConnection(path: path, identity, vfs: vfs, isReader: true, asItIs: asItIs)
         }
     }
 

@@ -25,15 +25,39 @@ enum Schema {
         }
     }
 
+    /// Throws an error unless the tables are there, and are those of today.
+    static func check(_ store: some LedgerStore) throws(LedgerError) {
+        let found = try store.read { (connection) throws(LedgerError) -> Int in
+            if try connection.run(connection.dialect.tableQuestion).isEmpty { return 0 }
+            return try version(connection.run(question))
+        }
+        guard found > 0 else { throw missing }
+        guard found == latest else {
+            throw LedgerError(
+                .olderSchema, "the tables have version \(found), not \(latest); a server changes them when it starts")
+        }
+    }
+
+    /// Where a ledger is to be opened as it is, there is none.
+    static let missing = LedgerError(.notFound, "there is no ledger; a server makes one when it starts")
+
+    private static let question = "SELECT version FROM ledger_schema"
+
+    /// Returns the version of the tables by the answer to ``question``; 0 if they have none.
+    private static func version(_ rows: [SQLRow]) throws(LedgerError) -> Int {
+        let found = try rows.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
+        guard found <= latest else {
+            throw LedgerError(.newerSchema, "the tables have version \(found); this library knows \(latest)")
+        }
+        return found
+    }
+
     /// Returns the version of the tables, and the one that they have now.
     private static func step(_ connection: any SQLConnection) throws(LedgerError) -> (version: Int, next: Int) {
         for statement in connection.dialect.migrationLock { try connection.run(statement) }
         try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
-        let found = try connection.run("SELECT version FROM ledger_schema")
-        let version = try found.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
-        guard version <= latest else {
-            throw LedgerError(.newerSchema, "the tables have version \(version); this library knows \(latest)")
-        }
+        let found = try connection.run(question)
+        let version = try Self.version(found)
         guard version < latest else { return (version, version) }
         let next = version == 0 ? latest : version + 1
         for statement in versions(connection.dialect)[version..<next].joined() { try connection.run(statement) }

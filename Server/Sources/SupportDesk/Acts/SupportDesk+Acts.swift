@@ -53,7 +53,8 @@ extension SupportDesk {
             return .failed(.actForbidden, .code(act.scope.rawValue), showing: place)
         }
         guard let reason = form.text("reason") else { return .failed(.actNoReason, showing: place) }
-        guard reason.utf8.count <= 255 else { return .failed(.actInvalid, .code("reason"), showing: place) }
+        // Before Apple is asked: no act is done that cannot be recorded.
+        guard LedgerText.isStorable(reason) else { return .failed(.actInvalid, .code("reason"), showing: place) }
         // A page that is loaded again sends its form again.
         guard try sessions.send(number, of: visit.sessionID) else { return .didBefore(showing: place) }
         let done: Done
