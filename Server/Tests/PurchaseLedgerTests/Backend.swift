@@ -10,7 +10,13 @@ struct Backend {
         let transactionID: String
     }
 
-    private var balances: [Grant: (quantity: Int64, sequence: Int64)] = [:]
+    /// What an account has of a grant, and the end of its access as events tell it.
+    struct Balance: Hashable {
+        let quantity: Int64
+        let until: String?
+    }
+
+    private var balances: [Grant: (balance: Balance, sequence: Int64)] = [:]
 
     /// The members of an event that a backend reads.
     struct Event: Decodable {
@@ -19,6 +25,7 @@ struct Backend {
         let bundle_id: String
         let transaction_id: String
         let quantity: Int64
+        let until: String?
         let sequence: Int64
     }
 
@@ -28,14 +35,14 @@ struct Backend {
         let grant = Grant(
             account: spent.account, environment: key.environment.rawValue, bundleID: key.bundleID.string,
             transactionID: key.transactionID.string)
-        told(grant, spent.quantity, 0)
+        told(grant, spent.quantity, nil, 0)
     }
 
     mutating func receive(_ event: Event) {
         let grant = Grant(
             account: event.account, environment: event.environment, bundleID: event.bundle_id,
             transactionID: event.transaction_id)
-        told(grant, event.quantity, event.sequence)
+        told(grant, event.quantity, event.until, event.sequence)
     }
 
     mutating func receive(_ answer: Redemption, for account: String) {
@@ -45,41 +52,45 @@ struct Backend {
                 Grant(
                     account: account, environment: environment.rawValue, bundleID: bundleID, transactionID: transaction)
             }
-            if let grantedAs = outcome.grantedAs { told(grant(grantedAs), outcome.quantity, answer.sequence) }
-            if outcome.grantedAs != outcome.transactionID { told(grant(outcome.transactionID), 0, answer.sequence) }
+            let until = outcome.until?.description
+            if let grantedAs = outcome.grantedAs { told(grant(grantedAs), outcome.quantity, until, answer.sequence) }
+            if outcome.grantedAs != outcome.transactionID {
+                told(grant(outcome.transactionID), 0, until, answer.sequence)
+            }
         }
     }
 
     /// It deleted an account, and the ledger did, too.
     mutating func forget(_ account: String) { balances = balances.filter { $0.key.account != account } }
 
-    private mutating func told(_ grant: Grant, _ quantity: Int64, _ sequence: Int64) {
+    private mutating func told(_ grant: Grant, _ quantity: Int64, _ until: String?, _ sequence: Int64) {
         if let known = balances[grant], sequence < known.sequence { return }
-        balances[grant] = (quantity, sequence)
+        balances[grant] = (Balance(quantity: quantity, until: until), sequence)
     }
 
     /// What its accounts have. The name of a deleted account is none of its accounts.
-    var grants: [Grant: Int64] {
-        balances.mapValues(\.quantity).filter { $0.value > 0 && !$0.key.account.hasPrefix("forgotten-") }
+    var grants: [Grant: Balance] {
+        balances.mapValues(\.balance).filter { $0.value.quantity > 0 && !$0.key.account.hasPrefix("forgotten-") }
     }
 }
 
 extension PurchaseLedger {
     /// What accounts have that are not forgotten, by the table `grants`.
-    func grantedQuantities() throws -> [Backend.Grant: Int64] {
+    func grantedBalances() throws -> [Backend.Grant: Backend.Balance] {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT account, environment, bundle_id, transaction_id, quantity FROM grants
+                SELECT account, environment, bundle_id, transaction_id, quantity, until FROM grants
                 WHERE quantity > 0 AND account NOT LIKE 'forgotten-%'
                 """)
         }
-        var grants: [Backend.Grant: Int64] = [:]
+        var grants: [Backend.Grant: Backend.Balance] = [:]
         for row in rows {
             let grant = Backend.Grant(
                 account: try row.text(0), environment: try row.text(1), bundleID: try row.text(2),
                 transactionID: try row.text(3))
-            grants[grant] = try row.integer(4)
+            grants[grant] = Backend.Balance(
+                quantity: try row.integer(4), until: try row.optionalDate(5)?.description)
         }
         return grants
     }

@@ -42,7 +42,7 @@ extension BackendTests {
         try restorable.restore(at: day(2))
         try bring(copy)
         try bring(period)
-        #expect(try restorable.ledger.grantedQuantities() == backend.grants)
+        #expect(try restorable.ledger.grantedBalances() == backend.grants)
         #expect(backend.grants.map(\.key.transactionID) == [copy.transactionID])
     }
 
@@ -60,7 +60,7 @@ extension BackendTests {
                 backend.receive(try restorable.ledger.redeem(evidence, for: account, at: date), for: account)
             }
         }
-        #expect(try restorable.ledger.grantedQuantities() == backend.grants)
+        #expect(try restorable.ledger.grantedBalances() == backend.grants)
         #expect(backend.grants.map(\.key.account) == ["anna"])
     }
 
@@ -106,7 +106,7 @@ extension BackendTests {
             var (backend, progress) = (Backend(), ImportProgress())
             for transaction in spent { backend.know(transaction) }
             _ = try ledger.import(spent.map(ImportedLine.spent), of: "file", &progress, at: day(1))
-            #expect(try ledger.grantedQuantities() == backend.grants && backend.grants.count == 3)
+            #expect(try ledger.grantedBalances() == backend.grants && backend.grants.count == 3)
             let evidence = try history.evidence(coins, signedAt: day(1))
             backend.receive(try ledger.redeem(evidence, for: "anna", at: day(2)), for: "anna")
             history.refund(refunded, at: day(3))
@@ -117,8 +117,8 @@ extension BackendTests {
                 let text = event.json
                 backend.receive(try StoredJSON.decode(text) as Backend.Event)
             }
-            #expect(try ledger.grantedQuantities() == backend.grants)
-            #expect(backend.grants.values.sorted() == [1, 3])
+            #expect(try ledger.grantedBalances() == backend.grants)
+            #expect(backend.grants.values.map(\.quantity).sorted() == [1, 3])
         }
     }
 
@@ -441,15 +441,19 @@ struct World {
         late.forEach { receive($0) }
     }
 
+    private static func text(_ balance: Backend.Balance?) -> String {
+        balance.map { "\($0.quantity) until \($0.until ?? "ever")" } ?? "nothing"
+    }
+
     /// What the backend has and the ledger has not, and the reverse, with what happened to the customer.
     func differences() throws -> [String] {
-        let granted = try restorable.ledger.grantedQuantities()
+        let granted = try restorable.ledger.grantedBalances()
         let known = backend.grants
         return Set(granted.keys).union(known.keys).filter { granted[$0] != known[$0] }.map { grant in
             let customer = customers.first { $0.accounts.contains(grant.account) }?.number
             let steps = steps.filter { $0.customer == customer || $0.customer == 0 }.map(\.text)
             return """
-                \(grant.account) \(grant.transactionID): granted \(granted[grant] ?? 0), the backend has \(known[grant] ?? 0)
+                \(grant.account) \(grant.transactionID): granted \(Self.text(granted[grant])), the backend has \(Self.text(known[grant]))
                 \(steps.joined(separator: "\n"))
                 """
         }

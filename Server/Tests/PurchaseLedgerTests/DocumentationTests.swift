@@ -136,8 +136,9 @@ import Testing
         var sequences: [Int64] = []
         func told(
             _ account: String, _ environment: AppStoreEnvironment?, _ app: String?, _ grant: String, _ product: String,
-            _ quantity: Int64, _ sequence: Int64
+            _ quantity: Int64, _ until: Instant?, _ sequence: Int64
         ) {
+            #expect(until == nil)
             delivered.append("\(account) \(environment?.rawValue ?? "") \(app ?? "") \(grant) \(product) \(quantity)")
             sequences.append(sequence)
         }
@@ -147,10 +148,13 @@ import Testing
             for outcome in redemption.outcomes {
                 let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)
                 if outcome.grantedAs != outcome.transactionID {
-                    told(account, environment, app, outcome.transactionID, product, 0, redemption.sequence)
+                    told(
+                        account, environment, app, outcome.transactionID, product, 0, outcome.until, redemption.sequence
+                    )
                 }
                 if let grant = outcome.grantedAs {
-                    told(account, environment, app, grant, product, outcome.quantity, redemption.sequence)
+                    told(
+                        account, environment, app, grant, product, outcome.quantity, outcome.until, redemption.sequence)
                 }
             }
         }
@@ -164,10 +168,10 @@ import Testing
             "for outcome in redemption.outcomes {",
             "    let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)",
             "    if outcome.grantedAs != outcome.transactionID {",
-            "        told(account, environment, app, outcome.transactionID, product, 0, redemption.sequence)",
+            "        told(account, environment, app, outcome.transactionID, product, 0, outcome.until, redemption.sequence)",
             "    }",
             "    if let grant = outcome.grantedAs {",
-            "        told(account, environment, app, grant, product, outcome.quantity, redemption.sequence)",
+            "        told(account, environment, app, grant, product, outcome.quantity, outcome.until, redemption.sequence)",
             "    }",
             "}",
         ]

@@ -89,7 +89,7 @@ import Testing
             backend.receive(try StoredJSON.decode(event.json) as Backend.Event)
         }
         let isLost = notifiedBefore.isEmpty && back == .nobody && !(lastStep.map { $0 >= .redeemed } ?? false)
-        let has = backend.grants.map { "\($0.key.account) \($0.value)" }
+        let has = backend.grants.map { "\($0.key.account) \($0.value.quantity)" }
         // Only what neither the app nor Apple told is not granted.
         #expect(has == (isLost ? [] : ["\(anna) 3"]), "\(String(describing: lastStep)) \(notifiedBefore) \(back)")
         #expect(events.count == (isLost ? 0 : 1))

@@ -58,7 +58,7 @@ import Testing
                 for event in try restorable.ledger.events() {
                     backend.receive(try StoredJSON.decode(event.json) as Backend.Event)
                 }
-                #expect(try restorable.ledger.grantedQuantities() == backend.grants)
+                #expect(try restorable.ledger.grantedBalances() == backend.grants)
             }
         }
 

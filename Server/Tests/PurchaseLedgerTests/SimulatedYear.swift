@@ -718,7 +718,7 @@ final class SimulatedYear: @unchecked Sendable {
         try readEvents()
         try compare()
         try require(ledger.deadLetters().isEmpty, "there are dead letters")
-        try require(ledger.grantedQuantities() == backend.grants, "the backend has something else than the ledger")
+        try require(ledger.grantedBalances() == backend.grants, "the backend has something else than the ledger")
         trace("\(try LedgerState(ledger).grants.sorted { $0.key < $1.key })")
     }
 }
