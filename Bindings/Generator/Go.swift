@@ -216,6 +216,7 @@ extension GeneratedFile {
             \t"encoding/json"
             \t"runtime"
             \t"time"
+            \t"unsafe"
             )
 
             // Verify \(summary(.verify)) The error
@@ -237,7 +238,7 @@ extension GeneratedFile {
             func (v *Verifier) Accepts(evidence []byte) bool {
             \tshared := v.owner()
             \tdefer runtime.KeepAlive(shared)
-            \treturn C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
+            \treturn C.asr_verify(shared.handle, unsafe.Pointer(&addressable(evidence)[0]), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
             }
 
             // Entitlements decides \(summary(.entitlements)) The date can
@@ -260,7 +261,7 @@ extension GeneratedFile {
             \t\tflags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
             \t}
             \to := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-            \t\treturn C.asr_answer(shared.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
+            \t\treturn C.asr_answer(shared.handle, unsafe.Pointer(&addressable(body)[0]), C.size_t(len(body)), flags, text, length, e)
             \t})
             \treturn Answer{o.json, o.err()}
             }
@@ -279,7 +280,7 @@ extension GeneratedFile {
             // DecodeUnverified returns \(summary(.decodeUnverified))
             func DecodeUnverified(evidence []byte) ([]byte, error) {
             \to := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-            \t\treturn C.asr_decode_unverified(pointer(evidence), C.size_t(len(evidence)), text, length, e)
+            \t\treturn C.asr_decode_unverified(unsafe.Pointer(&addressable(evidence)[0]), C.size_t(len(evidence)), text, length, e)
             \t})
             \tif err := o.err(); err != nil {
             \t\treturn nil, err

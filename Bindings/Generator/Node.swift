@@ -93,7 +93,7 @@ extension GeneratedFile {
             export type Kind =
               | \(Description.kinds.map { "'\($0)'" }.joined(separator: "\n  | "));
 
-            /** Leave out what is not set: `undefined`, `null`, an empty text or an empty list is an error, and never means every app or any age. */
+            /** A plain object, and no instance of a class. Leave out what is not set: `undefined`, `null`, an empty text or an empty list is an error, and never means every app or any age. */
             export interface Options {
             \(nodeOptions.joined(separator: "\n"))
             }
@@ -144,7 +144,8 @@ extension GeneratedFile {
             /** Making one takes milliseconds: make it when the server starts. The asynchronous calls run on Node's thread pool. */
             export class Verifier {
               /** @throws VerificationError if the options can accept nothing. */
-              constructor(options?: Options);
+              constructor();
+              constructor(options: Options);
               /**
                * \(summary(.verify))
                * @throws VerificationError if the evidence is refused.

@@ -116,7 +116,7 @@ extension GeneratedFile {
             let value = setting.row.kind == .flag ? "false" : "Setting::Absent"
             return "        \(declaration) $\(setting.own(.php)) = \(value),"
         }
-        lines += ["    ) {", "        $this->verifier = self::make(["]
+        lines += ["    ) {", "        $this->handle = self::make(["]
         lines += Description.settings.map { setting in
             let own = setting.own(.php)
             let values =
@@ -128,7 +128,8 @@ extension GeneratedFile {
                 }
             return "            ['\(own)', '\(setting.own(.c))', \(values)],"
         }
-        return lines + ["        ]);", "    }"]
+        let dates = Description.settings.filter { [.date, .fixedDate].contains($0.row.kind) }.map { "$\($0.own(.php))" }
+        return lines + ["        ], \(dates.joined(separator: ", ")));", "    }"]
     }
 
     // MARK: What is returned
@@ -285,7 +286,7 @@ extension GeneratedFile {
                 public function answer(string $body, bool $latestReceiptInfo = false): Answer
                 {
                     $flags = $latestReceiptInfo ? Library::LATEST_RECEIPT_INFO : Library::FULL;
-                    $outcome = Library::call('asr_answer', $this->verifier, $body, strlen($body), $flags);
+                    $outcome = Library::call('asr_answer', $this->handle->verifier, $body, strlen($body), $flags);
                     return new Answer(self::json($outcome, Library::CONFIGURATION), self::error($outcome));
                 }
 
@@ -296,7 +297,7 @@ extension GeneratedFile {
                  */
                 public function counts(): array
                 {
-                    return json_decode(Library::counts($this->verifier), true, flags: JSON_THROW_ON_ERROR);
+                    return json_decode(Library::counts($this->handle->verifier), true, flags: JSON_THROW_ON_ERROR);
                 }
 
                 /** \(summary(.decodeUnverified)) */

@@ -189,8 +189,7 @@ extension GeneratedFile {
                 case .certificates: "bytes | tuple[bytes, ...]"
                 default: pythonType(setting.row.kind)
                 }
-            return setting.row.kind == .flag
-                ? "    \(setting.own(.python)): bool = False" : "    \(setting.own(.python)): \(type) | None = None"
+            return "    \(setting.own(.python)): \(type) = \(setting.row.kind == .flag ? "False" : "_absent")"
         }
     }
 }

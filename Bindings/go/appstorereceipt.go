@@ -54,12 +54,13 @@ func NewVerifier(settings ...Option) (*Verifier, error) {
 	return &Verifier{shared}, nil
 }
 
-// pointer returns the address of the first byte, or nil.
-func pointer(bytes []byte) unsafe.Pointer {
+// addressable returns the bytes, or one other byte if there are none, so that calls of C can have the argument &addressable(bytes)[0]. Of an argument
+// in this form, cgo looks for pointers in the bytes alone; otherwise, in the whole variable that they are in, such as a connection with its buffer.
+func addressable(bytes []byte) []byte {
 	if len(bytes) == 0 {
-		return nil
+		return []byte{0}
 	}
-	return unsafe.Pointer(&bytes[0])
+	return bytes
 }
 
 // outcome is what a call returned.
@@ -95,7 +96,7 @@ func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	shared := v.owner()
 	defer runtime.KeepAlive(shared)
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
+		return C.asr_verify(shared.handle, unsafe.Pointer(&addressable(evidence)[0]), C.size_t(len(evidence)), C.uint32_t(form), text, length, e)
 	})
 }
 
@@ -110,6 +111,6 @@ func (v *Verifier) decide(date C.int64_t, evidence [][]byte) outcome {
 		lengths[i] = C.size_t(len(piece))
 	}
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_entitlements(shared.handle, pointer(joined), &lengths[0], C.size_t(len(evidence)), date, text, length, e)
+		return C.asr_entitlements(shared.handle, unsafe.Pointer(&addressable(joined)[0]), &lengths[0], C.size_t(len(evidence)), date, text, length, e)
 	})
 }

@@ -1,6 +1,7 @@
 package appstorereceipt
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"os"
@@ -234,6 +235,39 @@ func TestARefusedPieceIsExplained(t *testing.T) {
 	refused := Refusal{1, "empty-input", "client", "the input is empty"}
 	if len(entitlements.Refused) != 1 || entitlements.Refused[0] != refused {
 		t.Error(entitlements.Refused)
+	}
+}
+
+// connection is a variable with a buffer and a pointer. cgo passes the buffer to C, and refuses the whole.
+type connection struct {
+	buffer [8192]byte
+	next   *connection
+}
+
+func TestBytesMayBePartOfMemoryWithPointers(t *testing.T) {
+	parts := make([][]byte, 2)
+	for i, file := range files(t, "receipts/1-purchase.der", "authority/root.der") {
+		c := &connection{next: &connection{}}
+		parts[i] = c.buffer[:copy(c.buffer[:], file)]
+	}
+	evidence, root := parts[0], parts[1]
+	verifier, err := NewVerifier(Roots(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verifier.Verify(evidence); err != nil || !verifier.Accepts(evidence) {
+		t.Error(err)
+	}
+	if found, err := verifier.Entitlements(Now, evidence); err != nil || found.Err != nil {
+		t.Error(found, err)
+	}
+	if _, err := DecodeUnverified(evidence); err != nil || verifier.VerdictJSON(evidence[:0], Full) == nil {
+		t.Error(err)
+	}
+	body := &connection{next: &connection{}}
+	n := copy(body.buffer[:], `{"receipt-data":"`+base64.StdEncoding.EncodeToString(evidence)+`"}`)
+	if answer := verifier.Answer(body.buffer[:n], false); answer.Err != nil {
+		t.Error(answer.Err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"runtime"
 	"time"
+	"unsafe"
 )
 
 // Verify verifies a receipt, a JWS or a transaction receipt, or a JSON object that contains one, as the client sent it. The error
@@ -30,7 +31,7 @@ func (v *Verifier) VerdictJSON(evidence []byte, form Form) []byte {
 func (v *Verifier) Accepts(evidence []byte) bool {
 	shared := v.owner()
 	defer runtime.KeepAlive(shared)
-	return C.asr_verify(shared.handle, pointer(evidence), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
+	return C.asr_verify(shared.handle, unsafe.Pointer(&addressable(evidence)[0]), C.size_t(len(evidence)), C.ASR_JSON_NONE, nil, nil, nil) == C.ASR_VERIFIED
 }
 
 // Entitlements decides what one customer's evidence, at most 1,000 pieces, gives access to at a date. The date can
@@ -53,7 +54,7 @@ func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
 		flags = C.ASR_ANSWER_LATEST_RECEIPT_INFO
 	}
 	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_answer(shared.handle, pointer(body), C.size_t(len(body)), flags, text, length, e)
+		return C.asr_answer(shared.handle, unsafe.Pointer(&addressable(body)[0]), C.size_t(len(body)), flags, text, length, e)
 	})
 	return Answer{o.json, o.err()}
 }
@@ -72,7 +73,7 @@ func (v *Verifier) Counts() (counts Counts, err error) {
 // DecodeUnverified returns the contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. Never grant anything by it.
 func DecodeUnverified(evidence []byte) ([]byte, error) {
 	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_decode_unverified(pointer(evidence), C.size_t(len(evidence)), text, length, e)
+		return C.asr_decode_unverified(unsafe.Pointer(&addressable(evidence)[0]), C.size_t(len(evidence)), text, length, e)
 	})
 	if err := o.err(); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func set(name, key string, values ...[]byte) Option {
 			o.check(name, C.asr_options_set_nothing(o.handle, text))
 		}
 		for _, value := range values {
-			o.check(name, C.asr_options_set(o.handle, text, pointer(value), C.size_t(len(value))))
+			o.check(name, C.asr_options_set(o.handle, text, unsafe.Pointer(&addressable(value)[0]), C.size_t(len(value))))
 		}
 	}
 }

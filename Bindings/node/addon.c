@@ -87,6 +87,8 @@ static napi_value call(napi_env env, napi_callback_info info) {
         || napi_get_value_bigint_int64(env, argv[5], &local.date, &is_lossless) != napi_ok
         || napi_get_value_bool(env, argv[6], &is_asynchronous) != napi_ok)
         return failure(env, "an argument has the wrong type");
+    // Of a larger number, the date has the lowest 64 bits: of 2^64, those of 1970.
+    if (!is_lossless) return failure(env, "a date must be a Date or milliseconds since 1970");
     local.count = size / sizeof(size_t);
     if (size % sizeof(size_t) != 0 || !lengths_fit(&local)) return failure(env, "the lengths are not those of the evidence");
     if (!is_asynchronous) {

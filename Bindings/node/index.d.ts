@@ -15,7 +15,7 @@ export type Kind =
   | 'realtime_request'
   | 'transaction_receipt';
 
-/** Leave out what is not set: `undefined`, `null`, an empty text or an empty list is an error, and never means every app or any age. */
+/** A plain object, and no instance of a class. Leave out what is not set: `undefined`, `null`, an empty text or an empty list is an error, and never means every app or any age. */
 export interface Options {
   /** Accepts this app only. Without it, the bundle id is not checked: compare it in the contents before you grant anything. */
   bundleId?: string | string[];
@@ -170,7 +170,8 @@ export interface Answer {
 /** Making one takes milliseconds: make it when the server starts. The asynchronous calls run on Node's thread pool. */
 export class Verifier {
   /** @throws VerificationError if the options can accept nothing. */
-  constructor(options?: Options);
+  constructor();
+  constructor(options: Options);
   /**
    * Verifies a receipt, a JWS or a transaction receipt, or a JSON object that contains one, as the client sent it.
    * @throws VerificationError if the evidence is refused.

@@ -113,7 +113,7 @@ const entitlementsOf = (outcome) => {
 };
 
 const usage = (name) => new VerificationError(
-  { status: USAGE, code: 'usage', category: 'host', json: null }, `the option ${name} cannot be read`);
+  { status: USAGE, code: 'usage', category: 'host', json: null }, `the option ${String(name)} cannot be read`);
 
 // The names in the library, and what the values are.
 const SETTINGS = {
@@ -151,7 +151,7 @@ const CONVERSIONS = {
 
 // The values of an option for the addon, which refuses bytes of another type. One that is present and empty is an error,
 // such as `bundleId: process.env.UNSET`: it must not mean every app.
-function entriesOf([name, value]) {
+function entriesOf(name, value) {
   if (!Object.hasOwn(SETTINGS, name)) throw usage(name);
   const [key, kind] = SETTINGS[name];
   try {
@@ -163,13 +163,22 @@ function entriesOf([name, value]) {
   }
 }
 
+// Whether a value is an object as `{}` makes it, also in another realm. A Map, or an instance of a class with getters, has no members of its own,
+// which would mean every app.
+const isPlain = (value) => {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty'));
+};
+
 class Verifier {
   #verifier;
 
-  constructor(options = {}) {
-    // A list or a Map has no members, which would mean every app.
-    if (Object.prototype.toString.call(options) !== '[object Object]') throw usage('options');
-    const outcome = native.create(Object.entries(options).flatMap(entriesOf));
+  constructor(...given) {
+    // undefined is a setting that was not found, and no default.
+    const options = given.length === 0 ? {} : given[0];
+    if (!isPlain(options)) throw usage('options');
+    const outcome = native.create(Reflect.ownKeys(options).flatMap((name) => entriesOf(name, options[name])));
     if (Array.isArray(outcome)) throw usage(outcome[2]);
     const error = errorOf(outcome);
     if (error !== null) throw error;

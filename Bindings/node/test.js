@@ -4,6 +4,7 @@
 const assert = require('node:assert');
 const fs = require('node:fs');
 const path = require('node:path');
+const vm = require('node:vm');
 const { Worker, isMainThread } = require('node:worker_threads');
 // This package, or the installed one.
 const library = require('appstorereceipt');
@@ -27,16 +28,33 @@ function runBadSettings() {
     'maximumAge', 'validationDate', 'allowsRsa1024', 'clock', 'productTypes', 'other'];
   for (const name of all) for (const value of [undefined, {}, NaN, Symbol('a'), () => 'a', new Set(['a']), [undefined]]) rows.push([name, value, usage]);
   for (const name of ['bundleId', 'environments', 'distrusted', 'roots', 'productTypes']) for (const value of [0, 1, true, [['a']], new ArrayBuffer(1)]) rows.push([name, value, usage]);
-  for (const name of ['validationDate', 'clock']) for (const value of [[], [0], '', '2020', true, 0n, 1.5, Infinity, new Date(NaN)]) rows.push([name, value, usage]);
-  for (const value of [[], [5], '', '60', true, 5n, Infinity, -0.5, new Date(0)]) rows.push(['maximumAge', value, usage]);
+  for (const name of ['validationDate', 'clock']) for (const value of [[], [0], '', '2020', true, 0n, 1.5, Infinity, new Date(NaN), 2 ** 63, 2 ** 64, -(2 ** 64)]) rows.push([name, value, usage]);
+  for (const value of [[], [5], '', '60', true, 5n, Infinity, -0.5, 2 ** 63, 2 ** 64, new Date(0)]) rows.push(['maximumAge', value, usage]);
   for (const name of ['storekitTesting', 'allowsRsa1024']) for (const value of [0, 1, '', 'false', null, []]) rows.push([name, value, usage]);
   rows.push(['clock', 'now', usage], ['appAppleId', 1234567890, usage], ['appAppleId', ['1'], usage], ['other', 1, usage]);
   for (const [name, value, expected] of rows) {
     const message = expected.code === 'usage' ? { message: `the option ${name} cannot be read`, httpStatus: 500 } : {};
     assert.throws(() => new Verifier({ [name]: value }), { ...expected, ...message }, `${name}: ${String(value)}`);
   }
-  for (const options of [null, [], ['a'], 'com.example.app', new Map([['bundleId', 'a']]), 1, new Date()])
-    assert.throws(() => new Verifier(options), usage);
+  // Their members are not seen, and must not mean every app.
+  class Configuration {
+    get bundleId() { return 'com.example.app'; }
+  }
+  const inherited = Object.create(Object.assign(Object.create(null), { bundleId: 'com.example.app' }));
+  for (const options of [undefined, null, [], ['a'], 'com.example.app', new Map([['bundleId', 'a']]), 1, true, () => {}, new Date(),
+    new Configuration(), new (class { bundleId = 'com.example.app'; })(), Object.create({ bundleId: 'com.example.app' }), inherited])
+    assert.throws(() => new Verifier(options), { ...usage, message: 'the option options cannot be read' });
+  assert.throws(() => new Verifier({ [Symbol('bundleId')]: 'a' }), usage);
+}
+
+// Every object with the members of `{}` is the same, wherever it was made.
+function runPlainOptions(root, receipt) {
+  const hidden = Object.defineProperty({ roots: root }, 'bundleId', { value: 'com.example.other' });
+  assert.throws(() => new Verifier(hidden).verify(receipt), { code: 'bundle-id-mismatch' });
+  const foreign = Object.assign(vm.runInNewContext('({})'), { roots: root });
+  for (const options of [foreign, Object.assign(Object.create(null), { roots: root }), { get roots() { return root; } }])
+    assert.strictEqual(new Verifier(options).accepts(receipt), true);
+  new Verifier();
 }
 
 // The lengths of pieces are numbers of JavaScript. None may lead out of the evidence's memory.
@@ -54,7 +72,12 @@ async function runLengths(verifier, receipt) {
   }
   assert.strictEqual(verifier.entitlements(Array(1000).fill('')).refused.length, 1000);
   assert.throws(() => verifier.entitlements(Array(1001).fill('')), { code: 'too-much-evidence', status: 1, httpStatus: 400 });
-  for (const at of [null, [], '2020', '', NaN, true, new Date(NaN)]) assert.throws(() => verifier.entitlements(receipt, at), TypeError);
+  // 2 ** 64 is 0 in 64 bits.
+  for (const at of [null, [], '2020', '', NaN, true, new Date(NaN), 2 ** 63, 2 ** 64, -(2 ** 64), 1e300]) {
+    assert.throws(() => verifier.entitlements(receipt, at), TypeError);
+    await assert.rejects(() => verifier.entitlementsAsync(receipt, at), TypeError);
+  }
+  assert.throws(() => verifier.entitlements(receipt, -(2 ** 63)), { code: 'usage', status: 4 });
 }
 
 async function result(test, suffix) {
@@ -128,6 +151,7 @@ async function main() {
   const verifier = new Verifier({ environments: 'production', roots: root });
   for (const value of [1, null, {}, new ArrayBuffer(1)]) assert.throws(() => verifier.verify(value), TypeError);
   await runLengths(new Verifier({ roots: root }), receipt);
+  runPlainOptions(root, receipt);
   assert.deepStrictEqual([verifier.accepts(receipt), verifier.accepts('')], [true, false]);
   const { trust, contents } = verifier.verify(receipt);
   assert.deepStrictEqual([trust.validatedAt.getTime(), contents.bundle_id], [1749988800000, 'com.example.app']);

@@ -19,4 +19,7 @@ async function redeem(body: Uint8Array) {
 verifier.verify(1);
 // @ts-expect-error
 new Verifier({ bundleIds: 'x' });
+// @ts-expect-error
+new Verifier(undefined);
+new Verifier();
 redeem(new Uint8Array());

@@ -188,6 +188,55 @@ foreach ([$entitlements->error, $error] as $error) {
 same(true, (clone $verifier)->accepts($receipt), 'a clone');
 same(true, str_contains(file_get_contents(__DIR__ . '/../C/include/appstorereceipt.h'), 'ASR_VERSION "' . Verifier::version() . '"'), 'version');
 same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
+
+// A date makes a verifier of its own, which is freed with its last clone: the library keeps what is shared, and each row of a table can have its date.
+$root = file_of('authority/root.der');
+$dated = static fn (int $second, string $option = 'validationDate') => new Verifier(...['roots' => $root, $option => new DateTimeImmutable("@$second")]);
+foreach (['validationDate', 'clock'] as $option) {
+    $own = $dated(1749988800, $option);
+    same([true, 1], [$own->accepts($receipt), $own->counts()['verified']], $option);
+    same(0, $dated(1749988800, $option)->counts()['verified'], "another verifier with $option");
+    $clone = clone $own;
+    unset($own);
+    same([true, 2], [$clone->accepts($receipt), $clone->counts()['verified']], "a clone with $option");
+}
+$now = fn () => new Verifier(roots: $root, validationDate: 'now');
+$now()->accepts('');
+same(['empty-input' => 1], $now()->counts()['refused'], 'a shared verifier with validationDate');
+foreach ([$verifier, $clone] as $each) {
+    try {
+        serialize($each);
+        same('an exception', 'none', 'serialize');
+    } catch (Exception $error) {
+        same(true, str_contains($error->getMessage(), "'FFI\\CData' is not allowed"), $error->getMessage());
+    }
+}
+$kibibytes = static fn () => (int) preg_replace('/.*VmRSS:\s*(\d+) kB.*/s', '$1', file_get_contents('/proc/self/status'));
+for ($i = 0; $i < 1000; $i++) {
+    if ($i === 200) {
+        $resident = $kibibytes();
+    }
+    same(true, $dated(1749988800 + $i)->accepts($receipt), 'a verifier with a date');
+}
+same(true, $kibibytes() - $resident < 1024, 'memory of verifiers that are freed');
+
+/** Has a verifier that is freed before it, where the script ends. */
+final class Late
+{
+    private self $itself;
+
+    public function __construct(private readonly Verifier $verifier, private readonly string $receipt)
+    {
+        $this->itself = $this;
+    }
+
+    public function __destruct()
+    {
+        same(false, $this->verifier->accepts($this->receipt), 'a verifier that was freed');
+    }
+}
+$late = new Late($dated(1749988800), $receipt);
+
 $before = memory_get_usage();
 $began = hrtime(true);
 for ($i = 0; $i < 5000; $i++) {

@@ -93,6 +93,10 @@ public struct VerificationLimits: Hashable, Sendable {
 
     /// Creates the default limits: 64 MiB for a receipt, 1 MiB for a JWS and for a transaction receipt, 16 certificates and 1,000,000 purchases.
     public init() {}
+
+    /// One byte more than evidence in any form may have by the default limits: so many are enough to refuse it, and what follows need not be read.
+    @_spi(Surfaces)
+    public static let refusedByteCount = ReceiptText.maximumCount(VerificationLimits().maximumReceiptByteCount) + 1
 }
 
 extension VerificationPolicy {

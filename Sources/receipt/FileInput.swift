@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
 /// A file to read, or standard input.
@@ -11,7 +11,7 @@ struct FileInput: Hashable {
     static let standardInput = FileInput("-")
 
     /// The maximum size. The text of a receipt is larger than its bytes; a longer text is refused before it is decoded.
-    static let maximumFileByteCount = VerificationLimits().maximumReceiptByteCount * 2 + (1 << 16) + 1
+    static let maximumFileByteCount = VerificationLimits.refusedByteCount
 
     func read(maximumByteCount: Int = maximumFileByteCount) throws(SystemError) -> [UInt8] {
         name == "-"

@@ -1,5 +1,7 @@
 /* Every case of the shared table, every bad setting, and the errors of callers. */
 #include "test.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 static asr_status call(const test_case *c, asr_verifier *verifier, char **json, size_t *length, asr_error *error) {
     const file *first = &c->evidence[0];
@@ -184,6 +186,38 @@ static void a_limit_on_pieces(void) {
     asr_verifier_free(verifier);
 }
 
+/* Evidence that is too large is refused, and no byte behind the first one too many is read. */
+static void too_large_evidence_is_refused(void) {
+    size_t limit = 2 * ((size_t)64 << 20) + (1 << 16), page = (size_t)sysconf(_SC_PAGESIZE), mapped = (limit / page + 1) * page;
+    char *memory = mmap(NULL, mapped + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    check(memory != MAP_FAILED && !mprotect(memory + mapped, page, PROT_NONE));
+    char *evidence = memory + mapped - (limit + 1);
+    const struct { const char *beginning, *offset; } rows[] = {{"", "\"offset\":134283264,"}, {"{", "\"offset\":134283264,"}, {"0\x82", "\"offset\":67108864,"}};
+    const size_t lengths[] = {limit + 1, SIZE_MAX / 4}, pieces[] = {0, SIZE_MAX / 4};
+    asr_verifier *verifier = verifier_of(case_named("receipt"));
+    char *json;
+    size_t length;
+    asr_error error;
+#define too_large(call, offset) \
+    do { \
+        check((call) == ASR_REFUSED && !strcmp(error.code, "input-too-large") && !strcmp(error.category, "client") && strstr(json, offset)); \
+        asr_free(json); \
+    } while (0)
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        strcpy(evidence, rows[i].beginning);
+        for (size_t j = 0; j < sizeof lengths / sizeof lengths[0]; j++) {
+            too_large(asr_verify(verifier, evidence, lengths[j], 0, &json, &length, &error), rows[i].offset);
+            too_large(asr_answer(verifier, evidence, lengths[j], 0, &json, &length, &error), "{\"status\":21002}");
+        }
+        too_large(asr_decode_unverified(evidence, SIZE_MAX / 4, &json, &length, &error), rows[i].offset);
+    }
+    check(asr_entitlements(verifier, evidence, pieces, 2, 0, &json, &length, &error) == ASR_REFUSED && !strcmp(error.code, "empty-input"));
+    check(strstr(json, "{\"index\":1,\"error\":{\"code\":\"input-too-large\",") && strstr(json, "\"offset\":67108864,"));
+    asr_free(json);
+    asr_verifier_free(verifier);
+    munmap(memory, mapped + page);
+}
+
 static void roots_in_pem(void) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const test_case *receipt = case_named("receipt");
@@ -233,6 +267,7 @@ int main(void) {
     settings_fail_closed();
     production_is_the_default();
     a_limit_on_pieces();
+    too_large_evidence_is_refused();
     roots_in_pem();
     shared_and_counts();
     check(!strcmp(asr_version(), ASR_VERSION) && asr_abi_version() == ASR_ABI_VERSION);

@@ -59,7 +59,7 @@ final class Library
         return [$status, self::takeJson(), FFI::string(self::$error->code), FFI::string(self::$error->category)];
     }
 
-    public static function counts(CData $verifier): string
+    public static function counts(?CData $verifier): string
     {
         self::$ffi->asr_counts($verifier, FFI::addr(self::$json), FFI::addr(self::$length));
         return (string) self::takeJson();
@@ -67,13 +67,8 @@ final class Library
 
     private static function takeJson(): ?string
     {
-        if (FFI::isNull(self::$json)) {
-            return null;
-        }
-        try {
-            return FFI::string(self::$json, self::$length->cdata);
-        } finally {
-            self::$ffi->asr_free(self::$json);
-        }
+        $json = FFI::isNull(self::$json) ? null : FFI::string(self::$json, self::$length->cdata);
+        self::$ffi->asr_free(self::$json);
+        return $json;
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -66,10 +67,19 @@ _ENVIRONMENTS = {
 }
 
 
+class _Setting(enum.Enum):
+    # Unlike an object(), a member is the same in the processes to which Spark sends it.
+    ABSENT = enum.auto()
+
+
+_absent: Any = _Setting.ABSENT
+"""The default of an option. ``None`` is a setting that was left empty, such as ``os.environ.get("BUNDLE_ID")``, and no default."""
+
+
 @functools.lru_cache(maxsize=8)
 def verifier(options: VerifierOptions) -> Verifier:
     """One verifier a process and options: Spark uses a worker process again for later tasks."""
-    return Verifier(**{name: value for name, value in vars(options).items() if value is not None})
+    return Verifier(**{name: value for name, value in vars(options).items() if value is not _absent})
 
 
 def verdicts(

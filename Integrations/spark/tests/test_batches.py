@@ -2,10 +2,12 @@
 
 import json
 import os
+import pickle
 import subprocess
+import sys
 import tempfile
 import unittest
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -84,9 +86,9 @@ class BatchesTests(unittest.TestCase):
         """Signed by a trusted signer or not: nothing but a fault of the host may end a job. None of these is one."""
         authorities = sorted((VECTORS / "authority").glob("*.der"))
         texts = [path.read_bytes() for path in sorted(VECTORS.rglob("*")) if path.suffix in (".der", ".ber", ".pem", ".txt", ".jws")]
-        for app in [None, "com.example.app"]:
+        for app in [{}, {"bundle_id": "com.example.app"}]:
             options = VerifierOptions(
-                app, environments=("production", "sandbox"), roots=tuple(path.read_bytes() for path in authorities if "root" in path.stem),
+                **app, environments=("production", "sandbox"), roots=tuple(path.read_bytes() for path in authorities if "root" in path.stem),
                 transaction_receipt_issuers=tuple(path.read_bytes() for path in authorities if "i" == path.stem[0]), allows_rsa_1024=True)
             for at in [None, datetime(2026, 1, 1, tzinfo=timezone.utc)]:
                 rows = self.rows(*texts, type=pa.binary(), options=options, at=at)
@@ -117,12 +119,26 @@ class BatchesTests(unittest.TestCase):
     def test_the_type_of_a_product_can_be_stated(self) -> None:
         old = self.mint("rsa", {"transaction_receipt": {"bundle_id": "com.example.app", "product_id": "coins", "transaction_id": "10000000000007"}})
         at = datetime(2026, 1, 1, tzinfo=timezone.utc)
-        for types, access, source in [(None, "undetermined", None), (("coins=consumable",), "consumable", "setting")]:
-            [row] = self.rows(old, options=replace(self.options, product_types=types), at=at)
+        stated = replace(self.options, product_types=("coins=consumable",))
+        for options, access, source in [(self.options, "undetermined", None), (stated, "consumable", "setting")]:
+            [row] = self.rows(old, options=options, at=at)
             [item] = row["entitlements"]
             self.assertEqual((item["access"], item["product_type_source"]), (access, source))
         with self.assertRaises(VerificationError):
             self.rows(old, options=replace(self.options, product_types=()))
+
+    def test_none_is_an_error_and_no_default(self) -> None:
+        for field in fields(VerifierOptions):
+            with self.assertRaises(VerificationError) as raised:
+                batches("evidence", replace(self.options, **{field.name: None}))
+            self.assertEqual((raised.exception.code, raised.exception.message), ("usage", f"the option {field.name} cannot be read"))
+
+    def test_options_are_the_same_in_another_process(self) -> None:
+        code = "import pickle, sys; from appstorereceipt_spark import batches; batches('evidence', pickle.load(sys.stdin.buffer))"
+        for options in [VerifierOptions(), self.options]:
+            sent = pickle.dumps(options)
+            self.assertEqual((pickle.loads(sent), hash(pickle.loads(sent))), (options, hash(options)))
+            subprocess.run([sys.executable, "-c", code], input=sent, check=True)
 
     def test_no_rows_and_more_than_one_part(self) -> None:
         self.assertEqual(self.rows(), [])

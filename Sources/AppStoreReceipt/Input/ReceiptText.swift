@@ -59,7 +59,7 @@ struct ReceiptText: ~Escapable {
     // MARK: Size
 
     /// The maximum size of a text, for a maximum size of the binary receipt: twice as many characters plus 64 KiB.
-    private static func maximumCount(_ maximumReceiptByteCount: Int) -> Int {
+    static func maximumCount(_ maximumReceiptByteCount: Int) -> Int {
         let (doubled, isDoubledTooFar) = max(maximumReceiptByteCount, 0).multipliedReportingOverflow(by: 2)
         let (limit, isTooFar) = doubled.addingReportingOverflow(1 << 16)
         return isDoubledTooFar || isTooFar ? .max : limit

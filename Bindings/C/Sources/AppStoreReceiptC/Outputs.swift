@@ -108,6 +108,11 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
     return bytes
 }
 
+/// The bytes of evidence at a pointer, up to ``VerificationLimits/refusedByteCount``: no option changes the limits.
+func evidenceBytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
+    unsafe bytes(pointer, min(length, VerificationLimits.refusedByteCount))
+}
+
 extension Library {
     static func free(_ pointer: UnsafeMutableRawPointer?) { unsafe release(pointer) }
 }

@@ -8,7 +8,7 @@ extension Library {
     static func verify(
         _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ flags: UInt32, _ outputs: Outputs
     ) -> asr_status {
-        guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe bytes(evidence, length),
+        guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe evidenceBytes(evidence, length),
             flags <= ASR_JSON_NONE
         else { return outputs.usage() }
         let takesJSON = flags != ASR_JSON_NONE && outputs.takesJSON
@@ -43,7 +43,7 @@ extension Library {
         let all = unsafe UnsafeRawBufferPointer(start: evidence, count: ranges.last?.upperBound ?? 0)
         // Each piece is copied when its turn comes.
         let decision = verifier.verifier.decision(
-            on: ranges.lazy.map { unsafe [UInt8](all[$0]) },
+            on: ranges.lazy.map { unsafe [UInt8](all[$0.prefix(VerificationLimits.refusedByteCount)]) },
             at: date == .max ? nil : Instant(millisecondsSince1970: date), productTypes: verifier.productTypes)
         // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
         let refusals = decision.refusals
@@ -72,7 +72,7 @@ extension Library {
     static func answer(
         _ verifier: OpaquePointer?, _ body: UnsafeRawPointer?, _ length: Int, _ flags: UInt32, _ outputs: Outputs
     ) -> asr_status {
-        guard let verifier = unsafe Verifier.at(verifier), let body = unsafe bytes(body, length),
+        guard let verifier = unsafe Verifier.at(verifier), let body = unsafe evidenceBytes(body, length),
             flags & ~UInt32(ASR_ANSWER_LATEST_RECEIPT_INFO) <= ASR_JSON_NONE
         else { return outputs.usage() }
         let answer: VerifyReceiptAnswer
@@ -89,7 +89,7 @@ extension Library {
     }
 
     static func decodeUnverified(_ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs) -> asr_status {
-        guard let evidence = unsafe bytes(evidence, length) else { return outputs.usage() }
+        guard let evidence = unsafe evidenceBytes(evidence, length) else { return outputs.usage() }
         do throws(VerificationError) {
             return outputs.write(try UnverifiedEvidence(decoding: evidence).json, Status.decoded)
         } catch {
