@@ -49,7 +49,8 @@ import TrialSupport
             shop.store.inject(.changedSignature, into: .notificationHistory)
             try shop.write(Array("a secret of a test\n".utf8), to: "secret")
             server = try shop.serve(
-                shop.path("ledger.db"), ["--webhook", receiver.url, "--webhook-secret-file", shop.path("secret")])
+                shop.path("ledger.db"),
+                ["--webhook", receiver.url, "--webhook-secret-file", shop.path("secret"), "--orders"])
             let bundleID = shop.store.options.bundleID
             // As if Apple had said for days that it does not know the transaction that is redeemed next.
             try ledger.store.write { (connection) throws(LedgerError) in
