@@ -14,7 +14,7 @@ enum System {
     static let standardOutput: CInt = 1
     static let standardError: CInt = 2
 
-    /// The arguments without the program's name; `nil` if one is not UTF-8. `CommandLine.arguments` repairs such a name, and then it is that of another file.
+    /// The arguments without the program's name; `nil` if one is not UTF-8. `CommandLine.arguments` replaces the invalid bytes, and the result can be the name of another file.
     static var arguments: [String]? {
         var arguments: [String] = []
         for index in 1..<max(1, Int(CommandLine.argc)) {

@@ -72,7 +72,7 @@ import Testing
         let file = try folder.write("two.pem", Array(message + message))
         let result = run("cms", "--root", root, file)
         #expect(result.status == 2 && result.output.isEmpty)
-        #expect(result.errorOutput.contains("2 PEM blocks, of which one must be the message"))
+        #expect(result.errorOutput.contains("the file has 2 PEM blocks; it must have one, the message"))
     }
 
     @Test func `the content of a detached message is read to its end`() throws {

@@ -20,12 +20,9 @@ struct Grant {
     var isTakenBack: Bool { isVoided || adjusted?.quantity == 0 }
 
     /// The transactions under which a purchase with these items can have been granted. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
-    static func keys(of items: [Entitlements.Item]) -> Set<TransactionKey> {
-        var keys: Set<TransactionKey> = []
-        for item in items {
-            guard let key = PurchaseKeys(item.purchase)?.transaction else { continue }
-            keys.insert(key)
-            guard item.productType == .nonConsumable else { continue }
+    static func keys(of items: [(key: TransactionKey, item: Entitlements.Item)]) -> Set<TransactionKey> {
+        var keys = Set(items.map(\.key))
+        for (key, item) in items where item.productType == .nonConsumable {
             keys.insert(
                 TransactionKey(
                     environment: key.environment, bundleID: key.bundleID,

@@ -225,7 +225,7 @@ struct LedgerTransaction {
         if group.items.count == 1, group.items[0].item.productType != .nonConsumable {
             return grants[group.items[0].key].map { [$0] } ?? []
         }
-        return Grant.keys(of: group.items.map(\.item)).sorted().compactMap { grants[$0] }
+        return Grant.keys(of: group.items).sorted().compactMap { grants[$0] }
     }
 
     private func outcome(

@@ -25,6 +25,15 @@ extension SQLConnection {
 
 /// What an operator does to accounts.
 extension PurchaseLedger {
+    /// The families that the account `$1` owns or has grants in. What it was granted can be in the family of another.
+    static let familiesOfAccount = """
+        SELECT id FROM families WHERE account = $1
+        UNION SELECT identifiers.family_id FROM grants
+        JOIN identifiers ON identifiers.environment = grants.environment
+            AND identifiers.bundle_id = grants.bundle_id AND identifiers.transaction_id = grants.transaction_id
+        WHERE grants.account = $1
+        """
+
     /// Gives what an account owns to another account: one purchase with its renewals, or all of them.
     ///
     /// The first account's grants are taken back and granted to the second, and both are told.
@@ -140,17 +149,8 @@ extension PurchaseLedger {
         let name = "forgotten-\(policy.surroundings.makeID())"
         let isKnown = try store.write { [policy] (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
-            // Whoever is about to write the name is waited for, and nobody finds it any more. What an account was granted can be in the family of another.
-            let families =
-                """
-                SELECT id FROM families WHERE id IN (
-                    SELECT id FROM families WHERE account = $1
-                    UNION SELECT identifiers.family_id FROM grants
-                    JOIN identifiers ON identifiers.environment = grants.environment
-                        AND identifiers.bundle_id = grants.bundle_id
-                        AND identifiers.transaction_id = grants.transaction_id
-                    WHERE grants.account = $1) ORDER BY id
-                """
+            // Whoever is about to write the name is waited for, and nobody finds it any more.
+            let families = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount)) ORDER BY id"
             func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
                 var ids: Set<Int64> = []
                 for row in try connection.run(statement, [.text(account)]) { ids.insert(try row.integer(0)) }

@@ -161,16 +161,10 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
-            // What an account was granted can be in the family of another. All of a family is in one environment.
+            // All of a family is in one environment.
             let rows = try connection.run(
                 """
-                SELECT id, account FROM families WHERE id IN (
-                    SELECT id FROM families WHERE account = $1
-                    UNION SELECT identifiers.family_id FROM grants
-                    JOIN identifiers ON identifiers.environment = grants.environment
-                        AND identifiers.bundle_id = grants.bundle_id
-                        AND identifiers.transaction_id = grants.transaction_id
-                    WHERE grants.account = $1)
+                SELECT id, account FROM families WHERE id IN (\(Self.familiesOfAccount))
                 AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND environment = $2)
                 """, [.text(account), .text(environment.rawValue)])
             var isOwned: [Int64: Bool] = [:]
@@ -186,7 +180,8 @@ public final class PurchaseLedger: Sendable {
                 for grant in contents.grants { grants[grant.transaction] = grant }
             }
             return policy.entitlements(evidence, at: date) { [policy] items in
-                let keys = Grant.keys(of: items)
+                let keys = Grant.keys(
+                    of: items.compactMap { item in PurchaseKeys(item.purchase).map { ($0.transaction, item) } })
                 let granted = keys.compactMap { grants[$0] }
                 let isTheirs =
                     granted.isEmpty

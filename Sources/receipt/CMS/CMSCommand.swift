@@ -231,7 +231,7 @@ extension CMSFileError: CustomStringConvertible {
         case .unreadable(let file, let error): "\(file.printable): \(error)"
         case .unreadableText(let file, let error): "\(file.printable): \(error)"
         case .severalMessages(let file, let count):
-            "\(file.printable): \(count) PEM blocks, of which one must be the message"
+            "\(file.printable): the file has \(count) PEM blocks; it must have one, the message"
         case .certificates(let error): error.description
         case .policy(let error): "the given certificates and lists cannot be used: \(error)"
         }

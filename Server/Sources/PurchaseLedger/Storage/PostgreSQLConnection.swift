@@ -54,7 +54,7 @@ final class PostgreSQLConnection: SQLConnection {
         let malformed = LedgerError(.invalidLocation, "not a valid postgresql: URI; percent-encode the password")
         let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
         let address = uri.utf8.drop { $0 != slash }.dropFirst(2)
-        // For libpq, user and password end at the first @, if no / precedes it. Another one before the query is of a password.
+        // For libpq, user and password end at the first @, if no / precedes it. Any further @ before the query is part of a password that is not encoded.
         let end = address.firstIndex { $0 == slash || $0 == at } ?? address.endIndex
         let place = address[end...].first == at ? address[end...].dropFirst() : address
         guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { throw malformed }
@@ -62,7 +62,7 @@ final class PostgreSQLConnection: SQLConnection {
         defer { unsafe PQconninfoFree(options) }
         var option = unsafe options
         while let keyword = unsafe option.pointee.keyword {
-            // A list, with an empty one for the default.
+            // A list of ports; an empty one is the default.
             if unsafe String(cString: keyword).hasSameBytes(as: "port"), let value = unsafe option.pointee.val {
                 let ports = unsafe String(cString: value).utf8.split(separator: UInt8(ascii: ","))
                 let numbers = ports.map { UInt16(String(decoding: $0, as: UTF8.self)) ?? 0 }
