@@ -25,7 +25,7 @@ extension SQLConnection {
 
 /// What an operator does to accounts.
 extension PurchaseLedger {
-    /// The families that the account `$1` owns or has grants in. What it was granted can be in the family of another.
+    /// The families that the account `$1` owns or has grants in. Of two families that turned out to be one, what it was granted is in the family of another.
     static let familiesOfAccount = """
         SELECT id FROM families WHERE account = $1
         UNION SELECT identifiers.family_id FROM grants
@@ -34,7 +34,7 @@ extension PurchaseLedger {
         WHERE grants.account = $1
         """
 
-    /// Gives what an account owns to another account: one purchase with its renewals, or all of them.
+    /// Gives what an account owns, or was granted, to another account: one purchase with its renewals, or all of them.
     ///
     /// The first account's grants are taken back and granted to the second, and both are told.
     ///
@@ -48,7 +48,7 @@ extension PurchaseLedger {
     ///   - reason: Who decided it, and why; it is recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
-    /// - Throws: `not-found` if the account owns no such purchase.
+    /// - Throws: `not-found` if the account has no such purchase.
     @discardableResult
     public func transfer(
         from account: String, to other: String, transactionID: String? = nil,
@@ -75,23 +75,27 @@ extension PurchaseLedger {
             values.append(.text(value))
             named += " AND \(column) = $\(values.count)"
         }
-        var statement = "SELECT id FROM families WHERE account = $1"
+        var statement = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount))"
         if !named.isEmpty {
             statement += " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id\(named))"
         }
         statement += " ORDER BY id"
         return try store.write { [self] (connection) throws(LedgerError) in
             try connection.lockAccount(other, .shared)
-            let families = try connection.run(statement + connection.dialect.rowLock, values)
+            func families(_ lock: String) throws(LedgerError) -> [Int64] {
+                try connection.run(statement + lock, values).map { (row) throws(LedgerError) in try row.integer(0) }
+            }
+            let ids = try families(connection.dialect.rowLock)
             let tokens = movesTokens ? try connection.lockTokens(of: account) : []
-            if movesTokens, try connection.run(statement, values).count != families.count { throw .conflict }
-            guard !families.isEmpty || !tokens.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
+            // One of them was joined with another family meanwhile, became another's, or became the account's by a token.
+            guard try families("") == ids else { throw .conflict }
+            guard !ids.isEmpty || !tokens.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
             var events: [LedgerEvent] = []
-            let ids = try families.map { (row) throws(LedgerError) in try row.integer(0) }
             let loaded = try FamilyContents.load(ids, connection)
             for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {
                 try connection.write(
-                    "UPDATE families SET account = $2 WHERE id = $1", [.integer(family), .text(other)])
+                    "UPDATE families SET account = $2 WHERE id = $1 AND account = $3",
+                    [.integer(family), .text(other), .text(account)])
                 try connection.write(
                     """
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
@@ -118,7 +122,7 @@ extension PurchaseLedger {
             }
             _ = try connection.post(events, policy.surroundings, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }
-            return families.count
+            return ids.count
         }
     }
 

@@ -49,6 +49,24 @@ import TrialSupport
         #expect(server.terminate() == 0)
     }
 
+    @Test(arguments: [
+        #""$0" --ledger "$(printf '\377')" 2>&1"#, #"env RECEIPT_SERVER_LEDGER="$(printf '\377')" "$0" 2>&1"#,
+    ])
+    func `an argument or a variable that is not UTF-8 is refused, and is not the name of another file`(
+        command: String
+    ) throws {
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", command, ServerProcess.executable.path(percentEncoded: false)]
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        shell.waitUntilExit()
+        #expect(shell.terminationStatus == 2)
+        #expect(text == "receipt-server: an argument or a variable RECEIPT_SERVER_… is not UTF-8\n")
+    }
+
     @Test func `a variable of the environment has the effect of its option, and the option counts more`() throws {
         let server = try ServerProcess(
             ["--bundle-id", "com.example.other"],

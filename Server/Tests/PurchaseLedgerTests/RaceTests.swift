@@ -31,6 +31,11 @@ import Testing
             other: ["INSERT INTO account_tokens VALUES ('\(token)', 'anna', 'stored', 0, NULL)"]
         ) { _ = try $0.forget("anna") },
         Case(
+            testDescription: "a purchase that is given away becomes another account's",
+            statement: "SELECT id FROM families", after: 1,
+            other: ["UPDATE families SET account = 'carl'", "UPDATE grants SET account = 'carl'"]
+        ) { try $0.transfer(from: "ben", to: "anna", transactionID: "3", reason: "support", at: day(1)) },
+        Case(
             testDescription: "a token that is stored becomes another account's",
             statement: "INSERT INTO account_tokens",
             other: ["INSERT INTO account_tokens VALUES ('\(token)', 'ben', 'stored', 0, NULL)"]

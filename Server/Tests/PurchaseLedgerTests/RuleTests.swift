@@ -300,6 +300,14 @@ import Testing
             let ended = try Minted.evidence(period("5", of: "2", from: -60))
             #expect(try ledger.outcomes(ended, for: "carl", at: day(32)) == [.expired])
             #expect(try entitlements("anna") == ["1"] && entitlements("carl") == ["5", "2", "3"])
+            // What anna was granted is hers to give, and the purchase is still carl's.
+            for id in ["1", nil] {
+                let (from, to) = id == nil ? ("dora", "anna") : ("anna", "dora")
+                #expect(try ledger.transfer(from: from, to: to, transactionID: id, reason: "support", at: day(33)) == 1)
+                #expect(try entitlements(from) == [] && entitlements(to) == ["1"])
+            }
+            #expect(try entitlements("carl") == ["5", "2", "3"])
+            #expect(try ledger.events().filter { $0.account == "dora" }.map(\.kind) == [.granted, .revoked])
             // What one of them was granted is not imported for the other, although the purchase is carl's.
             let spent = try #require(
                 SpentTransaction(

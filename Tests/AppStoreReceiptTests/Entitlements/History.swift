@@ -78,6 +78,13 @@ struct Transaction: Sendable {
         return builder
     }
 
+    /// The day on which all evidence of a history is signed, after everything has happened.
+    static let signedDay = 2000.0
+
+    func verified() throws -> VerifiedEvidence {
+        .transaction(try EvidenceSource.verifier.get().verifyTransaction(Minted.jws(jws(signed: Self.signedDay))))
+    }
+
     /// The transaction as a plain value.
     func purchase(signed: Double = 1000) throws -> Purchase {
         try #require(Minted.verifier().verifyTransaction(Minted.jws(jws(signed: signed))).purchase).purchase
@@ -88,7 +95,9 @@ struct Transaction: Sendable {
 enum EvidenceSource: CaseIterable, Sendable {
     case receipt, transactions, mixed, stored
 
-    /// All evidence is signed on a day, after everything has happened.
+    /// One for all: each new one verifies the chain first.
+    fileprivate static let verifier = Result { try Minted.verifier() }
+
     func entitlements(
         of transactions: [Transaction], at date: Instant,
         productTypes: [String: StatedProductType] = [:]
@@ -97,27 +106,26 @@ enum EvidenceSource: CaseIterable, Sendable {
     }
 
     /// Verifies the evidence of transactions, and returns what decides about it at a date.
+    ///
+    /// - Parameter verified: Returns a transaction that is verified.
     func decisions(
-        of transactions: [Transaction], productTypes: [String: StatedProductType] = [:]
+        of transactions: [Transaction], productTypes: [String: StatedProductType] = [:],
+        verified: (Transaction) throws -> VerifiedEvidence = { try $0.verified() }
     ) throws -> (Instant) -> Entitlements {
-        let signed = 2000.0
         var evidence: [VerifiedEvidence] = []
         if self == .receipt || self == .mixed {
             let kept =
                 self == .receipt ? transactions : transactions.enumerated().filter { $0.offset % 2 == 0 }.map(\.element)
             var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: kept.map(\.record))
-            builder.creationDate = day(signed)
-            evidence.append(.receipt(try Minted.verified(builder)))
+            builder.creationDate = day(Transaction.signedDay)
+            evidence.append(.receipt(try Self.verifier.get().verifyReceipt(builder.signed(by: Minted.authority))))
         }
         if self != .receipt {
             let kept =
                 self == .mixed
                 ? transactions.enumerated().filter { $0.offset % 3 != 0 || $0.offset % 2 == 1 }.map(\.element)
                 : transactions
-            let verifier = try Minted.verifier()
-            evidence += try kept.reversed().map {
-                .transaction(try verifier.verifyTransaction(Minted.jws($0.jws(signed: signed))))
-            }
+            evidence += try kept.reversed().map(verified)
         }
         guard self == .stored else {
             return { [evidence] in Entitlements(evidence, at: $0, productTypes: productTypes) }

@@ -149,8 +149,9 @@ private struct Model {
             var model = Model(seed: seed)
             let transactions = model.entries.map(\.transaction)
             let dates = model.dates(4)
+            let verified = Dictionary(uniqueKeysWithValues: try transactions.map { ($0.id, try $0.verified()) })
             for source in EvidenceSource.allCases {
-                let decide = try source.decisions(of: transactions)
+                let decide = try source.decisions(of: transactions) { try #require(verified[$0.id]) }
                 for asked in dates {
                     let entitlements = decide(day(asked))
                     let expected = Dictionary(

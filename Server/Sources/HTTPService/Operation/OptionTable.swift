@@ -7,7 +7,7 @@ package struct OptionTable: Sendable {
         package let value: String
         package let help: String
         package let isRepeatable: Bool
-        static let prefix = "RECEIPT_SERVER_"
+        package static let prefix = "RECEIPT_SERVER_"
 
         package init(_ name: String, _ value: String, isRepeatable: Bool = false, _ help: String) {
             self.name = name

@@ -44,6 +44,22 @@ package enum System {
         return names
     }
 
+    /// Returns whether all arguments, and all variables of the environment with a prefix, are UTF-8. `String` replaces other bytes, and the result can be the name of another file.
+    package static func hasUTF8Input(variablesWith prefix: String) -> Bool {
+        for index in 0..<Int(CommandLine.argc) {
+            guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
+            if unsafe String(validatingCString: argument) == nil { return false }
+        }
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            if unsafe strncmp(entry, prefix, prefix.utf8.count) == 0, unsafe String(validatingCString: entry) == nil {
+                return false
+            }
+            unsafe next += 1
+        }
+        return true
+    }
+
     package static func explanation(of code: CInt) -> String { unsafe String(cString: strerror(code)) }
 
     /// Raises the number of files that the process may open.

@@ -61,6 +61,9 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
+    /// The number of those who wait for the one writer.
+    var waitingCount: Int { groups.waitingCount }
+
     /// Those who wait for the one writer share a commit.
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
