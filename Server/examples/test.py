@@ -407,7 +407,8 @@ def java():
     if not shutil.which("javac") or not all(map(os.path.exists, jars)):
         return None, "there is no javac, Gson or JDBC for SQLite (Debian: default-jdk-headless, libgoogle-gson-java and libxerial-sqlite-jdbc-java)"
     classes = FOLDER / "classes"
-    subprocess.run(["javac", "-Xlint:all", "-Werror", "-cp", ":".join(jars), "-d", classes, HERE / "Backend.java"], check=True)
+    # Debian 13's jar of JDBC for SQLite names a path in its manifest that does not exist.
+    subprocess.run(["javac", "-Xlint:all,-path", "-Werror", "-cp", ":".join(jars), "-d", classes, HERE / "Backend.java"], check=True)
     return ["java", "-cp", ":".join([*jars, str(classes)]), "Backend"], ""
 
 
