@@ -17,8 +17,8 @@ package struct LedgerRoutes: Sendable {
     private let askApple: AskApple?
     private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
-    /// The date of a request; the system's clock, except in tests.
-    var clock: @Sendable () -> Instant = { .now }
+    /// The date of a request.
+    var clock: @Sendable () -> Instant
 
     init(
         _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog,
@@ -30,6 +30,7 @@ package struct LedgerRoutes: Sendable {
         self.verifier = verifier
         self.tokens = tokens
         self.log = log
+        clock = ledger.policy.surroundings.date
     }
 
     package var routes: [Route] {

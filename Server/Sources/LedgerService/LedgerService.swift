@@ -259,7 +259,7 @@ package struct LedgerService: Sendable {
         events.add(UInt64(counts.dead), [("state", "dead")])
         // Without a webhook, events wait for one, and their age means nothing.
         guard hasWebhook else { return always + [events] }
-        let age = counts.oldestPending.map { max(0, (Instant.now - $0).components.seconds) } ?? 0
+        let age = counts.oldestPending.map { max(0, (ledger.policy.surroundings.date() - $0).components.seconds) } ?? 0
         return always + [
             events,
             MetricFamily(

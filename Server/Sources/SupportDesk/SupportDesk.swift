@@ -20,7 +20,7 @@ package struct SupportDesk: Sendable {
     let limit = SignInLimit()
     let counts = SignInCounts()
     let zones = TimeZones()
-    var clock: @Sendable () -> Instant = { .now }
+    var clock: @Sendable () -> Instant
     /// Asks the App Store, if the server can.
     package var askApple: AppleInquiry?
 
@@ -34,6 +34,7 @@ package struct SupportDesk: Sendable {
         self.verifier = verifier
         self.productTypes = productTypes
         self.log = log
+        clock = ledger.policy.surroundings.date
         origin = configuration.origin
         address = configuration.address
     }

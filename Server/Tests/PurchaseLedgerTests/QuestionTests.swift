@@ -477,6 +477,26 @@ import Testing
         }
     }
 
+    @Test func `what Apple was late to send before a long outage is in the gap`() {
+        var checkpoint = HistoryCheckpoint()
+        (checkpoint.completeUntil, checkpoint.sweptUntil) = (day(1), day(1))
+        for range in HistoryRange.allCases {
+            _ = checkpoint.window(range, of: Self.app, at: day(400))
+            #expect(checkpoint.gap?.from == day(0))
+        }
+    }
+
+    @Test func `what could not be read is asked for again five times, and is then a gap`() {
+        var checkpoint = HistoryCheckpoint()
+        for number in 1...6 {
+            var window = HistoryWindow(from: day(1), until: day(2), of: .everything)
+            window.restart()
+            checkpoint.complete(window, .everything, of: Self.app, at: day(2))
+            #expect(checkpoint.doubtfulFrom == (number < 6 ? day(1) : nil))
+            #expect(checkpoint.gap?.from == (number < 6 ? nil : day(1)))
+        }
+    }
+
     @Test(arguments: Place.available)
     func `each time that Apple has no more is told once`(_ place: Place) throws {
         try withHistory(place) { ledger in

@@ -62,7 +62,7 @@ final class AskApple: Sendable {
     ) {
         (self.file, self.verifier, self.log) = (path, verifier, log)
         let findings = FindingLog(log)
-        var options = Reconciler.Options()
+        var options = Reconciler.Options(ledger.policy.surroundings)
         options.onFinding = { findings.write($0) }
         reconciler = Reconciler(ledger, file.askers.map(\.app), options)
     }

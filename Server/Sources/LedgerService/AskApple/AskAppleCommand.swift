@@ -73,7 +73,7 @@ package struct AskAppleCommand {
         }
         let hasGap = Atomic(false)
         let ended = Mutex<[String]>([])
-        var options = Reconciler.Options()
+        var options = Reconciler.Options(ledger.policy.surroundings)
         options.onFinding = { finding in
             switch finding {
             case .gap: hasGap.store(true, ordering: .relaxed)

@@ -156,11 +156,13 @@ extension HistoryCheckpoint {
         _ range: HistoryRange, of app: AskedApp, since date: Instant? = nil, at now: Instant
     ) -> HistoryWindow {
         // A server can be down for long before it has asked anything.
-        let start = sweptUntil ?? completeUntil ?? date
+        let start = sweptUntil ?? completeUntil
         forgetFuture(at: now)
         let oldest = now - Self.kept(app)
         let known = range == .failures ? completeUntil : sweptUntil
-        if let start = known ?? start, start < oldest { note(gapFrom: start, until: oldest) }
+        // Apple can have been late to send what it had signed before it was asked.
+        let mayMiss = (known ?? start).map { $0 - HistoryWindow.overlap(.everything) } ?? date
+        if let mayMiss, mayMiss < oldest { note(gapFrom: mayMiss, until: oldest) }
         var from: Instant
         if let known {
             from = known - HistoryWindow.overlap(range)
