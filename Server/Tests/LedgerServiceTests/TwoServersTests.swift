@@ -20,7 +20,7 @@ import TrialSupport
         let failures = Guarded<[String]>([])
         let next = Atomic(0)
         let start = ContinuousClock.now
-        DispatchQueue.concurrentPerform(iterations: 16) { thread in
+        inThreads(16) { thread in
             guard let client = try? Client(port: servers[thread % 2].port) else {
                 return failures.withLock { $0.append("no connection") }
             }

@@ -22,7 +22,7 @@ import Testing
         let failures = Guarded<[String]>([])
         let start = ContinuousClock.now
         let next = Atomic(0)
-        DispatchQueue.concurrentPerform(iterations: 16) { thread in
+        inThreads(16) { thread in
             while true {
                 let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
                 guard number < count else { return }
@@ -71,7 +71,7 @@ import Testing
         let granted = Guarded(0)
         let next = Atomic(0)
         let start = ContinuousClock.now
-        DispatchQueue.concurrentPerform(iterations: 16) { _ in
+        inThreads(16) { _ in
             while case let number = next.wrappingAdd(1, ordering: .relaxed).oldValue, number < count {
                 let outcomes = try? ledger.outcomes(evidence[number], for: "account \(number % 500)", at: day(1))
                 if outcomes == [.granted] { granted.withLock { $0 += 1 } }
@@ -139,7 +139,7 @@ import Testing
         let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: transactions))
         try place.withLedger { ledger throws in
             let answers = Guarded<[[Outcome]]>([])
-            DispatchQueue.concurrentPerform(iterations: 16) { _ in
+            inThreads(16) { _ in
                 let answer = try? ledger.outcomes(receipt, for: "anna", key: "k", at: day(1))
                 answers.withLock { $0.append(answer ?? []) }
             }
@@ -320,7 +320,7 @@ import Testing
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         let failures = Guarded<[String]>([])
-        DispatchQueue.concurrentPerform(iterations: 64) { number in
+        inThreads(64) { number in
             do {
                 _ = try ledgers[number % 2].redeem(receipts[number % 16], for: "account \(number % 5)", at: day(1))
             } catch {

@@ -15,6 +15,8 @@ struct LedgerActs: Sendable {
         let answerAgain: String
         /// What the ledger has afterwards.
         let contents: [String]
+        /// What is delivered takes several transactions, of which the last can fail.
+        var isOneTransaction: Bool { answer != "delivered" }
     }
 
     private(set) var acts: [Act] = []

@@ -148,9 +148,12 @@ import Testing
         let coins = (0..<96).map { _ in history.buyConsumable("coins", at: day(0)) }
         let evidence = try coins.map { try history.evidence($0, signedAt: day(1)) }
         let answered = Guarded<[(String, Int)]>([])
+        func syncCount() -> Int { disk.operations.count { if case .sync = $0 { true } else { false } } }
+        var begun = 0
         do {
             let ledger = try open(folder.path, disk)
-            DispatchQueue.concurrentPerform(iterations: 16) { thread in
+            begun = syncCount()
+            inThreads(16) { thread in
                 for number in stride(from: thread, to: coins.count, by: 16) {
                     let id = coins[number].transactionID
                     let outcomes = try? ledger.outcomes(evidence[number], for: "account \(id)", at: day(1))
@@ -159,9 +162,11 @@ import Testing
             }
         }
         #expect(answered.withLock(\.count) == coins.count)
-        let commits = disk.operations.count { if case .sync = $0 { true } else { false } }
+        // Otherwise each was alone.
+        let syncs = syncCount() - begun
+        #expect(syncs < coins.count)
         var failures: [String] = []
-        try cuts.run(disk, oneIn: 8) { folder, position in
+        try cuts.run(disk, oneIn: 2) { folder, position in
             let ledger = try reopen(folder)
             let granted = Set(try LedgerState(ledger).grants.keys)
             let missing = answered.withLock { $0.filter { $0.1 <= position }.map(\.0) }.filter { !granted.contains($0) }
@@ -178,7 +183,7 @@ import Testing
             }
         }
         #expect(failures.prefix(1) == [])
-        print("power loss: groups: \(cuts.stateCount) states; \(coins.count) grants with \(commits) syncs")
+        print("power loss: groups: \(cuts.stateCount) states; \(coins.count) grants with \(syncs) syncs")
     }
 
     @Test(arguments: 1..<Schema.versions(.sqlite).count)

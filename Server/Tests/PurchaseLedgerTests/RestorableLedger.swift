@@ -34,11 +34,16 @@ final class RestorableLedger {
 
     var ledger: PurchaseLedger { get throws { try #require(servers.first) } }
 
-    private func open(at now: Instant) throws {
-        servers = try (0..<count).map { _ in
-            try PurchaseLedger(
-                LedgerLocation(location.text).open(), policy, at: now, onTokenConflict: onTokenConflict)
-        }
+    private func open(at now: Instant) throws { servers = try (0..<count).map { _ in try openedLedger(at: now) } }
+
+    private func openedLedger(at now: Instant) throws -> PurchaseLedger {
+        try PurchaseLedger(LedgerLocation(location.text).open(), policy, at: now, onTokenConflict: onTokenConflict)
+    }
+
+    /// Starts one of the servers again.
+    func reopen(_ index: Int, at now: Instant) throws -> PurchaseLedger {
+        servers[index] = try openedLedger(at: now)
+        return servers[index]
     }
 
     func backUp() throws {

@@ -5,25 +5,39 @@ import Testing
 
 /// A year in which everything goes wrong that can, against the model without a database.
 @Suite struct SimulatedYearTests {
-    /// A year that failed, by the seed that it told: `RECEIPT_YEAR=… swift test --filter SimulatedYear`.
-    private static let seed = ProcessInfo.processInfo.environment["RECEIPT_YEAR"].flatMap { UInt64($0) }
+    /// A year is named by its seed, the hours of the longest step, and the database: `RECEIPT_YEAR=37/48/sqlite swift test --filter SimulatedYear` has that one again.
+    private static let named = ProcessInfo.processInfo.environment["RECEIPT_YEAR"].map {
+        $0.split(separator: "/").map(String.init)
+    }
+    private static let places =
+        named.map { name in Place.available.filter { "\($0)" == name.last } }
+        ?? (LongTests.areOn ? Place.available : [.sqlite])
 
     /// One year that is always the same; in the long run 20 others on each database, in which servers look at their queue every few hours.
-    @Test(arguments: LongTests.areOn ? Place.available : [.sqlite])
+    @Test(arguments: places)
     func `in a year of faults, a ledger does as its model says`(_ place: Place) throws {
-        var scale = SimulatedYear.Scale()
-        var seeds = [Self.seed ?? 37]
-        if LongTests.areOn {
-            scale.longestStep = .seconds(6 * 3600)
+        var hours: Int64 = LongTests.areOn ? 6 : 48
+        var seeds: [UInt64] = [37]
+        if let name = Self.named {
+            try #require(name.count == 3, "RECEIPT_YEAR is SEED/HOURS/DATABASE")
+            (seeds, hours) = ([try #require(UInt64(name[0]))], try #require(Int64(name[1])))
+        } else if LongTests.areOn {
             var generator = SeededGenerator("years, \(place)")
-            if Self.seed == nil { seeds = (0..<20).map { _ in generator.next() } }
+            seeds = (0..<20).map { _ in generator.next() }
         }
         for seed in seeds {
+            let name = "RECEIPT_YEAR=\(seed)/\(hours)/\(place)"
+            // If it does not end, this was it.
+            print("\(name) begins")
             let start = ContinuousClock.now
-            let year = try SimulatedYear(seed, scale, place)
-            try year.run()
-            let digest = String(year.digest, radix: 16)
-            print("a year, \(place), seed \(seed), \(ContinuousClock.now - start), \(digest): \(year.totals)")
+            do {
+                let year = try SimulatedYear(seed, .init(longestStep: .seconds(hours * 3600)), place)
+                try year.run()
+                let digest = String(year.digest, radix: 16)
+                print("\(name): \(ContinuousClock.now - start), \(digest): \(year.totals)")
+            } catch {
+                Issue.record("\(name): \(error)")
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-import Dispatch
 import LedgerTestSupport
 @testable import PurchaseLedger
 import SeededRandom
@@ -28,7 +27,7 @@ import Testing
         func run(_ work: [() throws -> Void]) {
             let work = UncheckedWork(work: work)
             let failures = failures
-            DispatchQueue.concurrentPerform(iterations: work.work.count) { index in
+            inThreads(work.work.count) { index in
                 do { try work.work[index]() } catch { failures.withLock { $0.append("\(error)") } }
             }
         }
