@@ -139,7 +139,10 @@ let package = Package(
         fuzz("FuzzLedger", ["PurchaseLedger"]),
         fuzz(
             "FuzzRoutes",
-            ["HTTPService", "LedgerService", "ReceiptService", "SupportDesk", "PurchaseLedger", strictText]),
+            [
+                "HTTPService", "LedgerService", "ReceiptService", "SupportDesk", "PurchaseLedger", strictText,
+                library("_ReceiptReport"),
+            ]),
         tests(
             of: "PurchaseLedger",
             [

@@ -25,6 +25,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private let seeds: [(name: String, bytes: [UInt8])] = [
     ("consumable", [0, 3, 4, 0, 4, 0, 4, 1, 2, 0, 6, 0, 4, 0, 3, 0, 6, 1, 4, 0]),
     ("subscription", [1, 0, 5, 0, 7, 30, 1, 1, 5, 1, 4, 1, 8, 0, 7, 31, 4, 0, 2, 1, 6, 3]),
+    ("refund", [0, 3, 4, 0, 2, 0, 4, 128, 6, 0, 4, 128, 4, 129, 3, 0, 4, 0]),
     ("transfer", [0, 1, 4, 0, 9, 0, 4, 1, 4, 0, 10, 1, 4, 0, 4, 1]),
 ]
 #endif
@@ -60,7 +61,11 @@ private struct FuzzedHistory {
     private var subscriptions: [PurchaseHistory.Subscription] = []
     /// The account that was granted a transaction, since its last owner was changed by an operator.
     private var granted: [String: Int] = [:]
-    private var delivered = 0
+    /// The transactions that are refunded as a whole, and those of them of which the ledger was told since.
+    private var refunded: Set<String> = []
+    private var toldRefunds: Set<String> = []
+    /// What was redeemed, for those who send it again after a refund.
+    private var earlier: [VerifiedEvidence] = []
 
     init() {
         let customer: Int
@@ -71,6 +76,8 @@ private struct FuzzedHistory {
 
     mutating func take(_ step: UInt8, _ value: UInt8) throws {
         let account = Int(value & 1)
+        // Of two signatures in one millisecond, neither is the later one.
+        now = now + .seconds(1)
         switch step % 11 {
         case 0: transactions.append(history.buyConsumable("coins", quantity: Int(value % 10) + 1, at: now))
         case 1:
@@ -83,12 +90,25 @@ private struct FuzzedHistory {
                 transactions.append(subscription.firstPeriod)
             }
         case 2:
-            if let one = chosen(value) { history.refund(one, at: now, percentage: value & 64 == 0 ? 100_000 : 40_000) }
-        case 3: if let one = chosen(value) { history.reverseRefund(of: one, at: now) }
-        case 4: try redeem(verifier.verify(history.receipt(signedAt: now).signed(by: authority)), for: account)
+            if let one = chosen(value), one.purchaseDate <= now {
+                let isWhole = value & 64 == 0
+                history.refund(one, at: now, percentage: isWhole ? 100_000 : 40_000)
+                if isWhole { refunded.insert(one.transactionID) } else { refunded.remove(one.transactionID) }
+            }
+        case 3:
+            if let one = chosen(value) {
+                history.reverseRefund(of: one, at: now)
+                refunded.remove(one.transactionID)
+            }
+        case 4:
+            if value & 128 != 0, !earlier.isEmpty {
+                try redeem(earlier[Int(value >> 1) % earlier.count], for: account)
+            } else {
+                try redeemNew(verifier.verify(history.receipt(signedAt: now).signed(by: authority)), for: account)
+            }
         case 5:
             if let one = chosen(value >> 1), let builder = history.transaction(one, signedAt: now) {
-                try redeem(verifier.verify(builder.signed(by: authority)), for: account)
+                try redeemNew(verifier.verify(builder.signed(by: authority)), for: account)
             }
         case 6:
             // In any order, and again.
@@ -97,6 +117,15 @@ private struct FuzzedHistory {
                 let notification = all[Int(value) % all.count]
                 let builder = try history.builder(for: notification, partsSignedBy: authority)
                 try ledger.record(verifier.verifyNotification(builder.signed(by: authority)), at: now)
+                let last = all.last {
+                    $0.transaction == notification.transaction && ($0.type == .refund || $0.type == .refundReversed)
+                }
+                let id = notification.transaction.transactionID
+                if notification == last, refunded.contains(id) {
+                    toldRefunds.insert(id)
+                } else {
+                    toldRefunds.remove(id)
+                }
             }
         case 7: now = now + .seconds(Int64(value) * 86_400)
         case 8: while try ledger.settleDue(at: now) > 0 {}
@@ -122,10 +151,20 @@ private struct FuzzedHistory {
         transactions.isEmpty ? nil : transactions[Int(value % 64) % transactions.count]
     }
 
+    /// Redeems what Apple signs now.
+    private mutating func redeemNew(_ evidence: VerifiedEvidence, for account: Int) throws {
+        for id in evidence.purchases.compactMap(\.transactionID) {
+            if refunded.contains(id) { toldRefunds.insert(id) } else { toldRefunds.remove(id) }
+        }
+        earlier.append(evidence)
+        try redeem(evidence, for: account)
+    }
+
     private mutating func redeem(_ evidence: VerifiedEvidence, for account: Int) throws {
         let first = try ledger.redeem(evidence, for: accounts[account], at: now)
         for outcome in first.outcomes {
             let id = outcome.transactionID
+            check(!toldRefunds.contains(id) || outcome.quantity == 0, "\(id) is refunded: \(outcome)")
             let quantity = transactions.first { $0.transactionID == id }.map { Int64($0.quantity) } ?? 0
             switch outcome.outcome {
             case .granted:

@@ -4,6 +4,7 @@ import FuzzSupport
 import HTTPService
 import LedgerService
 import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
 import ReceiptService
 import ServerFuzzSupport
 import StrictText
@@ -77,8 +78,13 @@ private func checkAnswer(_ response: Response, _ request: ReceivedRequest) {
         }
     } else if response.contentType.utf8.starts(with: "text/html".utf8) {
         check(response.body.firstRange(of: Array("<script".utf8)) == nil, "a page with a script")
+        MarkupReader.checkBody(of: response.body, elements: elements, fields: ["input"], addresses: addresses)
     }
 }
+
+/// What a page of the support desk may have, besides what a report has.
+private let elements = Tag.allCases.map(\.rawValue) + ["form", "label", "textarea", "select", "option", "button"]
+private let addresses = ["/", "/account", "/act", "/search", "/settings", "/sign-in", "/sign-out"]
 
 /// A request as its bytes came.
 private struct ReceivedRequest {
