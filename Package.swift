@@ -9,9 +9,14 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// What is tested is optimised, as what is released is, and the tests are not: `.ci/run` asks for it, where running takes longer than compiling.
+let optimization: [SwiftSetting] =
+    Context.environment["RECEIPT_OPTIMIZED"] != nil
+    ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
+
 /// A library or executable target under `Sources/`, with the settings all of them share.
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
 }
 
 /// The tests of the target `name`, which mirror its sources.

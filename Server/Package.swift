@@ -21,8 +21,13 @@ let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
 let seededRandom = library("_SeededRandom")
 
+/// What is tested is optimised, as what is released is, and the tests are not: `.ci/run` asks for it, where running takes longer than compiling.
+let optimization: [SwiftSetting] =
+    Context.environment["RECEIPT_OPTIMIZED"] != nil
+    ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
+
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
 }
 
 /// The tests of the target `name`.
