@@ -192,21 +192,17 @@ import Testing
                 "SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()"
             ).map { (row) throws(LedgerError) in try row.text(0) }
         }.filter { !["ledger_schema", "sequence_floor"].contains($0) }
-        let parts = location.text.components(separatedBy: "host=")
-        let folder = try #require(parts.last?.components(separatedBy: "&").first)
-        let proxy = try LossyProxy(before: folder)
-        let uri = location.text.replacingOccurrences(of: folder, with: proxy.folder)
+        let (proxy, uri) = try Self.proxy(before: location.text)
         var count = Int.random(in: 0..<Self.stride, using: &generator)
         var lost = 0
         while true {
             _ = try direct.store.write { (connection) throws(LedgerError) in
                 try connection.run("TRUNCATE \(tables.joined(separator: ", "))")
             }
-            // What opens it can fail, too.
+            // What opens it is another test's.
+            let ledger = try PurchaseLedger(PostgreSQLStore(uri: uri), LedgerPolicy(), at: day(1))
             proxy.loseCall(after: count, moment)
-            var ledger = try? PurchaseLedger(PostgreSQLStore(uri: uri), LedgerPolicy(), at: day(1))
-            if ledger == nil { ledger = try PurchaseLedger(PostgreSQLStore(uri: uri), LedgerPolicy(), at: day(1)) }
-            try perform(try #require(ledger), mayBeDone: true, contents: { try direct.contents() })
+            try perform(ledger, mayBeDone: true, contents: { try direct.contents() })
             if proxy.loseNothing() == 0 { break }
             lost += 1
             count += Self.stride
@@ -214,5 +210,56 @@ import Testing
         #expect(lost > 5)
         print("failing calls: PostgreSQL, \(moment): \(lost) of about \(count) calls")
         withExtendedLifetime(location) {}
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: LossyProxy.Moment.allCases)
+    func `tables of PostgreSQL that could not be made or changed are made when no connection is lost`(
+        _ moment: LossyProxy.Moment
+    ) throws {
+        var generator = SeededGenerator("\(#function) \(moment)")
+        for version in 0..<Schema.versions(.postgreSQL).count {
+            func make() throws -> String {
+                let location = try Place.postgreSQL.makeLocation()
+                if version > 0 {
+                    try MigrationTests.makeLedger(ofVersion: version, in: PostgreSQLStore(uri: location.text))
+                }
+                return location.text
+            }
+            func open(_ uri: String) throws(LedgerError) -> PurchaseLedger {
+                try PurchaseLedger(PostgreSQLStore(uri: uri, connections: 1), LedgerPolicy(), at: day(1))
+            }
+            let expected = try open(make()).contents()
+            var count = Int.random(in: 0..<Self.stride, using: &generator)
+            while true {
+                let location = try make()
+                let (proxy, uri) = try Self.proxy(before: location)
+                proxy.loseCall(after: count, moment)
+                do throws(LedgerError) {
+                    _ = try open(uri)
+                } catch {
+                    #expect(error.code == .storeUnavailable, "version \(version), call \(count): \(error)")
+                }
+                let lost = proxy.loseNothing()
+                let ledger = try open(location)
+                #expect(try ledger.contents() == expected, "version \(version), call \(count)")
+                if version == 0 {
+                    let acts = try Self.acts.get()
+                    #expect(try acts.acts[0].run(ledger) == acts.acts[0].answer)
+                }
+                if lost == 0 { break }
+                count += Self.stride
+            }
+            #expect(count > 20)
+            let calls = "every \(Self.stride)th of \(count)"
+            print("failing calls: PostgreSQL, \(moment), change of version \(version): \(calls)")
+        }
+    }
+
+    /// A proxy before the server of a location, and the location over it.
+    private static func proxy(before location: String) throws -> (LossyProxy, uri: String) {
+        let parts = location.components(separatedBy: "host=")
+        let folder = try #require(parts.last?.components(separatedBy: "&").first)
+        let proxy = try LossyProxy(before: folder)
+        return (proxy, location.replacingOccurrences(of: folder, with: proxy.folder))
     }
 }
