@@ -132,6 +132,10 @@ let package = Package(
                 library("AppStoreReceiptTesting"),
             ],
             path: "Tests/Trial", exclude: ["slow-sync.c"], swiftSettings: toolSettings),
+        // Our client, beside which Apple's is asked.
+        .executableTarget(
+            name: "client-trial", dependencies: ["AppStoreServerAPI", library("AppStoreReceipt")],
+            path: "Tests/ClientTrial", swiftSettings: toolSettings),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         // What SQLite asks of the operating system, shown to a test.
         .target(name: "CWatchedVFS", dependencies: ["CSQLite"], path: "Tests/CWatchedVFS"),
@@ -160,7 +164,8 @@ let package = Package(
                 "AppStoreServerAPI", "AppStoreServerTesting", strictText, seededRandom, "LedgerTestSupport",
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
-            ], exclude: ["compare-with-apple.py", "compare-with-apple"], swiftSettings: toolSettings),
+            ], exclude: ["compare-with-apple.py", "compare-clients.py", "compare-with-apple"],
+            swiftSettings: toolSettings),
         .testTarget(
             name: "ReconciliationTests",
             dependencies: [
