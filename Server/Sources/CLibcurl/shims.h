@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,13 @@ static inline CURLcode ledger_curl_collect_answer(CURL *handle, struct ledger_cu
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, answer);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, ledger_curl_count_header);
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, answer);
+}
+
+/// Whether anything of the last request was sent.
+static inline bool ledger_curl_was_sent(CURL *handle) {
+    long size = 0;
+    curl_easy_getinfo(handle, CURLINFO_REQUEST_SIZE, &size);
+    return size > 0;
 }
 
 static inline long ledger_curl_status(CURL *handle) {

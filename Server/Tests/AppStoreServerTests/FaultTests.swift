@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
 import AppStoreServerTesting
+import LedgerTestSupport
 import Testing
 
 /// What the client does with every fault of every endpoint.
@@ -152,5 +153,16 @@ import Testing
             }
         }
         #expect(verifiedCount > 0)
+    }
+
+    @Test(
+        "An answer that is no HTTP says nothing of the question: it is torn",
+        arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html>Try again</html>\r\n", "{\"signedTransactionInfo\":null}"])
+    func noHTTP(answer: String) throws {
+        let server = try WebhookReceiver(rawAnswer: answer) { _ in 200 }
+        let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
+        #expect(throws: TransportFault.torn) { try transport.send(.init(url: server.url)) }
+        // Nothing was sent: libcurl does not know the protocol, or may not use it.
+        #expect(throws: TransportFault.unavailable) { try transport.send(.init(url: "ftp://127.0.0.1/")) }
     }
 }

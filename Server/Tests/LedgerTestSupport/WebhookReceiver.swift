@@ -10,15 +10,18 @@ package final class WebhookReceiver: Sendable {
 
     package let url: String
     private let socket: Int32
+    private let rawAnswer: String?
     private let requests = Guarded<[Received]>([])
 
     package var received: [Received] { requests.withLock { $0 } }
 
     /// - Parameters:
+    ///   - rawAnswer: What is sent in place of an answer with a status.
     ///   - prepare: Is called with each request before it is answered.
     ///   - status: The status of the answer, by the id of the event.
     package init(
-        prepare: @escaping @Sendable (Received) -> Void = { _ in }, _ status: @escaping @Sendable (String) -> Int
+        rawAnswer: String? = nil, prepare: @escaping @Sendable (Received) -> Void = { _ in },
+        _ status: @escaping @Sendable (String) -> Int
     ) throws {
         let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -33,6 +36,7 @@ package final class WebhookReceiver: Sendable {
         }
         guard isBound else { throw ChildProcess.Failure(description: "no port") }
         socket = listener
+        self.rawAnswer = rawAnswer
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/hook"
         Thread { [weak self] in
             while case let connection = accept(listener, nil, nil), connection >= 0 {
@@ -55,8 +59,8 @@ package final class WebhookReceiver: Sendable {
     private func serve(_ connection: Int32, _ status: (Received) -> Int) {
         defer { close(connection) }
         var buffer: [UInt8] = []
-        while let head = readHead(connection, &buffer) {
-            let headers = head.split(separator: "\r\n").map { $0.split(separator: ": ", maxSplits: 1) }
+        while let request = readHead(connection, &buffer) {
+            let headers = request.split(separator: "\r\n").map { $0.split(separator: ": ", maxSplits: 1) }
             func header(_ name: String) -> String {
                 headers.first { $0[0].lowercased() == name }.flatMap { $0.count > 1 ? String($0[1]) : nil } ?? ""
             }
@@ -67,7 +71,8 @@ package final class WebhookReceiver: Sendable {
             let received = Received(
                 id: header("ledger-event-id"), signature: header("ledger-signature"), body: body)
             requests.withLock { $0.append(received) }
-            let answer = "HTTP/1.1 \(status(received)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
+            let head = "HTTP/1.1 \(status(received)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
+            let answer = rawAnswer ?? head
             _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
         }
     }

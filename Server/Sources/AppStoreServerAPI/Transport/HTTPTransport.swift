@@ -115,7 +115,10 @@ private final class Handle: @unchecked Sendable {
             return unsafe curl_easy_perform(handle)
         }
         defer { unsafe free(answer.bytes) }
-        guard code == CURLE_OK else { throw unsafe answer.is_too_large != 0 ? .tooLarge : TransportFault(code) }
+        guard code == CURLE_OK else {
+            throw unsafe answer.is_too_large != 0
+                ? .tooLarge : TransportFault(code, wasSent: ledger_curl_was_sent(handle))
+        }
         return HTTPTransport.Answer(
             status: unsafe ledger_curl_status(handle),
             body: unsafe Array(UnsafeBufferPointer(start: answer.bytes, count: answer.count)),
@@ -134,8 +137,10 @@ private final class Handle: @unchecked Sendable {
 }
 
 extension TransportFault {
-    fileprivate init(_ code: CURLcode) {
+    fileprivate init(_ code: CURLcode, wasSent: Bool) {
         switch code {
+        // An answer that does not begin with HTTP/ is one of HTTP/0.9 for libcurl.
+        case CURLE_UNSUPPORTED_PROTOCOL where wasSent: self = .torn
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .unknownHost
         case CURLE_COULDNT_CONNECT: self = .noConnection
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
