@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// What is tested is optimised, as what is released is, and the tests are not: `.ci/run` asks for it, where running takes longer than compiling.
+/// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] != nil
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
@@ -180,7 +180,7 @@ let package = Package(
     ]
 )
 
-/// The test targets to build, if not all: what runs under ThreadSanitizer is little of them.
+/// The test targets to build, if not all: `.ci/run` needs three of them under ThreadSanitizer.
 if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -21,7 +21,7 @@ let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
 let seededRandom = library("_SeededRandom")
 
-/// What is tested is optimised, as what is released is, and the tests are not: `.ci/run` asks for it, where running takes longer than compiling.
+/// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] != nil
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []

@@ -289,7 +289,7 @@ FAULTS = ["missing", "null", "unknown", "another type", "a member twice", "NaN",
           "cut", "more behind it", "no JSON"]
 
 
-def changed(answer, call):
+def changed(answer):
     """The bytes of an answer, after a fault, and the fault."""
     fault = random.choice(FAULTS) if random.random() < 0.4 else None
     members = random.choice([found for found in objects(answer) if found])
@@ -428,7 +428,7 @@ for number in range(count):
         reasons = ERROR_REASONS
     else:
         Shop.status, Shop.content_type = random.choice([200, 200, 200, 202]), "application/json"
-        Shop.body, fault = changed(ANSWERS[asked["call"]](), asked["call"])
+        Shop.body, fault = changed(ANSWERS[asked["call"]]())
         reasons = REASONS
     Shop.asked = []
     apples, own = ask_apple(asked, call), ask_ours(asked)
