@@ -16,21 +16,29 @@ package final class LossyProxy: Sendable {
     private struct Plan {
         /// The answers to so many commits that have inserted something.
         var commits = 0
+        /// So many connections after such a commit.
+        var connectionsThen = 0
+        var connections = 0
         /// A call after so many others: what a client sends until it waits for an answer.
         var call: (rest: Int, moment: Moment)?
         var lostCalls = 0
     }
 
+    /// Where a client finds the database behind the proxy.
+    package let uri: String
     /// The folder of the socket.
-    package let folder: String
-    private let server: String
+    private let folder: String
     private let listener: Int32
     private let plan = Guarded(Plan())
 
-    /// - Parameter server: The folder of the server's socket.
-    package init(before server: String) throws {
-        self.server = server
-        folder = "/tmp/ledger-proxy-\(UUID().uuidString.prefix(8))"
+    /// - Parameter uri: That of a database, with the folder of the server's socket.
+    package init(before uri: String) throws {
+        guard let server = uri.components(separatedBy: "host=").last?.components(separatedBy: "&").first else {
+            throw ChildProcess.Failure(description: "no folder in \(uri)")
+        }
+        let folder = "/tmp/ledger-proxy-\(UUID().uuidString.prefix(8))"
+        self.folder = folder
+        self.uri = uri.replacingOccurrences(of: server, with: folder)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         listener = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard Self.withAddress(folder, { bind(listener, $0, $1) }) == 0, listen(listener, 64) == 0 else {
@@ -49,8 +57,10 @@ package final class LossyProxy: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Loses the answers to the next commits that have inserted something.
-    package func loseCommits(_ count: Int) { plan.withLock { $0.commits = count } }
+    /// Loses the answers to the next commits that have inserted something, and so many connections that are made after each.
+    package func loseCommits(_ count: Int, andConnections connections: Int = 0) {
+        plan.withLock { ($0.commits, $0.connectionsThen) = (count, connections) }
+    }
 
     /// Loses a call after so many others, over whatever connection; the opening of a connection is one, too.
     package func loseCall(after count: Int, _ moment: Moment) { plan.withLock { $0.call = (count, moment) } }
@@ -84,7 +94,11 @@ package final class LossyProxy: Sendable {
 
     private static func serve(_ client: Int32, _ server: String, _ plan: Guarded<Plan>) {
         let backend = Foundation.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard withAddress(server, { connect(backend, $0, $1) }) == 0 else {
+        let isRefused = plan.withLock { plan in
+            defer { plan.connections = max(0, plan.connections - 1) }
+            return plan.connections > 0
+        }
+        guard !isRefused, withAddress(server, { connect(backend, $0, $1) }) == 0 else {
             close(backend)
             close(client)
             return
@@ -132,6 +146,8 @@ package final class LossyProxy: Sendable {
                     let isLost = plan.withLock { plan in
                         guard exchange.hasInserted, plan.commits > 0 else { return false }
                         plan.commits -= 1
+                        plan.lostCalls += 1
+                        plan.connections = plan.connectionsThen
                         return true
                     }
                     return isLost ? .end([]) : .pass(answer)

@@ -57,7 +57,7 @@ import Testing
         do {
             let store = try LedgerLocation(location.text).open()
             try MigrationTests.makeLedger(ofVersion: min(version, Self.latest), in: store)
-            _ = try store.write { (connection) throws(LedgerError) in
+            _ = try store.migrate { (connection) throws(LedgerError) in
                 try connection.run("UPDATE ledger_schema SET version = $1", [.integer(Int64(version))])
             }
         }

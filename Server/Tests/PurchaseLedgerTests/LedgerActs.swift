@@ -10,9 +10,8 @@ struct LedgerActs: Sendable {
 
     struct Act: Sendable {
         let run: Run
-        /// What is answered to the request, and to the same request once more.
+        /// What is answered to the request.
         let answer: String
-        let answerAgain: String
         /// What the ledger has afterwards.
         let contents: [String]
         /// What is delivered takes several transactions, of which the last can fail.
@@ -36,69 +35,48 @@ struct LedgerActs: Sendable {
         let gift = Adjustment(
             .product(environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: 5),
             reason: "support", idempotencyKey: "k")
-        let runs: [(Run, again: String?)] = [
-            ({ (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 1) }, nil),
-            (
-                { (ledger) throws(LedgerError) in try Self.redeem(period, ledger, 1) },
-                again: "\(subscription.firstPeriod.transactionID) already-yours 1"
-            ),
-            // It begins later.
-            ({ (ledger) throws(LedgerError) in try Self.redeem(renewed, ledger, 29.6) }, nil),
-            ({ (ledger) throws(LedgerError) in "\(try ledger.settleDue(at: day(31)))" }, again: "0"),
-            (
-                { (ledger) throws(LedgerError) in
-                    try ledger.record(refund, at: day(32))
-                    return "recorded"
-                }, nil
-            ),
-            ({ (ledger) throws(LedgerError) in "\(try ledger.adjust(gift, of: "anna", at: day(32)).quantity)" }, nil),
-            (
-                { (ledger) throws(LedgerError) in
-                    try ledger.entitlements(of: "anna", at: day(33)).codes.sorted { $0.key < $1.key }.description
-                }, nil
-            ),
-            (
-                { (ledger) throws(LedgerError) in
-                    try Self.unlessGone { () throws(LedgerError) in
-                        "\(try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(34)))"
-                    }
-                }, again: "gone"
-            ),
-            // The answer of the first one, although the purchase was refunded and transferred.
-            ({ (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 35) }, nil),
-            (
-                { (ledger) throws(LedgerError) in
-                    // One event of each account. What a connection holds that is ending is taken later.
-                    while case let told = try ledger.toldAccounts(), told.count < 2 {
-                        let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(36))
-                        try ledger.record(
-                            events.filter { !told.contains($0.account) }.map { ($0, nil) }, maximumAttempts: 80,
-                            at: day(36))
-                    }
-                    return "delivered"
-                }, nil
-            ),
-            (
-                { (ledger) throws(LedgerError) in
-                    try Self.unlessGone { () throws(LedgerError) in
-                        "\(try ledger.forget("ben").hasPrefix("forgotten-"))"
-                    }
-                }, again: "gone"
-            ),
-            (
-                { (ledger) throws(LedgerError) in
-                    try ledger.completeFile()
-                    return "complete"
-                }, nil
-            ),
-        ]
+        var runs: [Run] = []
+        // A literal of such closures crashes the compiler.
+        func then(_ run: @escaping Run) { runs.append(run) }
+        then { (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 1) }
+        then { (ledger) throws(LedgerError) in try Self.redeem(period, ledger, 1) }
+        // It begins later.
+        then { (ledger) throws(LedgerError) in try Self.redeem(renewed, ledger, 29.6) }
+        then { (ledger) throws(LedgerError) in "\(try ledger.settleDue(at: day(31)))" }
+        then { (ledger) throws(LedgerError) in
+            try ledger.record(refund, at: day(32))
+            return "recorded"
+        }
+        then { (ledger) throws(LedgerError) in "\(try ledger.adjust(gift, of: "anna", at: day(32)).quantity)" }
+        then { (ledger) throws(LedgerError) in
+            try ledger.entitlements(of: "anna", at: day(33)).codes.sorted { $0.key < $1.key }.description
+        }
+        then { (ledger) throws(LedgerError) in
+            "\(try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(34)))"
+        }
+        // The answer of the first one, although the purchase was refunded and transferred.
+        then { (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 35) }
+        then { (ledger) throws(LedgerError) in
+            // One event of each account. What a connection holds that is ending is taken later.
+            while case let told = try ledger.toldAccounts(), told.count < 2 {
+                let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(36))
+                try ledger.record(
+                    events.filter { !told.contains($0.account) }.map { ($0, nil) }, maximumAttempts: 80,
+                    at: day(36))
+            }
+            return "delivered"
+        }
+        then { (ledger) throws(LedgerError) in "\(try ledger.forget("ben").hasPrefix("forgotten-"))" }
+        then { (ledger) throws(LedgerError) in
+            try ledger.completeFile()
+            return "complete"
+        }
         let place = try Place.sqlite.makeLocation()
         let ledger = try PurchaseLedger(place.text)
         beginning = try ledger.contents()
-        for (run, again) in runs {
+        for run in runs {
             let answer = try run(ledger)
-            acts.append(
-                Act(run: run, answer: answer, answerAgain: again ?? answer, contents: try ledger.contents()))
+            acts.append(Act(run: run, answer: answer, contents: try ledger.contents()))
         }
         withExtendedLifetime(place) {}
     }
@@ -109,17 +87,6 @@ struct LedgerActs: Sendable {
         try ledger.redeem(evidence, for: "anna", idempotencyKey: key, at: day(date)).outcomes.map {
             "\($0.transactionID) \($0.outcome.rawValue) \($0.quantity)"
         }.joined(separator: ", ")
-    }
-
-    private static func unlessGone(
-        _ body: () throws(LedgerError) -> String
-    ) throws(LedgerError) -> String {
-        do throws(LedgerError) {
-            return try body()
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return "gone"
-        }
     }
 }
 

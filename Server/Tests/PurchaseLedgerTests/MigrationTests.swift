@@ -25,7 +25,7 @@ import Testing
     static func makeLedger(ofVersion version: Int, in store: any LedgerStore) throws {
         let (history, period, coins) = bought()
         var result: Result<Void, any Error> = .success(())
-        try store.write { (connection) throws(LedgerError) in
+        try store.migrate { (connection) throws(LedgerError) in
             let versions = Schema.versions(connection.dialect)
             for statement in versions[0] { try connection.run(statement) }
             try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
@@ -157,7 +157,7 @@ import Testing
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `while the indexes of large tables are made, grants of other servers are not locked`() throws {
         let store = try LedgerLocation(PostgreSQLServer.shared.get().makeDatabase()).open()
-        try store.write { (connection) throws(LedgerError) in
+        try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0..<2].joined() { try connection.run(statement) }
         }
         for version in 2..<Schema.versions(.postgreSQL).count {
@@ -186,7 +186,7 @@ import Testing
                 try connection.run("SELECT version FROM ledger_schema")[0].integer(0)
             }
         }
-        try store.write { (connection) throws(LedgerError) in
+        try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0] { try connection.run(statement) }
             try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
             try connection.run("INSERT INTO ledger_schema VALUES (1)")
@@ -195,7 +195,7 @@ import Testing
         }
         #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }
         #expect(try version() == 3)
-        _ = try store.write { (connection) throws(LedgerError) in try connection.run("DROP TABLE questions") }
+        _ = try store.migrate { (connection) throws(LedgerError) in try connection.run("DROP TABLE questions") }
         #expect(try !PurchaseLedger(location.text).wasCreated)
         #expect(try version() == Int64(Schema.versions(.sqlite).count))
         withExtendedLifetime(location) {}

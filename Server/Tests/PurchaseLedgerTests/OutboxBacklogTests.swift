@@ -121,7 +121,7 @@ import Testing
     func `events that wait in tables of version 1 are delivered`(_ place: Place) throws {
         let location = try place.makeLocation()
         let store = try LedgerLocation(location.text).open()
-        try store.write { (connection) throws(LedgerError) in
+        try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0] + [
                 "CREATE TABLE ledger_schema (version BIGINT NOT NULL)", "INSERT INTO ledger_schema VALUES (1)",
                 "INSERT INTO accounts VALUES ('anna', 3), ('ben', 1)",

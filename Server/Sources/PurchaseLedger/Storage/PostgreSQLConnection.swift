@@ -22,6 +22,8 @@ final class PostgreSQLConnection: SQLConnection {
     private var isEnding = false
     /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same work can be done over another connection.
     private var isUntouched = false
+    /// The mark of the last transaction that left one.
+    private var lastMark: Int64?
 
     init(uri: String, isPatient: Bool = false) throws(LedgerError) {
         self.isPatient = isPatient
@@ -80,9 +82,15 @@ final class PostgreSQLConnection: SQLConnection {
         isUntouched = true
     }
 
-    func commit() throws(LedgerError) {
+    /// - Parameter mark: Tells later whether the transaction was committed; `nil` where there are no tables for it.
+    func commit(_ mark: Int64?) throws(LedgerError) {
         isUntouched = false
-        try run("COMMIT")
+        guard let mark else {
+            try run("COMMIT")
+            return
+        }
+        let answers = try run(CommitMarks.leave(mark, removing: lastMark) + [SQLStatement("COMMIT")])
+        if !answers[0].isEmpty { lastMark = mark }
     }
 
     /// Ends a transaction that only read, and does not wait for the answer.

@@ -1,9 +1,24 @@
+import CLibpq
+
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
 ///
 /// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ COMMITTED` with row locks). The
 /// ledger takes all locks in one order.
 struct PostgreSQLStore: LedgerStore {
-    private static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+    /// What a transaction does.
+    private enum Kind {
+        case read, write
+        /// It makes or changes the tables.
+        case migrate
+
+        var begin: String {
+            switch self {
+            case .read: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+            case .write, .migrate: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+            }
+        }
+    }
+
     /// How often a transaction is run when others are in its way.
     private static let maximumAttempts = 10
 
@@ -12,13 +27,17 @@ struct PostgreSQLStore: LedgerStore {
     /// Who reads waits for no lock, and not for a connection of those who do.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
+    private let patience: Duration
 
-    /// - Parameter connections: The number of connections that write, and of those that only read.
-    init(uri: String, connections: Int = 8) throws(LedgerError) {
+    /// - Parameters:
+    ///   - connections: The number of connections that write, and of those that only read.
+    ///   - patience: How long the database is asked whether a transaction was committed whose answer was lost.
+    init(uri: String, connections: Int = 8, patience: Duration = .seconds(5)) throws(LedgerError) {
         try PostgreSQLConnection.check(uri)
         // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
         self.uri = uri
+        self.patience = patience
         // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much. Whoever writes without one has connections left.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
@@ -29,7 +48,7 @@ struct PostgreSQLStore: LedgerStore {
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try repeating(writers, Self.begin, body)
+        try repeating(writers, .write, body)
     }
 
     /// Those who wait while others are answered share a load, a write and a commit.
@@ -49,7 +68,7 @@ struct PostgreSQLStore: LedgerStore {
         }
         if together.count > 1 {
             do throws(LedgerError) {
-                let answers = try transaction(writers, Self.begin) { (connection) throws(LedgerError) in
+                let answers = try transaction(writers, .write) { (connection) throws(LedgerError) in
                     try written(RedemptionRequest.answer(together.map(\.pending.request), connection))
                 }
                 GroupPoint.committed.pass()
@@ -71,7 +90,7 @@ struct PostgreSQLStore: LedgerStore {
         for member in alone {
             guard let pending = member.take() else { continue }
             do throws(LedgerError) {
-                pending.answer = try repeating(writers, Self.begin) { (connection) throws(LedgerError) in
+                pending.answer = try repeating(writers, .write) { (connection) throws(LedgerError) in
                     try written(RedemptionRequest.answer([pending.request], connection)[0])
                 }
                 GroupPoint.committed.pass()
@@ -93,7 +112,7 @@ struct PostgreSQLStore: LedgerStore {
         let patient = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
             try PostgreSQLConnection(uri: uri, isPatient: true)
         }
-        return try repeating(patient, Self.begin, body)
+        return try repeating(patient, .migrate, body)
     }
 
     /// Its server keeps its files.
@@ -102,17 +121,17 @@ struct PostgreSQLStore: LedgerStore {
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        try repeating(readers, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isReader: true, body)
+        try repeating(readers, .read, body)
     }
 
     private func repeating<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String, isReader: Bool = false,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ kind: Kind,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var attempt = 1
         while true {
             do throws(LedgerError) {
-                return try transaction(pool, begin, isReader: isReader, body)
+                return try transaction(pool, kind, body)
             } catch {
                 guard error.isConflict else { throw error }
                 // The client sends it again: the others will have ended then.
@@ -125,19 +144,49 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     private func transaction<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ begin: String, isReader: Bool = false,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ kind: Kind,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isUsable) { connection throws(LedgerError) in
+            let result: Result
             do throws(LedgerError) {
-                connection.begin(begin)
-                let result = try body(connection)
-                if isReader { connection.end() } else { try connection.commit() }
-                return result
+                connection.begin(kind.begin)
+                result = try body(connection)
             } catch {
-                guard isReader, error.isWrite else { throw connection.rollBack(error) }
+                guard kind == .read, error.isWrite else { throw connection.rollBack(error) }
                 connection.end()
                 throw error
+            }
+            switch kind {
+            case .read: connection.end()
+            case .write: try commit(connection, CommitMarks.make())
+            case .migrate: try commit(connection, nil)
+            }
+            return result
+        }
+    }
+
+    /// Commits a transaction. If the answer is lost, another connection is asked; if it cannot be, the error says ``LedgerError/isLost``.
+    private func commit(_ connection: PostgreSQLConnection, _ mark: Int64?) throws(LedgerError) {
+        do throws(LedgerError) {
+            try connection.commit(mark)
+        } catch {
+            let error = connection.rollBack(error)
+            guard error.isLost, let mark, let isCommitted = isCommitted(mark) else { throw error }
+            // It never will be: the same work can be done over another connection.
+            guard isCommitted else { throw LedgerError(error.code, error.detail, isConflict: true) }
+        }
+    }
+
+    /// Whether a transaction was committed; `nil` if the database cannot be asked for as long as a restart of it takes.
+    private func isCommitted(_ mark: Int64) -> Bool? {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do throws(LedgerError) {
+                return try CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri))
+            } catch {
+                guard .now < deadline else { return nil }
+                _ = unsafe poll(nil, 0, 100)
             }
         }
     }

@@ -6,7 +6,7 @@ enum Schema {
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         [
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
-            SupportTables.statements(dialect), QuestionTables.statements(dialect),
+            SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
         ]
     }
 
